@@ -1,0 +1,245 @@
+"""The only place that makes randomness. Every draw takes a `BitSource` as an argument.
+
+A source is a stream of independent, uniform bits. `bits(n)` takes the next n of them as an integer,
+first bit most significant. All other randomness is derived from this one method, so that recording
+it records a release whole.
+
+`SystemBits`    the operating system's generator, buffered; for real releases
+`SeededBits`    a cipher stream keyed by a seed; for tests and examples     (not private)
+`RecordedBits`  passes bits through and keeps them, for a later replay      (not private)
+`ReplayedBits`  a given string of bits, then `BitsExhausted`                (not private)
+
+A release made from a source that is not private says so in its result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import weakref
+from typing import Protocol, runtime_checkable
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from freegap.errors import BitsExhausted, InvalidArgument
+
+__all__ = [
+    "BitSource",
+    "RecordedBits",
+    "ReplayedBits",
+    "SeededBits",
+    "SystemBits",
+    "source_or_system",
+]
+
+_BLOCK_BYTES = 4096
+
+
+@runtime_checkable
+class BitSource(Protocol):
+    """A stream of independent, uniform bits."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody but this process can know the bits."""
+
+    def bits(self, n: int) -> int:
+        """The next n bits as an integer in [0, 2**n), first bit most significant."""
+
+
+class _Reservoir:
+    """Bits that have been fetched and not yet handed out.
+
+    Handing out by whole bytes would waste bits, and a bit must never be handed out twice: the
+    reservoir is one integer from whose low end bits are taken.
+    """
+
+    __slots__ = ("count", "value")
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.count = 0
+
+    def fill(self, data: bytes) -> None:
+        self.value = int.from_bytes(data, "big") | (self.value << (8 * len(data)))
+        self.count += 8 * len(data)
+
+    def take(self, n: int) -> int:
+        self.count -= n
+        taken = self.value >> self.count
+        self.value &= (1 << self.count) - 1
+        return taken
+
+    def clear(self) -> None:
+        self.value = 0
+        self.count = 0
+
+
+class SystemBits:
+    """Bits from the operating system's generator (`os.urandom`), buffered.
+
+    Thread-safe. Fork-safe: a child process never hands out bits that its parent buffered, because
+    the buffer is dropped in the child (`os.register_at_fork`) and, for forks that bypass Python,
+    whenever the process id has changed. Requests of 128 bits and more (keys) bypass the buffer.
+
+    >>> SystemBits().bits(128) != SystemBits().bits(128)
+    True
+    """
+
+    private = True
+
+    def __init__(self) -> None:
+        self._forget()
+        _BUFFERED.add(self)
+
+    def _forget(self) -> None:
+        # The lock is replaced as well: at a fork another thread of the parent may hold it.
+        self._lock = threading.Lock()
+        self._reservoir = _Reservoir()
+        self._owner = os.getpid()
+
+    def bits(self, n: int) -> int:
+        """The next n bits as an integer in [0, 2**n)."""
+        if n >= 128:
+            surplus = -n % 8
+            return int.from_bytes(os.urandom((n + surplus) // 8), "big") >> surplus
+        if os.getpid() != self._owner:
+            self._forget()
+        with self._lock:
+            reservoir = self._reservoir
+            if reservoir.count < n:
+                reservoir.fill(os.urandom(_BLOCK_BYTES))
+            return reservoir.take(n)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy in another process starts with bits of its own."""
+        return SystemBits, ()
+
+
+class SeededBits:
+    """A reproducible stream: AES-256 in counter mode, keyed by the SHA-256 of the seed.
+
+    The same seed gives the same bits on every platform. Anyone who knows the seed knows the noise,
+    so a release made with this source is marked as not private.
+
+    >>> SeededBits(7).bits(64) == SeededBits(7).bits(64)
+    True
+    """
+
+    private = False
+
+    def __init__(self, seed: int | str | bytes) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | str | bytes):
+            raise InvalidArgument(
+                "seed", seed, "must be an integer, a string or bytes", "Pass for example seed=7."
+            )
+        self.seed = seed
+        material = seed if isinstance(seed, bytes) else str(seed).encode()
+        key = hashlib.sha256(f"{type(seed).__name__}:".encode() + material).digest()
+        self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._reservoir = _Reservoir()
+        self._lock = threading.Lock()
+
+    def bits(self, n: int) -> int:
+        """The next n bits as an integer in [0, 2**n)."""
+        with self._lock:
+            if self._reservoir.count < n:
+                missing = (n - self._reservoir.count + 7) // 8
+                self._reservoir.fill(self._stream.update(bytes(max(missing, _BLOCK_BYTES))))
+            return self._reservoir.take(n)
+
+    def __repr__(self) -> str:
+        return f"SeededBits({self.seed!r})"
+
+
+class RecordedBits:
+    """Hands on the bits of another source and keeps them, so that a run can be replayed.
+
+    >>> recorder = RecordedBits(SeededBits(7))
+    >>> drawn = recorder.bits(12)
+    >>> ReplayedBits(recorder.record).bits(12) == drawn
+    True
+    """
+
+    private = False
+
+    def __init__(self, source: BitSource) -> None:
+        self._source = source
+        self._parts: list[str] = []
+
+    def bits(self, n: int) -> int:
+        """The next n bits of the underlying source."""
+        taken = self._source.bits(n)
+        if n:
+            self._parts.append(format(taken, f"0{n}b"))
+        return taken
+
+    @property
+    def record(self) -> str:
+        """Every bit handed out so far, as a string of 0 and 1."""
+        return "".join(self._parts)
+
+
+class ReplayedBits:
+    """A given string of bits; asking for more raises `BitsExhausted`.
+
+    >>> source = ReplayedBits("1101")
+    >>> source.bits(3), source.remaining
+    (6, 1)
+    """
+
+    private = False
+
+    def __init__(self, record: str) -> None:
+        if not isinstance(record, str) or not set(record) <= {"0", "1"}:
+            raise InvalidArgument(
+                "record", record, "must be a string of 0 and 1", "Pass RecordedBits(...).record."
+            )
+        self._record = record
+        self._position = 0
+
+    def bits(self, n: int) -> int:
+        """The next n bits of the record."""
+        end = self._position + n
+        if end > len(self._record):
+            raise BitsExhausted(
+                f"asked for {n} more bits, but only {self.remaining} of the {len(self._record)} "
+                "recorded bits are left: the replayed run asks for other draws than the recorded one"
+            )
+        taken = int(self._record[self._position : end] or "0", 2)
+        self._position = end
+        return taken
+
+    @property
+    def remaining(self) -> int:
+        """How many bits have not been handed out yet."""
+        return len(self._record) - self._position
+
+
+_BUFFERED: weakref.WeakSet[SystemBits] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for source in _BUFFERED:
+        source._forget()
+
+
+if hasattr(os, "register_at_fork"):  # absent on Windows, which has no fork
+    os.register_at_fork(after_in_child=_forget_all)
+
+_SYSTEM = SystemBits()
+
+
+def source_or_system(bits: BitSource | None) -> BitSource:
+    """The source that a caller passed as `bits=`, or the system's where they passed none."""
+    if bits is None:
+        return _SYSTEM
+    if not isinstance(bits, BitSource):
+        raise InvalidArgument(
+            "bits",
+            bits,
+            "must be a source of bits (with `bits(n)` and `private`)",
+            "Leave it out for a private release, or pass freegap.SeededBits(7) for a test.",
+        )
+    return bits

@@ -1,0 +1,78 @@
+"""The exception tree. Everything freegap raises on purpose is a `FreegapError`.
+
+    FreegapError
+    ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
+    ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
+    └── MissingExtra      (also an ImportError) an optional dependency is not installed
+
+A message names the argument, its value, the constraint and the remedy. It never shows an answer of
+the private data: where the answers themselves are at fault, it says what is wrong, not where or how much.
+"""
+
+from __future__ import annotations
+
+__all__ = ["BitsExhausted", "FreegapError", "InvalidArgument", "MissingExtra"]
+
+
+class FreegapError(Exception):
+    """Base of every error that freegap raises on purpose."""
+
+
+class InvalidArgument(FreegapError, ValueError):
+    """An argument cannot be used. Nothing was drawn, released or charged.
+
+    >>> raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1 for the largest item.")
+    Traceback (most recent call last):
+        ...
+    freegap.errors.InvalidArgument: k = 0: must be at least 1. Pass k=1 for the largest item.
+    """
+
+    def __init__(self, argument: str, value: object, constraint: str, remedy: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.constraint = constraint
+        self.remedy = remedy
+        shown = f"{argument} = {_short(value)}" if value is not REDACTED else argument
+        super().__init__(f"{shown}: {constraint}. {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling, so that an error crosses from a worker process as it is."""
+        return type(self), (self.argument, self.value, self.constraint, self.remedy)
+
+
+class BitsExhausted(FreegapError, EOFError):
+    """A replayed or scripted source was asked for more bits than it holds."""
+
+
+class MissingExtra(FreegapError, ImportError):
+    """An optional dependency is missing; the message says which extra installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"This needs {package}. Install it with: pip install 'freegap[{extra}]'")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling."""
+        return type(self), (self.package, self.extra)
+
+
+class _Redacted:
+    """Stands in an error for a value that belongs to the private data."""
+
+    def __repr__(self) -> str:
+        return "<not shown: private>"
+
+    def __reduce__(self) -> str:
+        return "REDACTED"
+
+
+REDACTED = _Redacted()
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # a hostile or broken __repr__ must not hide the error
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."

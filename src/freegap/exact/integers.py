@@ -1,0 +1,120 @@
+"""Samplers that use integers alone: given uniform bits, each law below is met exactly.
+
+000, section 6.3.2 and algorithms 23–25; 004, algorithm 5; Canonne, Kamath and Steinke 2020.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeVar
+
+from freegap.bits import BitSource
+from freegap.errors import InvalidArgument
+
+__all__ = [
+    "bernoulli",
+    "bernoulli_exp",
+    "geometric",
+    "sample_without_replacement",
+    "shuffle",
+    "two_sided_geometric",
+    "uniform_below",
+]
+
+T = TypeVar("T")
+
+
+def uniform_below(n: int, source: BitSource) -> int:
+    """An integer uniform on {0, …, n−1}.
+
+    Rejection from the next power of two, one bit at a time (Lumbroso's fast dice roller): the
+    rejected remainder is kept as randomness, so that the expected number of bits is within two of
+    the least possible.
+    """
+    if n < 1:
+        raise InvalidArgument("n", n, "must be at least 1", "Nothing can be chosen from nothing.")
+    range_, value = 1, 0
+    while True:
+        missing = (n - 1).bit_length() - (range_ - 1).bit_length()
+        missing = max(missing, 1) if range_ < n else 0
+        range_ <<= missing
+        value = (value << missing) | (source.bits(missing) if missing else 0)
+        if range_ >= n:
+            if value < n:
+                return value
+            # value is uniform on {n, …, range_−1}: start again from that smaller range.
+            range_ -= n
+            value -= n
+
+
+def shuffle(items: list[T], source: BitSource) -> list[T]:
+    """A uniformly random permutation of the items (Fisher–Yates; 000, algorithm 23)."""
+    shuffled = list(items)
+    for i in range(len(shuffled) - 1, 0, -1):
+        j = uniform_below(i + 1, source)
+        shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+    return shuffled
+
+
+def sample_without_replacement(size: int, n: int, source: BitSource) -> list[int]:
+    """`size` distinct members of {0, …, n−1}, every ordered choice equally likely.
+
+    The first `size` steps of a Fisher–Yates shuffle of a list that is never written out, so that
+    n may be 10**12.
+    """
+    if not 0 <= size <= n:
+        raise InvalidArgument("size", size, f"must be between 0 and {n}", "Ask for fewer members.")
+    moved: dict[int, int] = {}
+    chosen = []
+    for i in range(size):
+        j = i + uniform_below(n - i, source)
+        chosen.append(moved.get(j, j))
+        moved[j] = moved.pop(i, i)
+    return chosen
+
+
+def bernoulli(p: Fraction, source: BitSource) -> bool:
+    """True with probability p exactly."""
+    if not 0 <= p <= 1:
+        raise InvalidArgument("p", p, "must be between 0 and 1", "Pass a probability.")
+    return uniform_below(p.denominator, source) < p.numerator
+
+
+def bernoulli_exp(theta: Fraction, source: BitSource) -> bool:
+    """True with probability e^−θ exactly, θ ≥ 0 (000, algorithm 24)."""
+    if theta < 0:
+        raise InvalidArgument("theta", theta, "must be at least 0", "e^-theta is a probability.")
+    while theta > 1:
+        if not bernoulli_exp(Fraction(1), source):
+            return False
+        theta -= 1
+    k = 1
+    while bernoulli(theta / k, source):
+        k += 1
+    return k % 2 == 1
+
+
+def geometric(theta: Fraction, source: BitSource) -> int:
+    """Y on {0, 1, …} with P(Y = m) = (1 − e^−θ)·e^−θm (004, algorithm 5, with θ = s/t)."""
+    if theta <= 0:
+        raise InvalidArgument("theta", theta, "must be greater than 0", "Pass a positive rate.")
+    s, t = theta.numerator, theta.denominator
+    u = uniform_below(t, source)
+    while not bernoulli_exp(Fraction(u, t), source):
+        u = uniform_below(t, source)
+    v = 0
+    while bernoulli_exp(Fraction(1), source):
+        v += 1
+    return (u + t * v) // s
+
+
+def two_sided_geometric(theta: Fraction, source: BitSource) -> int:
+    """Z on the integers with P(Z = z) proportional to e^−θ|z| (the discrete Laplace law).
+
+    A sign and a geometric size; a negative zero is drawn again, so that zero is not counted twice.
+    """
+    while True:
+        negative = bool(source.bits(1))
+        size = geometric(theta, source)
+        if not (negative and size == 0):
+            return -size if negative else size

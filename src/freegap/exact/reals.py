@@ -1,0 +1,328 @@
+"""Random reals with lazily drawn digits, in ordinary arithmetic.
+
+A `Real` is a rational plus rational multiples of independent noise variables. It adds, subtracts and
+compares like a number; a comparison draws digits of the variables involved until it is decided.
+
+Why this is exact: let each variable be a function of its whole infinite stream of uniform digits. The
+ideal output is then a function of all streams, and a program that reads digits only until the output
+is determined returns that function's value. Two things suffice, and they are what this module keeps:
+every enclosure contains the variable whatever the unread digits are, and a comparison answers only
+when the enclosures decide it. Ties have probability zero, so each comparison ends with probability one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import total_ordering
+from typing import Any, Protocol
+
+import flint
+from flint import arb, fmpq
+
+from freegap.bits import BitSource
+from freegap.errors import FreegapError, InvalidArgument
+from freegap.exact.laws import LAWS, Law
+
+__all__ = ["START_DIGITS", "LazyNoise", "OrderStatistic", "Real", "Variable"]
+
+START_DIGITS = 64
+"""How many digits a variable shows at first. Any number gives the same outputs; 64 rarely refines."""
+
+# A comparison still undecided at this many digits means that two equal quantities were compared (for
+# instance a variable with itself through two objects), or that the source is broken.
+_MOST_DIGITS = 1 << 16
+
+ReadDigits = Callable[[int], int]
+
+_precision_lock = threading.RLock()
+
+
+@contextmanager
+def _working_precision(bits: int) -> Iterator[None]:
+    """Ball arithmetic at this precision. Balls stay rigorous at any precision; this is for width."""
+    with _precision_lock:  # flint's precision is global to the process
+        previous = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = previous
+
+
+def _ball(number: Fraction) -> Any:
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+class Noise(Protocol):
+    """A random real of which more can be learned."""
+
+    @property
+    def digits(self) -> int:
+        """How many digits are known of each underlying uniform variable."""
+
+    def refine(self) -> None:
+        """Draw as many digits again as are known."""
+
+    def enclosure(self) -> Any:
+        """A ball that contains the value, or None while it is unbounded."""
+
+
+class _Uniform:
+    """The known digits of a uniform variable on (0, 1)."""
+
+    __slots__ = ("_read", "value", "width")
+
+    def __init__(self, read: ReadDigits, start: int) -> None:
+        self._read = read
+        self.width = start
+        self.value = read(start)
+
+    def refine(self) -> None:
+        self.value = (self.value << self.width) | self._read(self.width)
+        self.width *= 2
+
+    def ends(self) -> tuple[Any, Any]:
+        scale = arb(2) ** -self.width
+        return self.value * scale, (self.value + 1) * scale
+
+
+class _Enclosed:
+    """Shared by all variables: the enclosure between the quantiles at the two ends, kept until refined."""
+
+    __slots__ = ("_ball", "_law")
+
+    def __init__(self, law: Law) -> None:
+        self._law = law
+        self._ball: Any = None
+
+    def _between(self, low: Any, high: Any) -> Any:
+        ball = self._law.quantile(low).union(self._law.quantile(high))
+        return ball if ball.is_finite() else None
+
+
+class Variable(_Enclosed):
+    """A noise variable Q(U) with scale 1, known through the first digits of U."""
+
+    __slots__ = ("_uniform",)
+
+    def __init__(self, law: Law, read: ReadDigits, *, start: int = START_DIGITS) -> None:
+        super().__init__(law)
+        self._uniform = _Uniform(read, start)
+
+    @property
+    def digits(self) -> int:
+        """How many digits of U are known."""
+        return self._uniform.width
+
+    def refine(self) -> None:
+        """Draw as many digits again as are known."""
+        self._uniform.refine()
+        self._ball = None
+
+    def enclosure(self) -> Any:
+        """A ball that contains the value, or None while it is unbounded."""
+        if self._ball is None:
+            with _working_precision(self.digits + 64):
+                self._ball = self._between(*self._uniform.ends())
+        return self._ball
+
+
+class OrderStatistic(_Enclosed):
+    """The r-th largest of m independent noise variables, from r uniform variables U₁ … U_r.
+
+    With L_r = Σ_{i≤r} −ln(1 − U_i)/(m − i + 1), the numbers e^−L₁ > e^−L₂ > … are distributed as the
+    order statistics of m uniform variables from the largest down (Rényi), so Q(1 − e^−L_r) is the
+    r-th largest noise. It falls with every U_i, which gives the enclosure.
+    """
+
+    __slots__ = ("_size", "_uniforms")
+
+    def __init__(self, law: Law, size: int, reads: list[ReadDigits], *, start: int = START_DIGITS) -> None:
+        super().__init__(law)
+        self._size = size
+        self._uniforms = [_Uniform(read, start) for read in reads]
+
+    @property
+    def digits(self) -> int:
+        """How many digits of each uniform variable are known."""
+        return self._uniforms[0].width
+
+    def refine(self) -> None:
+        """Draw as many digits again as are known, of every uniform variable."""
+        for uniform in self._uniforms:
+            uniform.refine()
+        self._ball = None
+
+    def enclosure(self) -> Any:
+        """A ball that contains the value, or None while it is unbounded."""
+        if self._ball is None:
+            # −ln(1−U) loses log2(m) digits to the division and the exponential.
+            with _working_precision(self.digits + 64 + self._size.bit_length()):
+                low, high = arb(0), arb(0)
+                for i, uniform in enumerate(self._uniforms):
+                    below, above = uniform.ends()
+                    low += -((1 - below).log()) / (self._size - i)
+                    high += -((1 - above).log()) / (self._size - i)
+                self._ball = self._between(-((-low).expm1()), -((-high).expm1()))
+        return self._ball
+
+
+Number = int | Fraction
+
+
+@total_ordering
+class Real:
+    """A rational plus rational multiples of noise variables; compares exactly, drawing digits as needed.
+
+    >>> from freegap.bits import SeededBits
+    >>> noise = LazyNoise(SeededBits(1))
+    >>> x, y = noise.laplace(2), noise.laplace(2)
+    >>> (x + 1000 > y), (x - x + 1 == 1)
+    (True, True)
+    """
+
+    __slots__ = ("constant", "terms")
+
+    def __init__(self, constant: Number, terms: Mapping[Noise, Fraction] | None = None) -> None:
+        self.constant = Fraction(constant)
+        self.terms = {v: c for v, c in (terms or {}).items() if c}
+
+    def __add__(self, other: Real | Number) -> Real:
+        if not isinstance(other, Real):
+            return Real(self.constant + other, self.terms)
+        terms = dict(self.terms)
+        for variable, coefficient in other.terms.items():
+            terms[variable] = terms.get(variable, Fraction(0)) + coefficient
+        return Real(self.constant + other.constant, terms)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Number) -> Real:
+        return Real(self.constant * factor, {v: c * factor for v, c in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Number) -> Real:
+        return self * (1 / Fraction(divisor))
+
+    def __neg__(self) -> Real:
+        return self * -1
+
+    def __sub__(self, other: Real | Number) -> Real:
+        return self + (-other)
+
+    def __rsub__(self, other: Number) -> Real:
+        return -self + other
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Real | int | Fraction):
+            return NotImplemented
+        return (self - other).sign() == 0
+
+    def __lt__(self, other: Real | Number) -> bool:
+        return (self - other).sign() < 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def sign(self) -> int:
+        """−1, 0 or 1; zero only where no noise is left."""
+        if not self.terms:
+            return (self.constant > 0) - (self.constant < 0)
+        for ball in self._refined():
+            if ball > 0:
+                return 1
+            if ball < 0:
+                return -1
+        raise AssertionError("unreachable")  # pragma: no cover
+
+    def floor(self, grid: Fraction = Fraction(1)) -> int:
+        """The largest integer j with j·grid ≤ this number."""
+        if not self.terms:
+            return int(self.constant // grid)
+        for ball in (self / grid)._refined():
+            floor = ball.floor().unique_fmpz()
+            if floor is not None:
+                return int(floor)
+        raise AssertionError("unreachable")  # pragma: no cover
+
+    def __float__(self) -> float:
+        """A double near this number, for looking at; never for a decision."""
+        if not self.terms:
+            return float(self.constant)
+        return next(float(ball.mid()) for ball in self._refined() if ball.rad() < 1e-9)
+
+    def __repr__(self) -> str:
+        return f"Real({float(self):.6g}…)"
+
+    def _refined(self) -> Iterator[Any]:
+        """Ever tighter enclosures of this number."""
+        while True:
+            digits = max(variable.digits for variable in self.terms)
+            if digits > _MOST_DIGITS:
+                raise FreegapError(
+                    f"a comparison is undecided after {_MOST_DIGITS} digits: either two equal "
+                    "quantities are compared, or the source of bits is broken"
+                )
+            ball = self._enclosure(digits)
+            if ball is not None:
+                yield ball
+            for variable in self.terms:
+                if variable.digits <= digits:
+                    variable.refine()
+
+    def _enclosure(self, digits: int) -> Any:
+        balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
+        if any(ball is None for ball, _ in balls):
+            return None
+        with _working_precision(digits + 64 + abs(self.constant.numerator).bit_length()):
+            return sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+
+
+class LazyNoise:
+    """The noise that a mechanism's program draws, as exact reals.
+
+    The same program text runs on any object with these methods: exact reals here, symbols in a
+    proof, doubles in an experiment. Each draw may carry a label, which names it in proofs.
+    """
+
+    def __init__(
+        self,
+        source: BitSource | None = None,
+        *,
+        start: int = START_DIGITS,
+        reader: Callable[[Any], ReadDigits] | None = None,
+    ) -> None:
+        if reader is None:
+            if source is None:
+                raise InvalidArgument("source", source, "is missing", "Pass a source of bits.")
+            reader = lambda label: source.bits  # noqa: E731
+        self._reader = reader
+        self._start = start
+
+    def draw(self, law: str, scale: Number, label: Any = None) -> Real:
+        """A fresh variable of the named law and scale."""
+        variable = Variable(LAWS[law], self._reader(label), start=self._start)
+        return Real(0, {variable: Fraction(scale)})
+
+    def exponential(self, scale: Number, label: Any = None) -> Real:
+        """Density e^(−x/scale)/scale on x ≥ 0."""
+        return self.draw("exponential", scale, label)
+
+    def laplace(self, scale: Number, label: Any = None) -> Real:
+        """Density e^(−|x|/scale)/(2·scale)."""
+        return self.draw("laplace", scale, label)
+
+    def gumbel(self, scale: Number, label: Any = None) -> Real:
+        """Distribution function exp(−e^(−x/scale))."""
+        return self.draw("gumbel", scale, label)
+
+    def logistic(self, scale: Number, label: Any = None) -> Real:
+        """Distribution function 1/(1 + e^(−x/scale))."""
+        return self.draw("logistic", scale, label)
+
+    def uniform(self, scale: Number = 1, label: Any = None) -> Real:
+        """Uniform on (0, scale)."""
+        return self.draw("uniform", scale, label)

@@ -1,0 +1,1 @@
+"""What goes in and what comes out: exact rationals, answers, results."""

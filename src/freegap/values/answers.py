@@ -1,0 +1,189 @@
+"""Reading answers: a list, an array, a dict or a Series becomes whole numbers on a grid, and labels.
+
+Answers are exact. An integer is itself; a float is the dyadic rational that it is; both are rounded
+*down* to a multiple of the resolution γ, which keeps the sensitivity Δ where Δ is a multiple of γ
+(004, lemma 4.2), and keeps monotonicity because rounding down is monotone.
+
+The result holds integers in units of `grain`: 1 where every answer is an integer, else γ. They are an
+int64 array where they fit (differences included), and a list of Python ints where they do not.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.errors import REDACTED, InvalidArgument
+
+__all__ = ["Answers", "GridValues", "read_answers", "read_numbers"]
+
+# Differences of two values of at most this size fit an int64.
+_INT64_SAFE = 2**62
+# Decimal("1e999999999") is a short text and a gigabyte of digits.
+_LARGEST_EXPONENT = 5000
+
+GridValues = NDArray[np.int64] | list[int]
+"""Whole numbers, in an int64 array where they fit and as Python ints where they do not."""
+
+_KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers on a grid: answer i is `values[i] * grain`, rounded down, and is called `label(i)`."""
+
+    values: GridValues
+    grain: Fraction
+    label: Callable[[int], Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def read_answers(answers: Any, resolution: Fraction) -> Answers:
+    """Read anything with numbers in it; see the module's docstring.
+
+    >>> read_answers({"a": 3, "b": 5}, Fraction(1, 1024)).values.tolist()
+    [3, 5]
+    """
+    numbers_, label = _split_labels(answers)
+    values, grain = read_numbers(numbers_, resolution)
+    if len(values) == 0:
+        raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
+    return Answers(values, grain, label)
+
+
+def read_numbers(numbers_: Any, resolution: Fraction) -> tuple[GridValues, Fraction]:
+    """A sequence of numbers as whole numbers in units of the returned grain."""
+    array = _as_array(numbers_)
+    if array.ndim != 1:
+        raise InvalidArgument(
+            "answers",
+            REDACTED,
+            f"must have one dimension, not {array.ndim}",
+            "Pass one number for each item; for an array, answers.ravel().",
+        )
+    if array.dtype.kind in "iub":
+        return _integers_on_grid(array), Fraction(1)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return _floats_on_grid(array.astype(np.float64, copy=False), resolution), resolution
+    return _objects_on_grid(array, resolution)
+
+
+def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any]]:
+    if isinstance(answers, str | bytes | set | frozenset):
+        raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
+    if isinstance(answers, Mapping):
+        return list(answers.values()), list(answers).__getitem__
+    index = getattr(answers, "index", None)
+    if hasattr(answers, "to_numpy"):
+        if index is not None and not callable(index):  # pandas: labelled by its index
+            return answers.to_numpy(), index.__getitem__
+        return answers.to_numpy(), _position
+    return answers, _position
+
+
+def _position(i: int) -> int:
+    return i
+
+
+def _as_array(numbers_: Any) -> NDArray[Any]:
+    if isinstance(numbers_, np.ma.MaskedArray) and np.ma.is_masked(numbers_):
+        raise InvalidArgument("answers", REDACTED, "must not have masked entries", "Fill them in first.")
+    if isinstance(numbers_, np.ndarray):
+        return numbers_
+    if not isinstance(numbers_, Iterable):
+        raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
+    sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
+    # A mixture such as [2**60 + 1, 0.5] would silently become float64 and lose the integer.
+    kinds = set(map(type, sequence))
+    try:
+        if kinds <= {int, bool}:
+            return np.asarray(sequence, dtype=np.int64)
+        if kinds == {float}:
+            return np.asarray(sequence, dtype=np.float64)
+    except OverflowError:
+        pass  # integers beyond int64 are kept as Python ints
+    array = np.empty(len(sequence), dtype=object)
+    array[:] = list(sequence)
+    return array
+
+
+def _integers_on_grid(array: NDArray[Any]) -> GridValues:
+    if len(array) and array.dtype.itemsize == 8:
+        low, high = int(array.min()), int(array.max())
+        if max(-low, high) > _INT64_SAFE:
+            return [int(value) for value in array]
+    return array.astype(np.int64, copy=False)
+
+
+def _refuse_not_finite() -> InvalidArgument:
+    return InvalidArgument(
+        "answers",
+        REDACTED,
+        "must not contain NaN, infinity or missing values",
+        "Decide what those items count as, for every data set alike, before asking.",
+    )
+
+
+def _floats_on_grid(array: NDArray[np.float64], resolution: Fraction) -> GridValues:
+    """floor(x/γ) for each double x, exactly."""
+    if not np.isfinite(array).all():
+        raise _refuse_not_finite()
+    per_unit = resolution.denominator
+    if per_unit > 2**53 or (len(array) and float(np.abs(array).max()) * per_unit >= 2.0**61):
+        return [_floor_on_grid(float(x), per_unit) for x in array]
+    scaled = array * float(per_unit)
+    floored = np.floor(scaled)
+    values = floored.astype(np.int64)
+    if per_unit & (per_unit - 1):
+        # Multiplication by a power of two is exact; by another integer it errs by at most half a
+        # unit in the last place, which matters only next to a whole number.
+        margin = np.abs(scaled) * 2.0**-52
+        unsure = (scaled - floored <= margin) | (floored + 1.0 - scaled <= margin)
+        for i in np.flatnonzero(unsure):
+            values[i] = _floor_on_grid(float(array[i]), per_unit)
+    return values
+
+
+def _floor_on_grid(x: float, per_unit: int) -> int:
+    return math.floor(Fraction(x) * per_unit)
+
+
+def _objects_on_grid(array: NDArray[Any], resolution: Fraction) -> tuple[GridValues, Fraction]:
+    exact = [_exact(value) for value in array]
+    grain = Fraction(1) if all(value.denominator == 1 for value in exact) else resolution
+    values = [math.floor(value / grain) for value in exact]
+    if max(map(abs, values), default=0) <= _INT64_SAFE:
+        return np.array(values, dtype=np.int64), grain
+    return values, grain
+
+
+def _exact(value: Any) -> Fraction:
+    if isinstance(value, numbers.Integral):
+        return Fraction(int(value))
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal | numbers.Real):
+        if not math.isfinite(value):
+            raise _refuse_not_finite()
+        if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+            raise InvalidArgument(
+                "answers",
+                REDACTED,
+                f"must lie between 10^-{_LARGEST_EXPONENT} and 10^{_LARGEST_EXPONENT} in size",
+                "Clamp them to a public range first.",
+            )
+        numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
+        return Fraction(int(numerator), int(denominator))
+    if value is None or str(value) in ("<NA>", "NaT"):
+        raise _refuse_not_finite()
+    raise InvalidArgument("answers", REDACTED, "must all be numbers", _KINDS)

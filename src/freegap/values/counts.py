@@ -1,0 +1,192 @@
+"""Answers for a domain too large to list: distinct values, and how many items have each.
+
+Ten to the twelfth products of which a million were ever sold is an ordinary input: a million answers
+of one item each, and one group of almost 10^12 items with the answer zero. The domain is never
+listed; an item of a group gets its name only when it is selected.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.answers import Answers, GridValues, read_numbers
+
+__all__ = ["Counts"]
+
+_MOST_ITEMS = 2**62
+
+
+class Counts:
+    """Groups of items with equal answers.
+
+    values: the answer of each group.
+    sizes: how many items have it.
+    name: a function (group, member) → label, member from 0 to the group's size − 1; by default the
+        label is that pair. It is called for selected items only.
+
+    >>> counts = Counts([812, 0], [1, 10**12], name=lambda group, member: ("flu", "rare")[group])
+    >>> counts.items
+    1000000000001
+    """
+
+    def __init__(
+        self,
+        values: Sequence[Any] | NDArray[Any],
+        sizes: Sequence[int] | NDArray[Any],
+        *,
+        name: Callable[[int, int], Any] | None = None,
+    ) -> None:
+        self._values = values
+        self._sizes = _read_sizes(sizes)
+        if len(self._sizes) != len(values):
+            raise InvalidArgument(
+                "sizes",
+                f"<{len(self._sizes)} sizes>",
+                f"must be as many as the values, which are {len(values)}",
+                "Pass one size for each value.",
+            )
+        self.items = int(self._sizes.sum(dtype=object)) if len(self._sizes) else 0
+        if self.items > _MOST_ITEMS:
+            raise InvalidArgument(
+                "sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain."
+            )
+        self._name = name
+
+    @classmethod
+    def over(
+        cls,
+        domain: Sequence[Any],
+        counts: Mapping[Any, Any] | None = None,
+        *,
+        items: Sequence[Any] | NDArray[Any] | None = None,
+        values: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Counts:
+        """Counts over a public domain: the items that occur, with their values; all others have zero.
+
+        Give either a mapping from item to value, or `items` and `values` in parallel. The domain is
+        anything sized and indexable, such as `range(10**12)`; items outside it are an error.
+
+        >>> Counts.over(range(10**12), {17: 3, 99: 5}).items
+        1000000000000
+        """
+        if counts is not None:
+            items, values = list(counts), list(counts.values())
+        if items is None or values is None:
+            raise InvalidArgument("counts", counts, "is missing", "Pass a dict, or items= and values=.")
+        positions = _positions(domain, items)
+        absent = len(domain) - len(positions)
+        if absent == 0:
+            return cls(values, np.ones(len(positions), np.int64), name=lambda group, _: items[group])
+        padded = np.append(values, 0) if isinstance(values, np.ndarray) else [*values, 0]
+        sizes = np.ones(len(positions) + 1, np.int64)
+        sizes[-1] = absent
+        last = len(positions)
+        # Sorted only if an item that does not occur is ever selected.
+        order: list[NDArray[np.int64]] = []
+
+        def name(group: int, member: int) -> Any:
+            if group != last:
+                return items[group]
+            if not order:
+                order.append(np.sort(positions))
+            return domain[_absent_position(order[0], member)]
+
+        return cls(padded, sizes, name=name)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many items each group has."""
+        return self._sizes
+
+    def read(self, resolution: Fraction) -> Answers:
+        """The groups' answers on the grid; see `freegap.values.answers`."""
+        values: GridValues
+        values, grain = read_numbers(self._values, resolution)
+        if self.items == 0:
+            raise InvalidArgument("answers", self, "must not be empty", "Pass at least two items.")
+        return Answers(values, grain, lambda group: group)
+
+    def label(self, group: int, member: int) -> Any:
+        """The name of one item."""
+        return (group, member) if self._name is None else self._name(group, member)
+
+    def __repr__(self) -> str:
+        return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
+
+
+def _read_sizes(sizes: Any) -> NDArray[np.int64]:
+    array = np.asarray(sizes)
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise InvalidArgument(
+            "sizes",
+            REDACTED,
+            "must be a sequence of whole numbers",
+            "Pass one size for each value.",
+        )
+    if len(array) and (int(array.min()) < 1 or int(array.max()) > _MOST_ITEMS):
+        raise InvalidArgument(
+            "sizes", REDACTED, "must each be between 1 and 2^62", "Leave out groups without items."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each item in the domain; every item must be in it, once."""
+    if isinstance(domain, range) and domain.step == 1 and isinstance(items, np.ndarray):
+        if items.dtype.kind not in "iu":
+            raise _outside()
+        positions = items.astype(np.int64) - domain.start
+        inside = bool(((positions >= 0) & (positions < len(domain))).all())
+    else:
+        find = domain.index if isinstance(domain, range) else _lookup(domain)
+        found = [_find(find, item) for item in items]
+        positions = np.array(found, dtype=np.int64)
+        inside = True
+    if not inside:
+        raise _outside()
+    if len(np.unique(positions)) != len(positions):
+        raise InvalidArgument(
+            "items",
+            REDACTED,
+            "must not name an item twice",
+            "Add up the counts of each item first.",
+        )
+    return positions
+
+
+def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
+    places = {item: place for place, item in enumerate(domain)}
+    if len(places) != len(domain):
+        raise InvalidArgument("domain", domain, "must not name an item twice", "Remove the duplicates.")
+    return places.__getitem__
+
+
+def _find(find: Callable[[Any], int], item: Any) -> int:
+    try:
+        # NumPy integers equal Python's, but range.index looks them up by walking.
+        return find(int(item) if isinstance(item, numbers.Integral) else item)
+    except (KeyError, ValueError, TypeError):
+        raise _outside() from None
+
+
+def _outside() -> InvalidArgument:
+    return InvalidArgument(
+        "items",
+        REDACTED,
+        "must all be in the domain",
+        "Drop what is outside the public domain before counting; do not report how much it was.",
+    )
+
+
+def _absent_position(present: NDArray[np.int64], member: int) -> int:
+    """The member-th place of the domain that is not among the sorted places `present`."""
+    # present[j] − j is the number of absent places before it, and never falls.
+    before = int(np.searchsorted(present - np.arange(len(present)), member, side="right"))
+    return member + before

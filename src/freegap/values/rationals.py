@@ -1,0 +1,119 @@
+"""Reading public parameters (ε, Δ, thresholds, shares, resolutions) as exact rationals.
+
+A float stands for the shortest decimal that denotes it, so 0.1 is 1/10 and not the dyadic number
+next to it: a person who writes `epsilon=0.1` wants to be charged 1/10.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from freegap.errors import InvalidArgument
+
+__all__ = [
+    "Rational",
+    "count_argument",
+    "positive_rational",
+    "rational",
+    "resolution_argument",
+    "sensitivity_argument",
+]
+
+Rational = int | Fraction | Decimal | float | str
+"""What a public parameter may be given as."""
+
+_REMEDY = 'Pass an int, a Fraction, or a decimal string such as "0.7".'
+
+
+def rational(argument: str, value: Any) -> Fraction:
+    """The exact rational that a public parameter denotes, or an error that names the argument.
+
+    >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    if isinstance(value, bool):
+        raise InvalidArgument(argument, value, "must be a number, not a truth value", _REMEDY)
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, numbers.Integral):
+        return Fraction(int(value))
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str):
+        return _from_text(argument, value)
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InvalidArgument(argument, value, "must be finite", _REMEDY)
+        return Fraction(value)
+    if isinstance(value, numbers.Real):
+        if not math.isfinite(float(value)):
+            raise InvalidArgument(argument, value, "must be finite", _REMEDY)
+        return Fraction(str(value))  # str, not float: NumPy's float32 has a shorter decimal of its own
+    raise InvalidArgument(argument, value, "must be a number", _REMEDY)
+
+
+def _from_text(argument: str, text: str) -> Fraction:
+    try:
+        if len(text) > 1000:  # 1e999999999 would otherwise fill the memory
+            raise ValueError
+        head, _, exponent = text.lower().partition("e")
+        if exponent and abs(int(exponent)) > 1000:
+            raise ValueError
+        return Fraction(text) if head else Fraction(0)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidArgument(argument, text, "is not a number", _REMEDY) from None
+
+
+def positive_rational(argument: str, value: Any) -> Fraction:
+    """As `rational`, and greater than zero."""
+    number = rational(argument, value)
+    if number <= 0:
+        raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
+    return number
+
+
+def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InvalidArgument(
+            argument, value, "must be a whole number", f"Pass for example {argument}={least}."
+        )
+    if value < least:
+        raise InvalidArgument(
+            argument, value, f"must be at least {least}", f"Pass for example {argument}={least}."
+        )
+    return int(value)
+
+
+def resolution_argument(value: Any) -> Fraction:
+    """The grid γ to which gaps are rounded down: the reciprocal of a whole number."""
+    resolution = positive_rational("resolution", value)
+    if resolution.numerator != 1:
+        raise InvalidArgument(
+            "resolution",
+            value,
+            "must be the reciprocal of a whole number",
+            'Pass for example "1/1024", Fraction(1, 10) or 1.',
+        )
+    return resolution
+
+
+def sensitivity_argument(value: Any, resolution: Fraction) -> Fraction:
+    """The sensitivity Δ, a multiple of the grid γ.
+
+    Rounding answers down to the grid keeps the sensitivity only then (004, lemma 4.2).
+    """
+    sensitivity = positive_rational("sensitivity", value)
+    if (sensitivity / resolution).denominator != 1:
+        raise InvalidArgument(
+            "sensitivity",
+            value,
+            f"must be a multiple of the resolution {resolution}",
+            f"Pass resolution=Fraction(1, {sensitivity.denominator}), "
+            "or a sensitivity rounded up to the next multiple.",
+        )
+    return sensitivity

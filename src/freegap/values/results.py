@@ -1,0 +1,200 @@
+"""What a release returns: frozen records that a person can look at and a program can read.
+
+Every result knows what was asked (`epsilon`), what was charged (`spent`, exact), and whether its noise
+came from a private source. It renders in a terminal (`print`, rich), in a notebook (HTML) and as JSON.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+__all__ = ["NOT_PRIVATE", "Column", "Release", "TopK"]
+
+NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded or recorded source. For tests and replay only."
+
+_JSON_SAFE_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a rendered table."""
+
+    title: str
+    cells: tuple[str, ...]
+    numeric: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What all results share.
+
+    epsilon: the ε that was asked for.
+    spent: the ε that was charged, at most `epsilon`.
+    private: False where the noise came from a seeded or recorded source.
+    parameters: the public parameters of the release, for the record.
+    """
+
+    epsilon: Fraction
+    spent: Fraction
+    private: bool
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        raise NotImplementedError
+
+    def columns(self) -> list[Column]:
+        """The released table, column by column."""
+        raise NotImplementedError
+
+    def footnotes(self) -> list[str]:
+        """Lines below the table."""
+        notes = [f"ε asked {_plain(self.epsilon)}, spent {_plain(self.spent)}"]
+        if not self.private:
+            notes.append(NOT_PRIVATE)
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values: rationals as strings such as "1/3", gaps as floats."""
+        raise NotImplementedError
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The release as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=str)
+
+    def __rich__(self) -> Any:
+        """A table for the terminal."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(self.title), title_justify="left")
+        columns = self.columns()
+        for column in columns:
+            table.add_column(column.title, justify="right" if column.numeric else "left")
+        for row in zip(*(column.cells for column in columns), strict=True):
+            table.add_row(*(Text(_printable(cell)) for cell in row))
+        notes = [Text(note, style="dim" if i == 0 else "bold red") for i, note in enumerate(self.footnotes())]
+        return Group(table, *notes)
+
+    def __str__(self) -> str:
+        """The released table as plain text."""
+        columns = self.columns()
+        widths = [max(len(_printable(c)) for c in (col.title, *col.cells)) for col in columns]
+        lines = [self.title]
+        for row in zip(*((col.title, *col.cells) for col in columns), strict=True):
+            cells = [
+                _printable(cell).rjust(width) if column.numeric else _printable(cell).ljust(width)
+                for cell, width, column in zip(row, widths, columns, strict=True)
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([*lines, *self.footnotes()])
+
+    def _repr_html_(self) -> str:
+        """The released table for a notebook."""
+        columns = self.columns()
+        head = "".join(f"<th>{html.escape(column.title)}</th>" for column in columns)
+        rows = "".join(
+            "<tr>"
+            + "".join(
+                f'<td style="text-align:{"right" if column.numeric else "left"}">{html.escape(cell)}</td>'
+                for cell, column in zip(row, columns, strict=True)
+            )
+            + "</tr>"
+            for row in zip(*(column.cells for column in columns), strict=True)
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.footnotes())
+        return (
+            f"<div><p><strong>{html.escape(self.title)}</strong></p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{notes}</div>"
+        )
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "epsilon": _plain(self.epsilon),
+            "spent": _plain(self.spent),
+            "private": self.private,
+            "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopK(Release):
+    """The selected items from the largest down, each with its gap to the next.
+
+    indices: positions of the selected items in the answers.
+    labels: their labels (positions again, where the answers had none).
+    gap_multiples: the gaps as whole multiples of `resolution`.
+    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
+    """
+
+    indices: tuple[int, ...]
+    labels: tuple[Any, ...]
+    gap_multiples: tuple[int, ...]
+    resolution: Fraction
+
+    @cached_property
+    def gaps(self) -> tuple[Fraction, ...]:
+        """The gap of each selected item to the next in rank, rounded down to the resolution."""
+        return tuple(multiple * self.resolution for multiple in self.gap_multiples)
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        return f"Private top {len(self.indices)} with gaps"
+
+    def columns(self) -> list[Column]:
+        """Rank, label and gap."""
+        ranks = tuple(str(rank) for rank in range(1, len(self.indices) + 1))
+        return [
+            Column("rank", ranks, numeric=True),
+            Column("item", tuple(str(label) for label in self.labels)),
+            Column("gap to next", aligned(self.gaps), numeric=True),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        return {
+            "mechanism": "noisy_top_k",
+            "indices": [jsonable(index) for index in self.indices],
+            "labels": [jsonable(label) for label in self.labels],
+            "gaps": [float(gap) for gap in self.gaps],
+            "resolution": _plain(self.resolution),
+            **self._common(),
+        }
+
+
+def aligned(numbers_: Iterable[Fraction]) -> tuple[str, ...]:
+    """Numbers with three decimals, so that a column lines up."""
+    return tuple(f"{float(number):,.3f}" for number in numbers_)
+
+
+def jsonable(value: Any) -> Any:
+    """A value that JSON can hold: rationals and integers beyond doubles as strings."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value) if abs(int(value)) <= _JSON_SAFE_INTEGER else str(int(value))
+    if isinstance(value, Fraction):
+        return _plain(value)
+    if isinstance(value, numbers.Real):
+        return float(value) if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def _plain(number: Fraction) -> str:
+    return str(number)
+
+
+def _printable(text: str) -> str:
+    """Without control characters: a label must not be able to steer the terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
