@@ -1,0 +1,1 @@
+"""Machine checks of randomness alignments."""
