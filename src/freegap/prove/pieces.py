@@ -1,0 +1,200 @@
+"""The alignment as a finite table, and the checks of each entry.
+
+For one output class and one case of the neighbour relation, exploring the alignment's own program gives
+its pieces: on each, every shift H'ⱼ − Hⱼ is one polynomial. A check asks z3 for a point of
+{(q, q', H, ω) : q ∼ q', M(q, H) = ω, the piece's conditions} that breaks it, so "unsat" on all pieces of
+all classes and cases is the statement for all answers, all neighbours, all noise (up to a null set) and
+all outputs of this size:
+
+    support   H' lies in the support of its laws (definition 5.1, part 1)
+    output    M(q', H') = ω (definition 5.2)
+    cost      Σ price(H'ⱼ − Hⱼ) ≤ charge(ω) (definition 5.4; condition 4 of lemma 5.1)
+
+"sat" is a point that is replayed on the real programs; "unknown" is `NotDecided`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import z3
+
+from freegap.errors import InvalidArgument
+from freegap.prove.classes import OutputClass, formula, generic
+from freegap.prove.laws import LAWS
+from freegap.prove.outputs import rebuild
+from freegap.prove.problem import Alignment, Case
+from freegap.symbolic import Condition, Draw, NotDecided, Symbol, explore
+from freegap.symbolic.symbols import constant
+
+__all__ = ["Piece", "PieceChecks", "Point", "pieces_of", "scale_of", "value_of"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Concrete answers, neighbour and noise."""
+
+    answers: tuple[Fraction, ...]
+    neighbour: tuple[Fraction, ...]
+    noise: Mapping[Any, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Where these conditions hold, the alignment adds these shifts; the output is charged so much."""
+
+    conditions: tuple[Condition | bool, ...]
+    shifts: Mapping[Any, Symbol]
+    charge: Symbol
+
+    @cached_property
+    def where(self) -> Any:
+        """The conditions as one z3 formula."""
+        return z3.And([formula(c) for c in self.conditions])
+
+
+def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Piece]:
+    """All pieces of the alignment on one output class and one case of the relation."""
+    problem = output.problem
+
+    def local(answers: list[Any], neighbour: list[Any], released: list[Any], noise: dict[Any, Any]) -> Any:
+        value = rebuild(output.skeleton, released)
+        moved = problem.align(alignment, answers, neighbour, value, noise)
+        return moved, problem.charged(rebuild(output.skeleton, released))
+
+    paths = explore(
+        local,
+        [list(problem.answers), list(problem.neighbour), list(output.released), dict(output.noise)],
+        assuming=[case.formula, output.before],
+        limits=problem.limits,
+    )
+    return [
+        Piece(
+            tuple(generic(c, output.continuous) for c in path.conditions),
+            _shifts(output, path.result[0]),
+            Symbol.of(path.result[1]),
+        )
+        for path in paths
+    ]
+
+
+def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:
+    remedy = "Return a dict from the label of each moved draw to its aligned value."
+    if not isinstance(aligned, Mapping):
+        raise InvalidArgument("alignment", type(aligned).__name__, "must return a mapping", remedy)
+    for label, value in aligned.items():
+        if label not in output.noise:
+            raise InvalidArgument(
+                "alignment", label, f"is not a draw of the output {output.name}", f"Draws: {list(output.noise)}."
+            )
+        if not isinstance(value, Symbol) and constant(value) is None:
+            raise InvalidArgument("alignment", value, f"is no number for the draw {label!r}", remedy)
+    return {label: Symbol.of(aligned.get(label, drawn)) - drawn for label, drawn in output.noise.items()}
+
+
+def scale_of(draw: Draw) -> Fraction:
+    """The scale of a draw as a rational."""
+    scale = constant(draw.scale)
+    if scale is None or scale <= 0:
+        raise NotDecided(f"the scale {draw.scale!r} of the draw {draw.label!r} is not a positive number")
+    return scale
+
+
+def value_of(model: Any, symbol: Symbol) -> Fraction:
+    """The value of a symbol in a model."""
+    value = model.eval(symbol.z3, model_completion=True)
+    if not z3.is_rational_value(value):
+        raise NotDecided(f"z3 gives {value} for {symbol}, which is not rational")
+    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+class PieceChecks:
+    """A solver that holds the premises of one output class and one case; one check after the other."""
+
+    def __init__(self, output: OutputClass, case: Case) -> None:
+        self.output = output
+        self.case = case
+        self._solver = z3.Solver()
+        self._solver.set("timeout", output.problem.limits.milliseconds)
+        self._solver.add(case.formula, output.before)
+
+    @contextmanager
+    def at(self, piece: Piece) -> Iterator[None]:
+        """Within: the piece's conditions hold, and the aligned unknowns have their values."""
+        self._solver.push()
+        self._solver.add(piece.where)
+        for label, shift in piece.shifts.items():
+            self._solver.add(self.output.aligned[label].z3 == (self.output.noise[label] + shift).z3)
+        try:
+            yield
+        finally:
+            self._solver.pop()
+
+    def off_support(self, piece: Piece) -> Point | None:
+        """A point at which some aligned noise is impossible."""
+        bad = []
+        for draw in self.output.draws:
+            shift = piece.shifts[draw.label]
+            if LAWS[draw.law].one_sided and shift.terms:
+                bad.append(self.output.aligned[draw.label].z3 < 0)
+            if draw.grid is not None and not _on_lattice(shift, draw.grid):
+                steps = shift / draw.grid
+                bad.append(z3.Not(z3.IsInt(steps.z3)))
+        return self._point(z3.Or(bad), "the support") if bad else None
+
+    def other_output(self) -> Point | None:
+        """A point at which the neighbour gives another output."""
+        return self._point(z3.Not(self.output.after), "the output")
+
+    def over_charge(self, piece: Piece, charge: Symbol | None = None) -> Point | None:
+        """A point at which the cost is larger than the charge."""
+        cost, definitions = self.cost(piece)
+        return self._point(z3.And([*definitions, cost > (piece.charge if charge is None else charge).z3]), "the cost")
+
+    def cost(self, piece: Piece) -> tuple[Any, list[Any]]:
+        """The cost of the alignment as a z3 term, with the conditions that define it."""
+        terms, definitions = [], []
+        for draw in self.output.draws:
+            price, defined = LAWS[draw.law].price_term(
+                piece.shifts[draw.label], scale_of(draw), str(draw.label)
+            )
+            terms.append(price)
+            definitions += defined
+        return z3.Sum(terms) if terms else z3.RealVal(0), definitions
+
+    @property
+    def assertions(self) -> list[Any]:
+        """The premises that hold now, for another solver."""
+        return list(self._solver.assertions())
+
+    def _point(self, wrong: Any, what: str) -> Point | None:
+        answer = self._solver.check(wrong)
+        if answer == z3.unsat:
+            return None
+        if answer == z3.unknown:
+            raise NotDecided(f"z3 did not decide {what} of {self.output.name} ({self._solver.reason_unknown()})")
+        model = self._solver.model()
+        problem = self.output.problem
+        return Point(
+            tuple(value_of(model, q) for q in problem.answers),
+            tuple(value_of(model, p) for p in problem.neighbour),
+            {label: value_of(model, drawn) for label, drawn in self.output.noise.items()},
+        )
+
+
+def _on_lattice(shift: Symbol, grid: Fraction) -> bool:
+    """Whether the shift is a multiple of the grid, term by term: a sufficient condition."""
+    for monomial, coefficient in shift.terms.items():
+        unit = coefficient
+        for variable in monomial:
+            if variable.grid is None:
+                return False
+            unit *= variable.grid
+        if (unit / grid).denominator != 1:
+            return False
+    return True

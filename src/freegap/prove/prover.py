@@ -1,0 +1,293 @@
+"""`prove`: all conditions of lemma 5.1 (000), or of theorem 5.5 (003) for discrete noise, by machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import z3
+
+from freegap.errors import InvalidArgument
+from freegap.prove.classes import OutputClass, classes_of
+from freegap.prove.injective import NotInjective, check_injective
+from freegap.prove.laws import LAWS
+from freegap.prove.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
+from freegap.prove.problem import RELATIONS, Alignment, Case, Charge, Mechanism, Problem
+from freegap.prove.replay import replay
+from freegap.prove.report import CONDITIONS, Established, Proof, Refutation
+from freegap.prove.tightness import Suprema
+from freegap.symbolic import Limits, NotDecided
+from freegap.values.rationals import Rational, count_argument, positive_rational
+
+__all__ = ["Progress", "check", "problem_of", "prove_alignment"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and how many there are (0 if not known)."""
+
+
+def problem_of(
+    mechanism: Mechanism,
+    *,
+    epsilon: Rational,
+    queries: int,
+    sensitivity: Rational = 1,
+    relation: str = "each",
+    parameters: Mapping[str, Any] | None = None,
+    charge: Charge | None = None,
+    grid: Rational | None = None,
+    seconds: Rational = 10,
+) -> Problem:
+    """The arguments of `prove`, read and checked."""
+    for argument, value in (("mechanism", mechanism), ("charge", charge)):
+        if not callable(value) and not (argument == "charge" and value is None):
+            raise InvalidArgument(argument, value, "must be a function", "Pass the function itself.")
+    if relation not in RELATIONS:
+        raise InvalidArgument(
+            "relation", relation, "is not a known relation", f"Pass one of {', '.join(map(repr, RELATIONS))}."
+        )
+    milliseconds = int(1000 * positive_rational("seconds", seconds))
+    return Problem(
+        mechanism=mechanism,
+        epsilon=positive_rational("epsilon", epsilon),
+        queries=count_argument("queries", queries),
+        sensitivity=positive_rational("sensitivity", sensitivity),
+        relation=relation,
+        parameters=dict(parameters or {}),
+        charge=charge,
+        grid=None if grid is None else positive_rational("grid", grid),
+        limits=Limits(milliseconds=max(1, milliseconds)),
+    )
+
+
+def prove_alignment(
+    problem: Problem,
+    alignment: Alignment,
+    *,
+    tightness: bool = True,
+    progress: Progress | None = None,
+) -> Proof:
+    """The proof for this alignment, or its refutation, or why neither."""
+    attempt = _Attempt(problem, alignment, progress)
+    try:
+        attempt.run(tightness)
+    except NotDecided as undecided:
+        return attempt.result(None, reason=str(undecided))
+    except _Refuted as refuted:
+        return attempt.result(False, refutation=refuted.refutation)
+    return attempt.result(True)
+
+
+class _Refuted(Exception):
+    """Carries a refutation out of the checks."""
+
+    def __init__(self, refutation: Refutation) -> None:
+        super().__init__(refutation.condition)
+        self.refutation = refutation
+
+
+@dataclass
+class _Counts:
+    paths: int = 0
+    outputs: int = 0
+    pieces: int = 0
+    acyclic: int = 0
+    direct: int = 0
+
+
+class _Attempt:
+    """One pass through the conditions, in order; each is recorded when it is established."""
+
+    def __init__(self, problem: Problem, alignment: Alignment, progress: Progress | None) -> None:
+        self.problem = problem
+        self.alignment = alignment
+        self.report = progress or (lambda what, done, total: None)
+        self.counts = _Counts()
+        self.current = "termination"
+        self.how: dict[str, str] = {}
+        self.suprema: Suprema | None = None
+        self.discrete = False
+
+    def run(self, tightness: bool) -> None:
+        classes = self.explored()
+        self.current = "draws"
+        self.how["draws"] = check_draws(classes)
+        self.current = "noise"
+        self.how["noise"] = check_laws(classes)
+        self.discrete = not any(output.continuous for output in classes)
+        steps = [(output, case) for output in classes for case in self.problem.cases]
+        self.suprema = Suprema() if tightness else None
+        for done, (output, case) in enumerate(steps):
+            self.report("outputs", done, len(steps))
+            self.check_output(output, case)
+        self.report("outputs", len(steps), len(steps))
+        self.conclude()
+
+    def explored(self) -> list[OutputClass]:
+        def count(path: object) -> None:
+            self.counts.paths += 1
+            self.report("paths", self.counts.paths, 0)
+
+        classes = classes_of(self.problem, count)
+        self.counts.outputs = len(classes)
+        self.how["termination"] = f"all {self.counts.paths} paths at {self.problem.queries} answers are finite"
+        return classes
+
+    def check_output(self, output: OutputClass, case: Case) -> None:
+        self.current = "output"
+        pieces = pieces_of(output, case, self.alignment)
+        checks = PieceChecks(output, case)
+        for piece in pieces:
+            with checks.at(piece):
+                self.counts.pieces += 1
+                self.check_piece(checks, piece)
+        self.current = "injective"
+        found = check_injective(output, case, pieces)
+        if isinstance(found, NotInjective):
+            raise _Refuted(self.collision(found))
+        if found == "acyclic":
+            self.counts.acyclic += 1
+        else:
+            self.counts.direct += 1
+
+    def check_piece(self, checks: PieceChecks, piece: Piece) -> None:
+        for name, search in (
+            ("support", lambda: checks.off_support(piece)),
+            ("output", checks.other_output),
+            ("cost", lambda: checks.over_charge(piece)),
+        ):
+            self.current = name
+            point = search()
+            if point is not None:
+                raise _Refuted(self.confirmed(name, point))
+        if self.suprema is not None:
+            self.suprema.add(checks, piece)
+
+    def confirmed(self, condition: str, point: Point) -> Refutation:
+        """The point, replayed on the real mechanism; a point that breaks nothing there decides nothing."""
+        run = replay(
+            self.problem, self.alignment, list(point.answers), list(point.neighbour), point.noise
+        )
+        broken = {
+            "support": bool(run.off_support),
+            "output": not run.off_support and not run.same_output,
+            "cost": run.cost > run.charge,
+        }
+        if not broken[condition]:
+            raise NotDecided(f"a counterexample to {condition!r} was not confirmed by the real mechanism")
+        return Refutation.of(condition, run)
+
+    def collision(self, found: NotInjective) -> Refutation:
+        """Two noise vectors that are aligned to the same one, replayed."""
+        if found.other_noise is None:
+            return Refutation(
+                "injective", found.answers, found.neighbour, {}, None, determinant=found.determinant
+            )
+        first, second = (
+            replay(self.problem, self.alignment, list(found.answers), list(found.neighbour), noise)
+            for noise in (found.noise, found.other_noise)
+        )
+        if first.aligned != second.aligned or first.output != second.output or first.noise == second.noise:
+            raise NotDecided("a collision of two noise vectors was not confirmed by the real mechanism")
+        return replace(Refutation.of("injective", first), other_noise=dict(second.noise))
+
+    def conclude(self) -> None:
+        counts, cases = self.counts, ", ".join(case.name for case in self.problem.cases)
+        sort = "whole multiples" if self.problem.grid is not None else "real numbers"
+        everywhere = f"z3, {counts.pieces} pieces of {counts.outputs} outputs, neighbours: {cases}"
+        self.how["support"] = everywhere
+        self.how["output"] = f"{everywhere}; all answers ({sort}), all noise"
+        self.how["cost"] = everywhere
+        if counts.direct:
+            theorem = "003, theorem 5.5" if self.discrete else "000, theorem 5.15"
+            self.how["injective"] = (
+                f"{counts.acyclic} acyclic, {counts.direct} one-to-one by z3 with determinant 1 ({theorem})"
+            )
+        else:
+            self.how["injective"] = f"acyclic, all {counts.acyclic} (definition 5.3)"
+        self.how["countable"] = (
+            "discrete noise" if self.discrete else f"{counts.outputs}, one for each kind of output"
+        )
+
+    def result(
+        self, holds: bool | None, *, refutation: Refutation | None = None, reason: str | None = None
+    ) -> Proof:
+        failed = refutation.condition if refutation is not None else self.current
+        conditions = []
+        for name in CONDITIONS:
+            if name in self.how:
+                conditions.append(Established(name, True, self.how[name]))
+            elif holds is False and name == failed:
+                conditions.append(Established(name, False, "refuted"))
+            else:
+                how = reason if name == failed and reason else "not reached"
+                conditions.append(Established(name, None, how))
+        problem = self.problem
+        tight = self.suprema.tightness(problem) if holds and self.suprema is not None else None
+        return Proof(
+            holds=holds,
+            claim=claim_of(problem),
+            conditions=tuple(conditions),
+            refutation=refutation,
+            reason=reason,
+            tightness=tight,
+            paths=self.counts.paths,
+            outputs=self.counts.outputs,
+            pieces=self.counts.pieces,
+            parameters={name: str(value) for name, value in problem.parameters.items()},
+        )
+
+
+def claim_of(problem: Problem) -> str:
+    """What is claimed, in words."""
+    name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
+    values = ", ".join(f"{key}={value}" for key, value in problem.parameters.items())
+    cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
+    return (
+        f"{name}({values}) on {problem.queries} answers is private at ε = {cost}, where "
+        f"{RELATIONS[problem.relation]} ({problem.sensitivity})"
+    )
+
+
+def check_draws(classes: list[OutputClass]) -> str:
+    """Condition 2: outputs that can be equal come with the same draws, in number, law and scale."""
+    skeletons: dict[Any, list[OutputClass]] = {}
+    for output in classes:
+        skeletons.setdefault(output.skeleton, []).append(output)
+    compared = 0
+    for group in skeletons.values():
+        for one, other in combinations(group, 2):
+            compared += 1
+            solver = z3.Solver()
+            solver.set("timeout", one.problem.limits.milliseconds)
+            if solver.check(one.same_output(other)) != z3.unsat:
+                kinds = [[draw.label for draw in output.draws] for output in (one, other)]
+                raise NotDecided(f"the output {one.name} can come from the draws {kinds[0]} and {kinds[1]}")
+    apart = f", {compared} pairs told apart by their numbers" if compared else ""
+    return f"one list of draws for each of {len(skeletons)} kinds of output{apart}"
+
+
+def check_laws(classes: list[OutputClass]) -> str:
+    """Condition 3: each law is known to have its bound, and each scale is a positive number."""
+    seen = {}
+    for output in classes:
+        for draw in output.draws:
+            if draw.law not in LAWS:
+                raise NotDecided(f"{draw.law} noise is not log-Lipschitz (draw {draw.label!r})")
+            scale_of(draw)
+            seen[draw.law] = LAWS[draw.law].bound
+    return "; ".join(f"{law}: {bound}" for law, bound in seen.items()) or "no noise is drawn"
+
+
+def check(problem: Problem, alignment: Alignment, output: OutputClass) -> Point | None:
+    """A point at which this alignment fails on one output class; None if it holds there. For synthesis."""
+    for case in problem.cases:
+        checks = PieceChecks(output, case)
+        for piece in pieces_of(output, case, alignment):
+            with checks.at(piece):
+                point = checks.off_support(piece) or checks.other_output() or checks.over_charge(piece)
+                if point is not None:
+                    return point
+    return None

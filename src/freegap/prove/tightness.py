@@ -1,0 +1,75 @@
+"""The smallest ε for which an alignment works: the largest cost of any output.
+
+For each kind of output, the supremum of the cost over all neighbours and noise, by z3's optimisation over
+linear real arithmetic. The optimiser's value is not trusted: an ordinary query shows that no point costs
+more, and another that some point costs more than any smaller value near it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import z3
+
+from freegap.prove.classes import OutputClass
+from freegap.prove.pieces import Piece, PieceChecks
+from freegap.prove.problem import Problem
+from freegap.prove.report import Tightness
+from freegap.symbolic import NotDecided, Symbol
+
+__all__ = ["Suprema"]
+
+_NEAR = Fraction(1, 10**9)
+
+
+class Suprema:
+    """The largest cost seen so far, for each kind of output."""
+
+    def __init__(self) -> None:
+        self._largest: dict[OutputClass, Fraction] = {}
+        self._charge: dict[OutputClass, Fraction] = {}
+
+    def add(self, checks: PieceChecks, piece: Piece) -> None:
+        """Take a piece into account; the solver must be at this piece."""
+        charge = piece.charge.as_constant()
+        if charge is None:
+            raise NotDecided(f"the charge for {checks.output.name} depends on the released numbers")
+        self._charge[checks.output] = max(charge, self._charge.get(checks.output, Fraction(0)))
+        best = self._largest.get(checks.output, Fraction(0))
+        if best == charge:  # the cost check has shown that nothing costs more than the charge
+            return
+        if checks.over_charge(piece, Symbol.of(best)) is not None:
+            best = _supremum(checks, piece)
+        self._largest[checks.output] = best
+
+    def tightness(self, problem: Problem) -> Tightness:
+        """The largest of all, and where the charge is larger."""
+        over = {
+            output.name: (largest, self._charge[output])
+            for output, largest in self._largest.items()
+            if largest < self._charge[output]
+        }
+        return Tightness(
+            epsilon=max(self._largest.values(), default=Fraction(0)),
+            charged=max(self._charge.values(), default=problem.epsilon),
+            overcharged=over,
+        )
+
+
+def _supremum(checks: PieceChecks, piece: Piece) -> Fraction:
+    optimiser = z3.Optimize()
+    optimiser.set("timeout", checks.output.problem.limits.milliseconds)
+    cost, definitions = checks.cost(piece)
+    optimiser.add(*checks.assertions, *definitions)
+    goal = optimiser.maximize(cost)
+    if optimiser.check() != z3.sat:
+        raise NotDecided(f"z3 did not find the largest cost of {checks.output.name}")
+    infinite, finite, _ = optimiser.upper_values(goal)
+    if not z3.is_rational_value(finite) or str(infinite) != "0":
+        raise NotDecided(f"the cost of {checks.output.name} has no largest value")
+    value = Fraction(finite.numerator_as_long(), finite.denominator_as_long())
+    above = checks.over_charge(piece, Symbol.of(value))
+    near = checks.over_charge(piece, Symbol.of(value - _NEAR))
+    if above is not None or near is None:
+        raise NotDecided(f"z3's largest cost {value} of {checks.output.name} was not confirmed")
+    return value
