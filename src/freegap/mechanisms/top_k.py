@@ -14,7 +14,7 @@ function of the same noise by the fast core (`freegap.exact.ranking`); a test co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -39,7 +39,7 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import TopK
 
-__all__ = ["DEFAULT_RESOLUTION", "noisy_max", "noisy_top_k", "program"]
+__all__ = ["DEFAULT_RESOLUTION", "alignment", "noisy_max", "noisy_top_k", "program"]
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
@@ -197,3 +197,35 @@ def _require_runner_up(k: int, n: int) -> None:
             f"must be smaller than the number of answers, which is {n}: the last gap is to a runner-up",
             f"Pass k={n - 1}." if n > 1 else "Pass at least two answers.",
         )
+
+
+def alignment(
+    answers: Sequence[Any],
+    neighbour: Sequence[Any],
+    output: tuple[list[int], list[Any]],
+    noise: Mapping[Any, Any],
+    *,
+    law: str = "exponential",
+) -> dict[Any, Any]:
+    """The aligned noise: what `program` must draw on the neighbour for the same output.
+
+    Laplace: 000, equation 5.2. Each selected item makes up for its own change and for the change of the
+    best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
+    Otherwise the smallest of them is added back to every selected item and to the runner-up *s on the
+    side of the answers*: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).
+
+    Equation 5.4 adds it to t, the runner-up on the neighbour's side. Where s ≠ t, the aligned noise is then
+    a function of η_s that η_t does not enter: not one-to-one, so lemma 5.1 does not apply.
+    `freegap prove` refutes it. With s, the largest unselected noisy answer on the neighbour is s itself, so
+    that s and its shift can be read off the aligned noise, and the cost is the same.
+    """
+    chosen = output[0]
+    rest = [i for i in range(len(answers)) if i not in chosen]
+    runner_up = max(rest, key=lambda i: answers[i] + noise[i])
+    best = max(neighbour[i] + noise[i] for i in rest)
+    move = best - (answers[runner_up] + noise[runner_up])
+    if law == "exponential":
+        least = min(answers[i] - neighbour[i] for i in chosen)
+        if least + move < 0:
+            return {i: noise[i] + answers[i] - neighbour[i] - least for i in [*chosen, runner_up]}
+    return {i: noise[i] + answers[i] - neighbour[i] + move for i in chosen}

@@ -50,9 +50,9 @@ class NoiseLaw:
         constant = shift.as_constant()
         if constant is not None:
             price = self.price(constant, scale)
-            return z3.Q(price.numerator, price.denominator), []
+            return Symbol.of(price).z3, []
         term = shift.z3
-        size = z3.If(term >= 0, term, -term) / z3.Q(scale.numerator, scale.denominator)
+        size = z3.If(term >= 0, term, -term) / Symbol.of(scale).z3
         if not self.stairs:
             return size, []
         steps = z3.Int(f"steps({name})")

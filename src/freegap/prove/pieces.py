@@ -135,8 +135,24 @@ class PieceChecks:
         finally:
             self._solver.pop()
 
-    def off_support(self, piece: Piece) -> Point | None:
-        """A point at which some aligned noise is impossible."""
+    def violation(self, piece: Piece) -> tuple[str, Point] | None:
+        """The first condition of the piece that fails, with a point; one question if none does."""
+        cost, definitions = self.cost(piece)
+        questions = {
+            "support": z3.Or(self._off_support(piece)),
+            "output": z3.Not(self.output.after),
+            "cost": z3.And(*definitions, cost > piece.charge.z3),
+        }
+        if self._solver.check(z3.Or(list(questions.values()))) == z3.unsat:
+            return None
+        for name, wrong in questions.items():
+            point = self._point(wrong, name)
+            if point is not None:
+                return name, point
+        return None
+
+    def _off_support(self, piece: Piece) -> list[Any]:
+        """That some aligned noise is impossible."""
         bad = []
         for draw in self.output.draws:
             shift = piece.shifts[draw.label]
@@ -145,16 +161,12 @@ class PieceChecks:
             if draw.grid is not None and not _on_lattice(shift, draw.grid):
                 steps = shift / draw.grid
                 bad.append(z3.Not(z3.IsInt(steps.z3)))
-        return self._point(z3.Or(bad), "the support") if bad else None
+        return bad
 
-    def other_output(self) -> Point | None:
-        """A point at which the neighbour gives another output."""
-        return self._point(z3.Not(self.output.after), "the output")
-
-    def over_charge(self, piece: Piece, charge: Symbol | None = None) -> Point | None:
-        """A point at which the cost is larger than the charge."""
+    def over(self, piece: Piece, bound: Fraction) -> Point | None:
+        """A point at which the cost is larger than this."""
         cost, definitions = self.cost(piece)
-        return self._point(z3.And([*definitions, cost > (piece.charge if charge is None else charge).z3]), "the cost")
+        return self._point(z3.And(*definitions, cost > Symbol.of(bound).z3), "cost")
 
     def cost(self, piece: Piece) -> tuple[Any, list[Any]]:
         """The cost of the alignment as a z3 term, with the conditions that define it."""
@@ -177,7 +189,7 @@ class PieceChecks:
         if answer == z3.unsat:
             return None
         if answer == z3.unknown:
-            raise NotDecided(f"z3 did not decide {what} of {self.output.name} ({self._solver.reason_unknown()})")
+            raise NotDecided(f"z3 did not decide the {what} of {self.output.name} ({self._solver.reason_unknown()})")
         model = self._solver.model()
         problem = self.output.problem
         return Point(

@@ -153,15 +153,9 @@ class _Attempt:
             self.counts.direct += 1
 
     def check_piece(self, checks: PieceChecks, piece: Piece) -> None:
-        for name, search in (
-            ("support", lambda: checks.off_support(piece)),
-            ("output", checks.other_output),
-            ("cost", lambda: checks.over_charge(piece)),
-        ):
-            self.current = name
-            point = search()
-            if point is not None:
-                raise _Refuted(self.confirmed(name, point))
+        found = checks.violation(piece)
+        if found is not None:
+            raise _Refuted(self.confirmed(*found))
         if self.suprema is not None:
             self.suprema.add(checks, piece)
 
@@ -287,7 +281,7 @@ def check(problem: Problem, alignment: Alignment, output: OutputClass) -> Point 
         checks = PieceChecks(output, case)
         for piece in pieces_of(output, case, alignment):
             with checks.at(piece):
-                point = checks.off_support(piece) or checks.other_output() or checks.over_charge(piece)
-                if point is not None:
-                    return point
+                found = checks.violation(piece)
+                if found is not None:
+                    return found[1]
     return None

@@ -15,7 +15,7 @@ from freegap.prove.classes import OutputClass
 from freegap.prove.pieces import Piece, PieceChecks
 from freegap.prove.problem import Problem
 from freegap.prove.report import Tightness
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided
 
 __all__ = ["Suprema"]
 
@@ -38,7 +38,7 @@ class Suprema:
         best = self._largest.get(checks.output, Fraction(0))
         if best == charge:  # the cost check has shown that nothing costs more than the charge
             return
-        if checks.over_charge(piece, Symbol.of(best)) is not None:
+        if checks.over(piece, best) is not None:
             best = _supremum(checks, piece)
         self._largest[checks.output] = best
 
@@ -64,12 +64,12 @@ def _supremum(checks: PieceChecks, piece: Piece) -> Fraction:
     goal = optimiser.maximize(cost)
     if optimiser.check() != z3.sat:
         raise NotDecided(f"z3 did not find the largest cost of {checks.output.name}")
-    infinite, finite, _ = optimiser.upper_values(goal)
-    if not z3.is_rational_value(finite) or str(infinite) != "0":
+    infinite, finite, _ = map(str, optimiser.upper_values(goal))  # the third is for open ends
+    if infinite != "0":
         raise NotDecided(f"the cost of {checks.output.name} has no largest value")
-    value = Fraction(finite.numerator_as_long(), finite.denominator_as_long())
-    above = checks.over_charge(piece, Symbol.of(value))
-    near = checks.over_charge(piece, Symbol.of(value - _NEAR))
+    value = Fraction(finite)
+    above = checks.over(piece, value)
+    near = checks.over(piece, value - _NEAR)
     if above is not None or near is None:
         raise NotDecided(f"z3's largest cost {value} of {checks.output.name} was not confirmed")
     return value

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import z3
@@ -24,22 +25,55 @@ from freegap.symbolic.undecided import NotDecided, calling_line
 __all__ = ["Condition", "Decider", "Symbol", "Variable", "both", "either", "integer", "real", "running"]
 
 
-@dataclass(frozen=True, order=True)
 class Variable:
-    """A named unknown: a real, or a whole number times `grid`."""
+    """A named unknown: a real, or a whole number times `grid`. Equal ones are one object."""
+
+    __slots__ = ("grid", "name", "z3")
+    _known: ClassVar[dict[tuple[str, Fraction | None], Variable]] = {}
 
     name: str
-    grid: Fraction | None = None
+    grid: Fraction | None
+    z3: Any
+    """The variable as a z3 term of sort Real."""
 
-    @cached_property
-    def z3(self) -> Any:
-        """The variable as a z3 term of sort Real."""
-        if self.grid is None:
-            return z3.Real(self.name)
-        return z3.ToReal(z3.Int(self.name)) * z3.Q(self.grid.numerator, self.grid.denominator)
+    def __new__(cls, name: str, grid: Fraction | None = None) -> Variable:
+        """The variable of this name and grid."""
+        known = cls._known.get((name, grid))
+        if known is None:
+            known = super().__new__(cls)
+            known.name = name
+            known.grid = grid
+            known.z3 = z3.Real(name) if grid is None else z3.ToReal(z3.Int(name)) * _numeral(grid)
+            cls._known[name, grid] = known
+        return known
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 Monomial = tuple[Variable, ...]
+
+
+@lru_cache(maxsize=4096)
+def _numeral(value: Fraction) -> Any:
+    return z3.RealVal(str(value))
+
+
+@lru_cache(maxsize=65536)
+def _term(monomial: Monomial, coefficient: Fraction) -> Any:
+    factors = [v.z3 for v in monomial]
+    if coefficient != 1 or not factors:
+        factors.insert(0, _numeral(coefficient))
+    return z3.Product(factors) if len(factors) > 1 else factors[0]
+
+
+def _sum(terms: list[Any]) -> Any:
+    """z3.Sum without its conversions: most of a proof's time would be spent there."""
+    if not terms:
+        return _numeral(Fraction(0))
+    context = z3.main_ctx()
+    arguments = (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
+    return z3.ArithRef(z3.Z3_mk_add(context.ref(), len(terms), arguments), context)
 
 
 class Decider(Protocol):
@@ -305,13 +339,7 @@ class Symbol:
     def z3(self) -> Any:
         """As a z3 term of sort Real."""
         if self._z3 is None:
-            summands = []
-            for monomial, c in self.terms.items():
-                term = z3.Q(c.numerator, c.denominator)
-                for v in monomial:
-                    term = term * v.z3
-                summands.append(term)
-            self._z3 = z3.Sum(summands) if summands else z3.RealVal(0)
+            self._z3 = _sum([_term(monomial, c) for monomial, c in self.terms.items()])
         return self._z3
 
     def __str__(self) -> str:
@@ -324,6 +352,14 @@ class Symbol:
         return text or "0"
 
     __repr__ = __str__
+
+
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def _boxed(value: Any) -> Any:
@@ -369,7 +405,7 @@ class Condition:
         value = symbol.as_constant()
         if value is None:
             return Condition(relation, symbol)
-        return {"<": value < 0, "<=": value <= 0, "==": value == 0, "!=": value != 0}[relation]
+        return bool(_RELATIONS[relation](value, 0))
 
     def __bool__(self) -> bool:
         run = running.get()
@@ -421,8 +457,7 @@ class Condition:
         """As a z3 formula."""
         if self.symbol is None:
             return (z3.And if self.relation == "and" else z3.Or)([part.z3 for part in self.parts])
-        term = self.symbol.z3
-        return {"<": term < 0, "<=": term <= 0, "==": term == 0, "!=": term != 0}[self.relation]
+        return _RELATIONS[self.relation](self.symbol.z3, _numeral(Fraction(0)))
 
     def __str__(self) -> str:
         if self.symbol is None:
