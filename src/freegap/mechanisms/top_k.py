@@ -39,7 +39,7 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import TopK
 
-__all__ = ["DEFAULT_RESOLUTION", "alignment", "noisy_max", "noisy_top_k", "program"]
+__all__ = ["DEFAULT_RESOLUTION", "alignment", "noisy_max", "noisy_top_k", "program", "shifts"]
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
@@ -199,6 +199,33 @@ def _require_runner_up(k: int, n: int) -> None:
         )
 
 
+def shifts(
+    selected: Sequence[tuple[Any, Any, Any]], runner_up: tuple[Any, Any, Any], best: Any, *, law: str
+) -> tuple[list[Any], Any]:
+    """How far the noise of the selected answers and of the runner-up moves, for the same output.
+
+    selected, runner_up: (answer, neighbour's answer, noise); best: the largest unselected noisy answer of the
+    neighbour, on the same noise. All other noise stays.
+
+    Laplace: 000, equation 5.2. Each selected item makes up for its own change and for the change of the
+    best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
+    Otherwise the smallest of them is taken off every selected item, and the runner-up *s on the side of the
+    answers* makes up for it: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).
+
+    Equation 5.4 moves t instead, the runner-up on the neighbour's side. Where s ≠ t, η_t then enters the
+    aligned noise nowhere: it is not one-to-one, so lemma 5.1 does not apply, and `freegap prove` refutes it.
+    With s, the largest unselected noisy answer of the neighbour is s itself, so that s and its shift can
+    be read off the aligned noise; the bound on the cost is the same.
+    """
+    changes = [answer - neighbour for answer, neighbour, _ in selected]
+    move = best - (runner_up[0] + runner_up[2])
+    if law == "exponential":
+        least = min(changes)
+        if least + move < 0:
+            return [change - least for change in changes], runner_up[0] - runner_up[1] - least
+    return [change + move for change in changes], 0
+
+
 def alignment(
     answers: Sequence[Any],
     neighbour: Sequence[Any],
@@ -207,25 +234,11 @@ def alignment(
     *,
     law: str = "exponential",
 ) -> dict[Any, Any]:
-    """The aligned noise: what `program` must draw on the neighbour for the same output.
-
-    Laplace: 000, equation 5.2. Each selected item makes up for its own change and for the change of the
-    best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
-    Otherwise the smallest of them is added back to every selected item and to the runner-up *s on the
-    side of the answers*: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).
-
-    Equation 5.4 adds it to t, the runner-up on the neighbour's side. Where s ≠ t, the aligned noise is then
-    a function of η_s that η_t does not enter: not one-to-one, so lemma 5.1 does not apply.
-    `freegap prove` refutes it. With s, the largest unselected noisy answer on the neighbour is s itself, so
-    that s and its shift can be read off the aligned noise, and the cost is the same.
-    """
+    """The aligned noise: what `program` must draw on the neighbour for the same output (see `shifts`)."""
     chosen = output[0]
     rest = [i for i in range(len(answers)) if i not in chosen]
-    runner_up = max(rest, key=lambda i: answers[i] + noise[i])
+    second = max(rest, key=lambda i: answers[i] + noise[i])
     best = max(neighbour[i] + noise[i] for i in rest)
-    move = best - (answers[runner_up] + noise[runner_up])
-    if law == "exponential":
-        least = min(answers[i] - neighbour[i] for i in chosen)
-        if least + move < 0:
-            return {i: noise[i] + answers[i] - neighbour[i] - least for i in [*chosen, runner_up]}
-    return {i: noise[i] + answers[i] - neighbour[i] + move for i in chosen}
+    items = [(answers[i], neighbour[i], noise[i]) for i in [*chosen, second]]
+    moves, last = shifts(items[:-1], items[-1], best, law=law)
+    return {i: noise[i] + move for i, move in zip([*chosen, second], [*moves, last], strict=True)}

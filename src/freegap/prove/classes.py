@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -70,6 +71,8 @@ class OutputClass:
     paths: tuple[Path, ...]
     numbers: tuple[tuple[Symbol, ...], ...]
     """The released numbers, path by path."""
+    offsets: tuple[Fraction, ...] = ()
+    """By how much the neighbour's numbers must be larger, where they are not released but kept."""
 
     @cached_property
     def name(self) -> str:
@@ -124,7 +127,10 @@ class OutputClass:
         sides = []
         for path, numbers in zip(self.paths, self.numbers, strict=True):
             taken = [formula(c.substitute(moved)) for c in path.conditions]
-            sides.append(z3.And(taken + self._values(tuple(n.substitute(moved) for n in numbers))))
+            again = [n.substitute(moved) for n in numbers]
+            if self.offsets:
+                again = [n - offset for n, offset in zip(again, self.offsets, strict=True)]
+            sides.append(z3.And(taken + self._values(tuple(again))))
         return z3.Or(sides)
 
     @cached_property

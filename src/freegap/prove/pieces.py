@@ -32,7 +32,7 @@ from freegap.prove.problem import Alignment, Case
 from freegap.symbolic import Condition, Draw, NotDecided, Symbol, explore
 from freegap.symbolic.symbols import constant
 
-__all__ = ["Piece", "PieceChecks", "Point", "pieces_of", "scale_of", "value_of"]
+__all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "scale_of", "value_of"]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class PieceChecks:
             shift = piece.shifts[draw.label]
             if LAWS[draw.law].one_sided and shift.terms:
                 bad.append(self.output.aligned[draw.label].z3 < 0)
-            if draw.grid is not None and not _on_lattice(shift, draw.grid):
+            if draw.grid is not None and not on_lattice(shift, draw.grid):
                 steps = shift / draw.grid
                 bad.append(z3.Not(z3.IsInt(steps.z3)))
         return bad
@@ -199,7 +199,7 @@ class PieceChecks:
         )
 
 
-def _on_lattice(shift: Symbol, grid: Fraction) -> bool:
+def on_lattice(shift: Symbol, grid: Fraction) -> bool:
     """Whether the shift is a multiple of the grid, term by term: a sufficient condition."""
     for monomial, coefficient in shift.terms.items():
         unit = coefficient

@@ -62,6 +62,8 @@ class Problem:
     charge: Charge | None = None
     grid: Fraction | None = None
     limits: Limits = field(default_factory=Limits)
+    custom_cases: tuple[Case, ...] | None = None
+    """In place of the relation's cases, where a proof by induction needs its own."""
 
     @cached_property
     def answers(self) -> list[Symbol]:
@@ -84,6 +86,8 @@ class Problem:
     @cached_property
     def cases(self) -> list[Case]:
         """The neighbour relation, in cases."""
+        if self.custom_cases is not None:
+            return list(self.custom_cases)
         pairs = [(q.z3, p.z3) for q, p in zip(self.answers, self.neighbour, strict=True)]
         delta = z3.Q(self.sensitivity.numerator, self.sensitivity.denominator)
         up = Case("increasing", z3.And([z3.And(q <= p, p - q <= delta) for q, p in pairs]))

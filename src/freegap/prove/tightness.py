@@ -42,6 +42,10 @@ class Suprema:
             best = _supremum(checks, piece)
         self._largest[checks.output] = best
 
+    def of(self, output: OutputClass) -> Fraction:
+        """The largest cost of this kind of output."""
+        return self._largest.get(output, Fraction(0))
+
     def tightness(self, problem: Problem) -> Tightness:
         """The largest of all, and where the charge is larger."""
         over = {

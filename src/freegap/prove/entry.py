@@ -1,0 +1,83 @@
+"""What `fg.prove` does with its arguments: a given alignment, a search for one, or a form for all n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freegap.errors import InvalidArgument
+from freegap.prove.forms import Selection, Stream
+from freegap.prove.prover import problem_of, prove_alignment
+from freegap.prove.registry import Claim, Entry
+from freegap.prove.report import Proof
+from freegap.prove.selection import prove_selection
+from freegap.prove.stream import prove_stream
+from freegap.prove.synthesis import synthesise
+
+__all__ = ["prove_any", "prove_claim"]
+
+
+def prove_any(
+    mechanism: Any,
+    alignment: Any,
+    *,
+    epsilon: Any,
+    queries: int | None,
+    sensitivity: Any,
+    relation: str,
+    parameters: Any,
+    charge: Any,
+    grid: Any,
+    tightness: bool,
+    seconds: Any,
+    progress: Any,
+) -> Proof:
+    """See `freegap.prove`."""
+    for_all = isinstance(mechanism, Selection | Stream)
+    if for_all and queries is not None:
+        raise InvalidArgument(
+            "queries", queries, "must be left out for a form", "Leave it out: the proof is for every number."
+        )
+    if for_all and (alignment is not None or charge is not None or parameters):
+        raise InvalidArgument(
+            "mechanism", mechanism, "is a form, which carries its alignment", "Pass the form alone."
+        )
+    if not for_all and queries is None:
+        raise InvalidArgument("queries", None, "is missing", "Pass for example queries=3.")
+    if alignment is not None and not callable(alignment):
+        raise InvalidArgument("alignment", alignment, "must be a function", "Pass the function itself.")
+    problem = problem_of(
+        mechanism.program if for_all else mechanism,
+        epsilon=epsilon,
+        queries=1 if queries is None else queries,
+        sensitivity=sensitivity,
+        relation=relation,
+        parameters=parameters,
+        charge=charge,
+        grid=grid,
+        seconds=seconds,
+    )
+    if isinstance(mechanism, Selection):
+        return prove_selection(problem, mechanism)
+    if isinstance(mechanism, Stream):
+        return prove_stream(problem, mechanism)
+    if alignment is None:
+        return synthesise(problem, tightness=tightness, progress=progress)
+    return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
+
+
+def prove_claim(entry: Entry, claim: Claim, *, progress: Any = None) -> Proof:
+    """The proof of one claim of a library."""
+    return prove_any(
+        entry.program,
+        entry.alignment,
+        epsilon=claim.epsilon,
+        queries=claim.queries,
+        sensitivity=claim.sensitivity,
+        relation=claim.relation,
+        parameters=claim.parameters,
+        charge=entry.charge,
+        grid=claim.grid,
+        tightness=True,
+        seconds=10,
+        progress=progress,
+    )

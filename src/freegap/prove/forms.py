@@ -1,0 +1,138 @@
+"""Mechanisms whose text treats any number of answers alike, for proofs for all n. Nothing here needs z3.
+
+A program is run on a bounded number of answers to prove it at that size. For every n, the prover must know
+how answers enter. Two forms say it, and each makes the ordinary program and alignment out of its parts:
+
+`Selection`  noises all answers alike, ranks them, and releases something about the k best and the value of
+             the best of the rest. The rest enters only through its maximum.
+`Stream`     draws at the start, then takes the answers one by one in a step that sees only its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["Change", "Selection", "Stream"]
+
+
+class Change(NamedTuple):
+    """An answer, the same answer on the neighbour, and its noise."""
+
+    answer: Any
+    neighbour: Any
+    noise: Any
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The k best of the noisy answers, and something about their values.
+
+    release: release(values, runner_up) -> what is said about the k best noisy values, in order, and about
+        the best of the rest.
+    shifts: shifts(selected, runner_up, best) -> (the shifts of the selected, the shift of the runner-up).
+        `selected` and `runner_up` are `Change`s; `best` is the largest unselected noisy answer of the
+        neighbour on the same noise. All other noise stays.
+
+    >>> form = Selection(1, "laplace", 2, lambda values, runner_up: values[0] - runner_up, lambda s, r, b: ([], 0))
+    >>> class Zero:
+    ...     def laplace(self, scale, label):
+    ...         return 0
+    >>> form.program([3, 8, 5], Zero())
+    ([1], 3)
+    """
+
+    k: int
+    law: str
+    scale: Any
+    release: Callable[[Sequence[Any], Any], Any]
+    shifts: Callable[[Sequence[Change], Change, Any], tuple[Sequence[Any], Any]]
+
+    def program(self, answers: Sequence[Any], noise: Any) -> tuple[list[int], Any]:
+        """The ordinary program, for any number of answers greater than k."""
+        draw = getattr(noise, self.law)
+        noisy = [answer + draw(self.scale, label=i) for i, answer in enumerate(answers)]
+        order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)
+        items = order[: self.k]
+        return items, self.release([noisy[i] for i in items], noisy[order[self.k]])
+
+    def alignment(
+        self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        """The ordinary alignment."""
+        items = output[0]
+        rest = [i for i in range(len(answers)) if i not in items]
+        second = max(rest, key=lambda i: answers[i] + noise[i])
+        best = max(neighbour[i] + noise[i] for i in rest)
+        selected = [Change(answers[i], neighbour[i], noise[i]) for i in items]
+        moves, last = self.shifts(selected, Change(answers[second], neighbour[second], noise[second]), best)
+        moved = {i: noise[i] + move for i, move in zip(items, moves, strict=True)}
+        return moved | {second: noise[second] + last}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Answers one after the other, with a state in between.
+
+    start: start(noise) -> state, drawing the first noise.
+    step: step(state, answer, noise) -> (state, entry, stop), drawing the noise for one answer. The output is
+        the list of entries.
+    start_shifts: start_shifts(direction) -> {label: shift}, numbers. The direction says how the neighbour
+        moves: "each" (either way), "increasing" or "decreasing".
+    step_shifts: step_shifts(direction, state, entry, answer, neighbour) -> {label: shift}.
+    """
+
+    start: Callable[[Any], Any]
+    step: Callable[[Any, Any, Any], tuple[Any, Any, bool]]
+    start_shifts: Callable[[str], Mapping[Any, Any]]
+    step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
+    direction: str = "each"
+    """For `alignment` at a bounded size; a proof for all n goes through the cases of its relation."""
+
+    def program(self, answers: Sequence[Any], noise: Any) -> list[Any]:
+        """The ordinary program. The draws of step i are labelled (i, label)."""
+        state = self.start(noise)
+        output = []
+        for i, answer in enumerate(answers):
+            state, entry, stop = self.step(state, answer, _Labelled(noise, i))
+            output.append(entry)
+            if stop:
+                break
+        return output
+
+    def alignment(
+        self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        """The ordinary alignment: the states are those of the first run."""
+        moved = {label: noise[label] + s for label, s in self.start_shifts(self.direction).items()}
+        source = _Known(noise)
+        state = self.start(source)
+        for i, entry in enumerate(output):
+            shifts = self.step_shifts(self.direction, state, entry, answers[i], neighbour[i])
+            for label, shift in shifts.items():
+                moved[i, label] = noise[i, label] + shift
+            state, _, _ = self.step(state, answers[i], _Labelled(source, i))
+        return moved
+
+
+class _Labelled:
+    """A noise interface that puts the number of the step before each label."""
+
+    def __init__(self, noise: Any, step: int) -> None:
+        self._noise = noise
+        self._step = step
+
+    def __getattr__(self, law: str) -> Callable[..., Any]:
+        draw = getattr(self._noise, law)
+        return lambda scale, label=None, **options: draw(scale, label=(self._step, label), **options)
+
+
+class _Known:
+    """A noise interface whose draws are known already, by label."""
+
+    def __init__(self, noise: Mapping[Any, Any]) -> None:
+        self._values = noise
+
+    def __getattr__(self, law: str) -> Callable[..., Any]:
+        return lambda scale, label=None, **options: self._values[label]

@@ -1,0 +1,54 @@
+"""How a library of mechanisms says what is to be proved of it. Nothing here needs z3.
+
+An entry names a program and its alignment, and lists the claims: one proof for each. `freegap.cli`
+puts the entries of this library together, so that the prover imports no mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["Claim", "Entry"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement: with these parameters, on so many answers, the mechanism is private at ε.
+
+    parameters: of the program; with the noise law among them.
+    tight: the smallest ε that the alignment should prove (ε itself, unless the mechanism overcharges).
+    """
+
+    epsilon: Fraction
+    queries: int | None
+    relation: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sensitivity: Fraction = Fraction(1)
+    grid: Fraction | None = None
+    tight: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism of a library: program, alignment, charge, and the claims to be proved.
+
+    program: `program(answers, noise, **parameters)`, or a form for all n (then `alignment` is None).
+    alignment: `alignment(answers, neighbour, output, noise, **parameters)`.
+    charge: `charge(output, **parameters)`, if the charge depends on the output; None for ε.
+    """
+
+    name: str
+    program: Any
+    alignment: Callable[..., Mapping[Any, Any]] | None
+    claims: tuple[Claim, ...]
+    charge: Callable[..., Any] | None = None
+
+    def titles(self) -> Iterator[str]:
+        """One line for each claim."""
+        for claim in self.claims:
+            size = "all n" if claim.queries is None else f"n = {claim.queries}"
+            shown = ", ".join(f"{key} {value}" for key, value in claim.parameters.items() if key != "scale")
+            yield f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")
