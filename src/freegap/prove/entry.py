@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.prove.forms import Selection, Stream
+from freegap.prove.problem import Problem
 from freegap.prove.prover import problem_of, prove_alignment
 from freegap.prove.registry import Claim, Entry
 from freegap.prove.report import Proof
@@ -56,13 +58,32 @@ def prove_any(
         grid=grid,
         seconds=seconds,
     )
-    if isinstance(mechanism, Selection):
-        return prove_selection(problem, mechanism)
-    if isinstance(mechanism, Stream):
-        return prove_stream(problem, mechanism)
+    if isinstance(mechanism, Selection | Stream):
+        return _prove_form(problem, mechanism)
     if alignment is None:
         return synthesise(problem, tightness=tightness, progress=progress)
     return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
+
+
+def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+    """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
+    if isinstance(form, Selection):
+        proof = prove_selection(problem, form)
+        sizes = (form.k + 1, form.k + 2)
+    else:
+        proof = prove_stream(problem, form)
+        sizes = (1, 2, 3)
+    if proof.holds:
+        return proof
+    directions = ("increasing", "decreasing") if problem.relation == "monotonic" else (problem.relation,)
+    for queries in sizes:
+        for direction in directions:
+            local = replace(problem, queries=queries, relation=direction)
+            at = replace(form, direction=direction) if isinstance(form, Stream) else form
+            bounded = prove_alignment(local, at.alignment, tightness=False)
+            if bounded.holds is False:
+                return bounded
+    return proof
 
 
 def prove_claim(entry: Entry, claim: Claim, *, progress: Any = None) -> Proof:

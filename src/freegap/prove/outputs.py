@@ -16,7 +16,7 @@ import numpy as np
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.symbols import constant
 
-__all__ = ["Hole", "Position", "flatten", "half_holes", "outline", "rebuild", "show"]
+__all__ = ["Hole", "Position", "flatten", "half_holes", "outline", "pattern", "rebuild", "show", "whole_numbers"]
 
 
 @dataclass(frozen=True)
@@ -137,3 +137,38 @@ def show(skeleton: Any) -> str:
     if skeleton.kind is list:
         return f"[{', '.join(children)}]"
     return f"({', '.join(children)}{',' if len(children) == 1 else ''})"
+
+
+def whole_numbers(skeleton: Any) -> list[Fraction]:
+    """The discrete numbers of a skeleton."""
+    if isinstance(skeleton, _Node):
+        return [number for child in skeleton.children for number in whole_numbers(child)]
+    return [skeleton] if isinstance(skeleton, Fraction) else []
+
+
+def pattern(skeleton: Any) -> tuple[str, str]:
+    """The skeleton as a Python pattern for `match`, and the guard that it needs."""
+    guards: list[str] = []
+    text = _pattern(skeleton, guards)
+    return text, f" if {' and '.join(guards)}" if guards else ""
+
+
+def _pattern(skeleton: Any, guards: list[str]) -> str:
+    if isinstance(skeleton, Hole):
+        return "_"
+    if isinstance(skeleton, _Node):
+        children = [_pattern(child, guards) for child in skeleton.children]
+        if skeleton.kind is dict:
+            return "{" + ", ".join(f"{n!r}: {c}" for n, c in zip(skeleton.names or (), children, strict=True)) + "}"
+        if skeleton.names is not None:
+            raise NotDecided(f"no pattern is written for outputs of type {skeleton.kind.__name__}")
+        return "[" + ", ".join(children) + "]"
+    if isinstance(skeleton, Fraction):
+        if skeleton.denominator == 1:
+            return str(skeleton)
+        name = f"number{len(guards)}"
+        guards.append(f"{name} == {skeleton!r}")
+        return name
+    if skeleton is None or isinstance(skeleton, bool | str | bytes):
+        return repr(skeleton)
+    raise NotDecided(f"no pattern is written for outputs of type {type(skeleton).__name__}")

@@ -17,9 +17,9 @@ from freegap.prove.problem import Problem
 from freegap.prove.report import Tightness
 from freegap.symbolic import NotDecided
 
-__all__ = ["Suprema"]
+__all__ = ["NEAR", "Suprema"]
 
-_NEAR = Fraction(1, 10**9)
+NEAR = Fraction(1, 10**9)
 
 
 class Suprema:
@@ -73,7 +73,7 @@ def _supremum(checks: PieceChecks, piece: Piece) -> Fraction:
         raise NotDecided(f"the cost of {checks.output.name} has no largest value")
     value = Fraction(finite)
     above = checks.over(piece, value)
-    near = checks.over(piece, value - _NEAR)
+    near = checks.over(piece, value - NEAR)
     if above is not None or near is None:
         raise NotDecided(f"z3's largest cost {value} of {checks.output.name} was not confirmed")
     return value

@@ -69,8 +69,8 @@ def _term(monomial: Monomial, coefficient: Fraction) -> Any:
 
 def _sum(terms: list[Any]) -> Any:
     """z3.Sum without its conversions: most of a proof's time would be spent there."""
-    if not terms:
-        return _numeral(Fraction(0))
+    if len(terms) < 2:
+        return terms[0] if terms else _numeral(Fraction(0))
     context = z3.main_ctx()
     arguments = (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
     return z3.ArithRef(z3.Z3_mk_add(context.ref(), len(terms), arguments), context)
