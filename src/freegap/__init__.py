@@ -9,6 +9,7 @@
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, FreegapError, InvalidArgument, MissingExtra
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
+from freegap.prove import prove
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
@@ -28,4 +29,5 @@ __all__ = [
     "TopK",
     "noisy_max",
     "noisy_top_k",
+    "prove",
 ]

@@ -18,7 +18,7 @@ def budgets(epsilon: Fraction, k: int, share: Fraction) -> tuple[Fraction, Fract
     return share * epsilon, (1 - share) * epsilon / k
 
 
-# Sparse vector (000, algorithm 17) ------------------------------------------------------------------------
+# Sparse vector (000, algorithm 17) ------------------------------------------------------------
 
 
 def sparse_vector(
@@ -74,7 +74,7 @@ def sparse_vector_alignment(
 ) -> Noise:
     """Equation 5.1 without its first branch: raise the threshold, and with it the answers above."""
     lift = lift_of(answers, neighbour, sensitivity, monotonic)
-    moved = {"threshold": noise["threshold"] + lift} if "threshold" in noise else {}
+    moved: Noise = {"threshold": noise["threshold"] + lift} if "threshold" in noise else {}
     for i, entry in enumerate(output):
         if entry is not None and i in noise:
             moved[i] = noise[i] + lift + answers[i] - neighbour[i]
@@ -102,14 +102,14 @@ def renewing_sparse_vector(
 def renewing_sparse_vector_alignment(
     answers: Numbers, neighbour: Numbers, output: Any, noise: Noise, *, sensitivity: Fraction
 ) -> Noise:
-    moved = {label: value + sensitivity for label, value in noise.items() if isinstance(label, tuple)}
+    moved: Noise = {label: value + sensitivity for label, value in noise.items() if isinstance(label, tuple)}
     for i, entry in enumerate(output):
         if entry is not None:
             moved[i] = noise[i] + sensitivity + answers[i] - neighbour[i]
     return moved
 
 
-# Adaptive sparse vector (000, algorithm 16) ----------------------------------------------------------------
+# Adaptive sparse vector (000, algorithm 16) ------------------------------------------------------------
 
 
 def adaptive(
@@ -168,7 +168,7 @@ def adaptive_alignment(
     """Equation 5.1."""
     lift = lift_of(answers, neighbour, sensitivity, monotonic)
     ladder = [budgets(epsilon, k, share)[1] / 2**b for b in range(branches, -1, -1)]
-    moved = {"threshold": noise["threshold"] + lift}
+    moved: Noise = {"threshold": noise["threshold"] + lift}
     for i, entry in enumerate(output):
         if entry is not None:
             label = (i, ladder.index(entry[1]))
@@ -179,14 +179,12 @@ def adaptive_alignment(
 # Top-k and the hybrids (000, algorithms 18 to 20) ------------------------------------------------------------
 
 
-def top_k_alignment_of_the_paper(
-    answers: Numbers, neighbour: Numbers, output: Any, noise: Noise
-) -> Noise:
+def top_k_alignment_of_the_paper(answers: Numbers, neighbour: Numbers, output: Any, noise: Noise) -> Noise:
     """Equations 5.3 and 5.4 to the letter: it raises t, the runner-up on the neighbour's side."""
     chosen = output[0]
     rest = [i for i in range(len(answers)) if i not in chosen]
-    s = max(rest, key=lambda l: answers[l] + noise[l])
-    t = max(rest, key=lambda l: neighbour[l] + noise[l])
+    s = max(rest, key=lambda i: answers[i] + noise[i])
+    t = max(rest, key=lambda i: neighbour[i] + noise[i])
     least = min(answers[i] - neighbour[i] for i in chosen)
     move = neighbour[t] + noise[t] - answers[s] - noise[s]
     if least + move >= 0:
@@ -305,7 +303,7 @@ def clamped_alignment(
 ) -> Noise:
     """003, section 5."""
     bar = noise["threshold"]
-    moved = {"threshold": bar + sensitivity}
+    moved: Noise = {"threshold": bar + sensitivity}
     for i, entry in enumerate(output):
         if entry is not None:
             drop = clamp(bar + sensitivity, neighbour[i], width) - clamp(bar, answers[i], width)

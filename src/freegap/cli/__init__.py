@@ -7,6 +7,7 @@ import sys
 import typer
 
 import freegap
+from freegap.cli import prove
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -32,6 +33,9 @@ def _root(
     ),
 ) -> None:
     """Differentially private selection with free gaps."""
+
+
+app.command("prove")(prove.command)
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ def prove(
     grid: Rational | None = None,
     tightness: bool = True,
     seconds: Rational = 10,
+    samples: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Proof:
     """Check by machine that a mechanism is ε-differentially private, or show where it is not.
@@ -46,6 +47,9 @@ def prove(
     grid: answers are whole multiples of it, as discrete noise needs.
     tightness: also find the smallest ε that this alignment proves.
     seconds: for one question to z3; what takes longer is not decided.
+    samples: do not prove, but replay the alignment on so many random and adversarial inputs, in exact
+        arithmetic: for sizes beyond the symbolic, such as queries=1000. This can only refute.
+    progress: called with what is being done, how many are done, and how many there are (0 if not known).
 
     >>> import freegap as fg
     >>> def noisy_sum(answers, noise, *, epsilon):
@@ -70,5 +74,6 @@ def prove(
         grid=grid,
         tightness=tightness,
         seconds=seconds,
+        samples=samples,
         progress=progress,
     )

@@ -58,7 +58,9 @@ def generic(condition: Condition | bool, noise: frozenset[Variable]) -> Conditio
         return both(parts) if condition.relation == "and" else either(parts)
     if not any(condition.symbol.derivative(v).as_constant() for v in condition.symbol.variables & noise):
         return condition
-    return {"<=": Condition("<", condition.symbol), "==": False}.get(condition.relation, condition)
+    if condition.relation == "==":
+        return False
+    return Condition("<", condition.symbol) if condition.relation == "<=" else condition
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +140,21 @@ class OutputClass:
         """Label, law, scale and grid of each draw, in order."""
         return tuple(draw.kind for draw in self.draws)
 
+    @cached_property
+    def exactly(self) -> Any:
+        """M(q, H) = ω, null sets included."""
+        return z3.Or(
+            [z3.And(p.condition + self._values(ns)) for p, ns in zip(self.paths, self.numbers, strict=True)]
+        )
+
     def same_output(self, other: OutputClass) -> Any:
         """Both classes have a point with one and the same output: for condition 2, where draws differ."""
-        ours = [z3.And(p.condition + self._values(ns)) for p, ns in zip(self.paths, self.numbers, strict=True)]
         theirs = []
         for path, numbers in zip(other.paths, other.numbers, strict=True):
             apart = {v: real(v.name + "″") for v in _all_variables(path, numbers)}
             taken = [formula(c.substitute(apart)) for c in path.conditions]
             theirs.append(z3.And(taken + self._values(tuple(n.substitute(apart) for n in numbers))))
-        return z3.And(z3.Or(ours), z3.Or(theirs))
+        return z3.And(self.exactly, z3.Or(theirs))
 
     def _values(self, numbers: tuple[Symbol, ...]) -> list[Any]:
         return [w.z3 == v.z3 for w, v in zip(self.released, numbers, strict=True)]

@@ -6,14 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from freegap.errors import InvalidArgument
+from freegap.prove.equivalence import require_same
 from freegap.prove.forms import Selection, Stream
 from freegap.prove.problem import Problem
-from freegap.prove.prover import problem_of, prove_alignment
+from freegap.prove.prover import Progress, problem_of, prove_alignment
 from freegap.prove.registry import Claim, Entry
 from freegap.prove.report import Proof
+from freegap.prove.sampled import sample_alignment
 from freegap.prove.selection import prove_selection
 from freegap.prove.stream import prove_stream
 from freegap.prove.synthesis import synthesise
+from freegap.symbolic import NotDecided
+from freegap.values.rationals import count_argument
 
 __all__ = ["prove_any", "prove_claim"]
 
@@ -31,6 +35,7 @@ def prove_any(
     grid: Any,
     tightness: bool,
     seconds: Any,
+    samples: int | None,
     progress: Any,
 ) -> Proof:
     """See `freegap.prove`."""
@@ -60,6 +65,12 @@ def prove_any(
     )
     if isinstance(mechanism, Selection | Stream):
         return _prove_form(problem, mechanism)
+    if samples is not None:
+        if alignment is None:
+            raise InvalidArgument(
+                "samples", samples, "needs an alignment", "Pass the alignment to be tested."
+            )
+        return sample_alignment(problem, alignment, samples=count_argument("samples", samples))
     if alignment is None:
         return synthesise(problem, tightness=tightness, progress=progress)
     return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
@@ -67,14 +78,10 @@ def prove_any(
 
 def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
-    if isinstance(form, Selection):
-        proof = prove_selection(problem, form)
-        sizes = (form.k + 1, form.k + 2)
-    else:
-        proof = prove_stream(problem, form)
-        sizes = (1, 2, 3)
+    proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
     if proof.holds:
         return proof
+    sizes = [form.k + 1, form.k + 2] if isinstance(form, Selection) else [1, 2, 3]
     directions = ("increasing", "decreasing") if problem.relation == "monotonic" else (problem.relation,)
     for queries in sizes:
         for direction in directions:
@@ -86,19 +93,31 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     return proof
 
 
-def prove_claim(entry: Entry, claim: Claim, *, progress: Any = None) -> Proof:
-    """The proof of one claim of a library."""
-    return prove_any(
+def prove_claim(entry: Entry, claim: Claim, *, progress: Progress | None = None) -> Proof:
+    """The proof of one claim of a library; for all n, with the form tied to the released program."""
+    problem = problem_of(
         entry.program,
-        entry.alignment,
         epsilon=claim.epsilon,
-        queries=claim.queries,
+        queries=1 if claim.queries is None else claim.queries,
         sensitivity=claim.sensitivity,
         relation=claim.relation,
         parameters=claim.parameters,
         charge=entry.charge,
         grid=claim.grid,
-        tightness=True,
-        seconds=10,
-        progress=progress,
     )
+    if claim.queries is not None:
+        return prove_alignment(problem, entry.alignment, progress=progress)
+    if entry.form is None:
+        raise InvalidArgument("queries", None, f"is missing, and {entry.name} has no form", "Pass a number.")
+    form = entry.form(**problem.keywords(entry.form))
+    proof = _prove_form(replace(problem, mechanism=form.program, parameters={}, charge=None), form)
+    if not proof.holds:
+        return proof
+    try:
+        for queries in entry.form_sizes:
+            sized = replace(problem, queries=queries)
+            require_same(sized, replace(sized, mechanism=form.program, parameters={}))
+    except NotDecided as undecided:
+        return replace(proof, holds=None, reason=str(undecided))
+    sizes = ", ".join(map(str, entry.form_sizes))
+    return replace(proof, claim=f"{proof.claim}; the form is the released program (z3, n = {sizes})")

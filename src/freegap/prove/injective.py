@@ -77,7 +77,8 @@ def _require_countable(output: OutputClass, pieces: list[Piece]) -> None:
 def _condition_variables(pieces: Iterable[Piece]) -> frozenset[Variable]:
     found: frozenset[Variable] = frozenset()
     for piece in pieces:
-        found = found.union(*(c.variables for c in piece.conditions if isinstance(c, Condition)))
+        if isinstance(piece.condition, Condition):
+            found |= piece.condition.variables
     return found
 
 
@@ -106,7 +107,9 @@ def blocks_of(output: OutputClass, pieces: list[Piece]) -> list[list[Any]]:
     while left:
         done = {label for block in blocks for label in block}
         for label in left:
-            block = [other for other in left if other == label or (other in reach[label] and label in reach[other])]
+            block = [
+                other for other in left if other == label or (other in reach[label] and label in reach[other])
+            ]
             if all(needs[member] <= done | set(block) for member in block):
                 blocks.append(block)
                 left = [other for other in left if other not in block]

@@ -16,7 +16,17 @@ import numpy as np
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.symbols import constant
 
-__all__ = ["Hole", "Position", "flatten", "half_holes", "outline", "pattern", "rebuild", "show", "whole_numbers"]
+__all__ = [
+    "Hole",
+    "Position",
+    "flatten",
+    "half_holes",
+    "outline",
+    "pattern",
+    "rebuild",
+    "show",
+    "whole_numbers",
+]
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,11 @@ def _pattern(skeleton: Any, guards: list[str]) -> str:
     if isinstance(skeleton, _Node):
         children = [_pattern(child, guards) for child in skeleton.children]
         if skeleton.kind is dict:
-            return "{" + ", ".join(f"{n!r}: {c}" for n, c in zip(skeleton.names or (), children, strict=True)) + "}"
+            return (
+                "{"
+                + ", ".join(f"{n!r}: {c}" for n, c in zip(skeleton.names or (), children, strict=True))
+                + "}"
+            )
         if skeleton.names is not None:
             raise NotDecided(f"no pattern is written for outputs of type {skeleton.kind.__name__}")
         return "[" + ", ".join(children) + "]"

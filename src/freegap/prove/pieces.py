@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,7 @@ from freegap.prove.classes import OutputClass, formula, generic
 from freegap.prove.laws import LAWS
 from freegap.prove.outputs import rebuild
 from freegap.prove.problem import Alignment, Case
-from freegap.symbolic import Condition, Draw, NotDecided, Symbol, explore
+from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either, explore
 from freegap.symbolic.symbols import constant
 
 __all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "scale_of", "value_of"]
@@ -46,16 +46,21 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Where these conditions hold, the alignment adds these shifts; the output is charged so much."""
+    """Where the condition holds, the alignment adds these shifts; the output is charged so much."""
 
-    conditions: tuple[Condition | bool, ...]
+    condition: Condition | bool
     shifts: Mapping[Any, Symbol]
     charge: Symbol
 
     @cached_property
     def where(self) -> Any:
-        """The conditions as one z3 formula."""
-        return z3.And([formula(c) for c in self.conditions])
+        """The condition as a z3 formula."""
+        return formula(self.condition)
+
+    @property
+    def key(self) -> Any:
+        """Equal for pieces that shift and charge alike."""
+        return tuple(shift.key for shift in self.shifts.values()), self.charge.key
 
 
 def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Piece]:
@@ -73,14 +78,15 @@ def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Pie
         assuming=[case.formula, output.before],
         limits=problem.limits,
     )
-    return [
-        Piece(
-            tuple(generic(c, output.continuous) for c in path.conditions),
-            _shifts(output, path.result[0]),
-            Symbol.of(path.result[1]),
+    pieces: dict[Any, Piece] = {}
+    for path in paths:
+        where = both(generic(c, output.continuous) for c in path.conditions)
+        piece = Piece(where, _shifts(output, path.result[0]), Symbol.of(path.result[1]))
+        same = pieces.get(piece.key)  # paths that shift alike are one piece: there are fewer to check
+        pieces[piece.key] = (
+            piece if same is None else replace(same, condition=either([same.condition, where]))
         )
-        for path in paths
-    ]
+    return list(pieces.values())
 
 
 def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:
@@ -90,7 +96,10 @@ def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:
     for label, value in aligned.items():
         if label not in output.noise:
             raise InvalidArgument(
-                "alignment", label, f"is not a draw of the output {output.name}", f"Draws: {list(output.noise)}."
+                "alignment",
+                label,
+                f"is not a draw of the output {output.name}",
+                f"Draws: {list(output.noise)}.",
             )
         if not isinstance(value, Symbol) and constant(value) is None:
             raise InvalidArgument("alignment", value, f"is no number for the draw {label!r}", remedy)
@@ -189,7 +198,9 @@ class PieceChecks:
         if answer == z3.unsat:
             return None
         if answer == z3.unknown:
-            raise NotDecided(f"z3 did not decide the {what} of {self.output.name} ({self._solver.reason_unknown()})")
+            raise NotDecided(
+                f"z3 did not decide the {what} of {self.output.name} ({self._solver.reason_unknown()})"
+            )
         model = self._solver.model()
         problem = self.output.problem
         return Point(

@@ -132,7 +132,9 @@ class _Attempt:
 
         classes = classes_of(self.problem, count)
         self.counts.outputs = len(classes)
-        self.how["termination"] = f"all {self.counts.paths} paths at {self.problem.queries} answers are finite"
+        self.how["termination"] = (
+            f"all {self.counts.paths} paths at {self.problem.queries} answers are finite"
+        )
         return classes
 
     def check_output(self, output: OutputClass, case: Case) -> None:
@@ -161,9 +163,7 @@ class _Attempt:
 
     def confirmed(self, condition: str, point: Point) -> Refutation:
         """The point, replayed on the real mechanism; a point that breaks nothing there decides nothing."""
-        run = replay(
-            self.problem, self.alignment, list(point.answers), list(point.neighbour), point.noise
-        )
+        run = replay(self.problem, self.alignment, list(point.answers), list(point.neighbour), point.noise)
         broken = {
             "support": bool(run.off_support),
             "output": not run.off_support and not run.same_output,

@@ -6,7 +6,7 @@ puts the entries of this library together, so that the prover imports no mechani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,8 +18,9 @@ __all__ = ["Claim", "Entry"]
 class Claim:
     """One statement: with these parameters, on so many answers, the mechanism is private at ε.
 
+    queries: None for every number of answers, by the entry's form.
     parameters: of the program; with the noise law among them.
-    tight: the smallest ε that the alignment should prove (ε itself, unless the mechanism overcharges).
+    tight: the smallest ε that the alignment is expected to prove; None for "whatever it is".
     """
 
     epsilon: Fraction
@@ -35,20 +36,23 @@ class Claim:
 class Entry:
     """A mechanism of a library: program, alignment, charge, and the claims to be proved.
 
-    program: `program(answers, noise, **parameters)`, or a form for all n (then `alignment` is None).
+    program: `program(answers, noise, **parameters)`, the one that is released.
     alignment: `alignment(answers, neighbour, output, noise, **parameters)`.
     charge: `charge(output, **parameters)`, if the charge depends on the output; None for ε.
+    form: `form(**parameters)` makes the `Selection` or `Stream` that is proved for all n. It is also shown to
+        be the same function as the program, at the sizes `form_sizes`.
     """
 
     name: str
-    program: Any
-    alignment: Callable[..., Mapping[Any, Any]] | None
+    program: Callable[..., Any]
+    alignment: Callable[..., Mapping[Any, Any]]
     claims: tuple[Claim, ...]
     charge: Callable[..., Any] | None = None
+    form: Callable[..., Any] | None = None
+    form_sizes: tuple[int, ...] = (4,)
 
-    def titles(self) -> Iterator[str]:
-        """One line for each claim."""
-        for claim in self.claims:
-            size = "all n" if claim.queries is None else f"n = {claim.queries}"
-            shown = ", ".join(f"{key} {value}" for key, value in claim.parameters.items() if key != "scale")
-            yield f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")
+    def title(self, claim: Claim) -> str:
+        """The claim in one line."""
+        size = "all n" if claim.queries is None else f"n = {claim.queries}"
+        shown = ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
+        return f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")

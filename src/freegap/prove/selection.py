@@ -81,7 +81,7 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
 
 
 def _cases(problem: Problem) -> list[str]:
-    """"one" is a special case of "each", and is proved with it."""
+    """ "one" is a special case of "each", and is proved with it."""
     return {"monotonic": ["increasing", "decreasing"], "one": ["each"]}.get(
         problem.relation, [problem.relation]
     )
@@ -206,7 +206,9 @@ class _Summary:
         order = [*moved, top]
         aligned = [
             item.noise + shift
-            for item, shift in zip([*self.selected, self.second], [*piece.selected, piece.runner_up], strict=True)
+            for item, shift in zip(
+                [*self.selected, self.second], [*piece.selected, piece.runner_up], strict=True
+            )
         ]
         terms, definitions = [], [top.z3 == highest]
         for place, shift in enumerate([*piece.selected, piece.runner_up]):
@@ -272,7 +274,9 @@ class _Summary:
     def _different_runner_up(self, one: _Piece, other: _Piece) -> list[Any]:
         """s is the runner-up on H, r on K, and both are aligned to one."""
         s, r = self.second, _change("r")
-        s_twin, r_twin = (Change(i.answer, i.neighbour, real(f"noise[{n}]″")) for i, n in ((s, "s"), (r, "r")))
+        s_twin, r_twin = (
+            Change(i.answer, i.neighbour, real(f"noise[{n}]″")) for i, n in ((s, "s"), (r, "r"))
+        )
         rest, rest_after = real("rest"), real("rest after")
         bests = [real("best of H"), real("best of K")]
         formulas = [self._moves(item) for item in [*self.selected, s, r]]

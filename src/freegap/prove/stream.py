@@ -72,7 +72,9 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         "countable": "finitely many for each n",
     }
     conditions = tuple(
-        Established(name, True if reason is None else None, how[name] if reason is None else "not established")
+        Established(
+            name, True if reason is None else None, how[name] if reason is None else "not established"
+        )
         for name in CONDITIONS
     )
     return Proof(

@@ -122,10 +122,12 @@ def _owners(classes: list[OutputClass]) -> Owners:
     return {label: tuple(sorted(owners)) for label, owners in found.items()}
 
 
-# Python text --------------------------------------------------------------------------------------------
+# Python text ------------------------------------------------------------
 
 
-def source_of(directions: Sequence[str], chosen: Sequence[Sequence[tuple[Template, Mapping[Any, Choice]]]]) -> str:
+def source_of(
+    directions: Sequence[str], chosen: Sequence[Sequence[tuple[Template, Mapping[Any, Choice]]]]
+) -> str:
     """The alignment as a Python function: for each direction of the neighbour, a case for each output."""
     lines = [_HEAD]
     for place, (direction, entries) in enumerate(zip(directions, chosen, strict=True)):
@@ -153,7 +155,9 @@ def _body(template: Template, chosen: Mapping[Any, Choice]) -> list[str]:
         )
         if len(template.rest) == 1:
             before, after = (text[4:-1] for text in (before, after))
-        lines.append(f"rise = {after} - ({before})" if len(template.rest) == 1 else f"rise = {after} - {before}")
+        lines.append(
+            f"rise = {after} - ({before})" if len(template.rest) == 1 else f"rise = {after} - {before}"
+        )
     moved = [
         f"{label!r}: noise[{label!r}] + {c.text}".replace("+ -", "- ")
         for label, c in chosen.items()
@@ -171,4 +175,3 @@ def compiled(source: str) -> Alignment:
     exec(compile(source, "<synthesised alignment>", "exec"), space)  # noqa: S102 - our own text
     alignment: Alignment = space["alignment"]
     return alignment
-

@@ -1,0 +1,190 @@
+"""`freegap prove`: check a mechanism, the user's or all of this library's."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from fractions import Fraction
+from time import monotonic
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from freegap.cli.library import LIBRARY
+from freegap.errors import InvalidArgument
+from freegap.prove import prove
+from freegap.prove.registry import Claim, Entry
+
+__all__ = ["command"]
+
+
+def command(
+    mechanism: str = typer.Argument(None, help="The mechanism, as package.module:function."),
+    alignment: str = typer.Option(None, help="Its alignment, as package.module:function; found if left out."),
+    epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
+    queries: int = typer.Option(3, help="How many answers."),
+    sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
+    relation: str = typer.Option("each", help="each, one, increasing, decreasing or monotonic."),
+    charge: str = typer.Option(None, help="What an output is charged, as package.module:function."),
+    parameter: list[str] = typer.Option([], help="A parameter of the mechanism, as name=value."),
+    grid: str = typer.Option(None, help="Answers are whole multiples of this."),
+    samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
+    library: bool = typer.Option(False, "--library", help="Prove all mechanisms of this library."),
+    jobs: int = typer.Option(0, help="Processes for --library; 0 for one a processor."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+) -> None:
+    """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
+    if library:
+        raise typer.Exit(_prove_library(jobs or os.cpu_count() or 1, as_json))
+    if mechanism is None:
+        raise InvalidArgument(
+            "mechanism",
+            None,
+            "is missing",
+            "Pass package.module:function, or --library for all of freegap's.",
+        )
+    with _progress(as_json) as bar:
+        proof = prove(
+            _imported("mechanism", mechanism),
+            None if alignment is None else _imported("alignment", alignment),
+            epsilon=epsilon,
+            queries=queries,
+            sensitivity=sensitivity,
+            relation=relation,
+            parameters=dict(map(_parameter, parameter)),
+            charge=None if charge is None else _imported("charge", charge),
+            grid=grid,
+            samples=samples,
+            progress=_shown(bar),
+        )
+    typer.echo(json.dumps(proof.to_dict(), indent=2) if as_json else str(proof))
+    raise typer.Exit(0 if proof.holds else 1)
+
+
+def _imported(argument: str, path: str) -> Any:
+    module, colon, name = path.partition(":")
+    if not colon or not module or not name:
+        raise InvalidArgument(
+            argument, path, "is no package.module:function", "Write for example shop.dp:top."
+        )
+    sys.path.insert(0, os.getcwd())  # a mechanism that is being written is usually not installed
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise InvalidArgument(argument, path, f"cannot be imported ({error})", "Check the name.") from error
+    finally:
+        sys.path.pop(0)
+    return found
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """name=value, where the value is a whole number, a rational, true, false or text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InvalidArgument("parameter", text, "is not name=value", "Write for example --parameter k=2.")
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    for read in (int, Fraction):
+        try:
+            return name, read(value)
+        except (ValueError, ZeroDivisionError):
+            continue
+    return name, value
+
+
+def _progress(quiet: bool) -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+
+
+def _shown(bar: Progress) -> Callable[[str, int, int], None]:
+    tasks: dict[str, Any] = {}
+
+    def show(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total or None)
+        bar.update(tasks[what], completed=done, total=total or None)
+
+    return show
+
+
+# The library --------------------------------------------------------------------------------------------
+
+
+def _claims() -> list[tuple[Entry, Claim]]:
+    return [(entry, claim) for entry in LIBRARY for claim in entry.claims]
+
+
+def _prove_one(place: int) -> dict[str, Any]:
+    """One claim, in a process of its own: what it was and what came out."""
+    from freegap.prove.entry import prove_claim
+
+    entry, claim = _claims()[place]
+    start = monotonic()
+    proof = prove_claim(entry, claim)
+    found = proof.tightness.epsilon if proof.tightness is not None else None
+    as_claimed = bool(proof.holds) and (claim.tight is None or claim.tight == found)
+    return {
+        "claim": entry.title(claim),
+        "as_claimed": as_claimed,
+        "seconds": round(monotonic() - start, 2),
+        "proof": proof.to_dict(),
+    }
+
+
+def _results(jobs: int) -> Iterator[dict[str, Any]]:
+    count = len(_claims())
+    # Not forked: z3 keeps global state that does not survive it.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, count), mp_context=context) as pool:
+        for done in as_completed([pool.submit(_prove_one, place) for place in range(count)]):
+            yield done.result()
+
+
+def _prove_library(jobs: int, as_json: bool) -> int:
+    start = monotonic()
+    results = []
+    with _progress(as_json) as bar:
+        task = bar.add_task("claims", total=len(_claims()))
+        for result in _results(jobs):
+            results.append(result)
+            bar.update(task, advance=1, description=result["claim"])
+    results.sort(key=lambda result: str(result["claim"]))
+    proved = all(result["as_claimed"] for result in results)
+    if as_json:
+        typer.echo(json.dumps({"proved": proved, "claims": results}, indent=2))
+    else:
+        Console().print(_table(results))
+        typer.echo(f"{sum(r['as_claimed'] for r in results)} of {len(results)}, {monotonic() - start:.0f} s")
+    return 0 if proved else 1
+
+
+def _table(results: list[dict[str, Any]]) -> Table:
+    table = Table("claim", "", "smallest ε", "paths", "outputs", "pieces", "s")
+    for result in results:
+        proof = result["proof"]
+        tight = proof["tightness"]["epsilon"] if proof["tightness"] else "–"
+        verdict = proof["verdict"] if result["as_claimed"] else f"{proof['verdict']}, not as claimed"
+        style = "green" if result["as_claimed"] else "red"
+        counts = [str(proof[name] or "–") for name in ("paths", "outputs", "pieces")]
+        table.add_row(result["claim"], Text(verdict, style=style), tight, *counts, f"{result['seconds']:.1f}")
+    return table
