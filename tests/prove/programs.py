@@ -18,7 +18,7 @@ def budgets(epsilon: Fraction, k: int, share: Fraction) -> tuple[Fraction, Fract
     return share * epsilon, (1 - share) * epsilon / k
 
 
-# Sparse vector (000, algorithm 17) ------------------------------------------------------------
+# Sparse vector (000, algorithm 17) ----------------------------------------
 
 
 def sparse_vector(
@@ -109,7 +109,7 @@ def renewing_sparse_vector_alignment(
     return moved
 
 
-# Adaptive sparse vector (000, algorithm 16) ------------------------------------------------------------
+# Adaptive sparse vector (000, algorithm 16) ----------------------------------------
 
 
 def adaptive(
@@ -176,7 +176,7 @@ def adaptive_alignment(
     return moved
 
 
-# Top-k and the hybrids (000, algorithms 18 to 20) ------------------------------------------------------------
+# Top-k and the hybrids (000, algorithms 18 to 20) ----------------------------------------
 
 
 def top_k_alignment_of_the_paper(answers: Numbers, neighbour: Numbers, output: Any, noise: Noise) -> Noise:
@@ -256,7 +256,7 @@ def hybrid_sparse_vector_alignment(
     return moved | {"threshold": noise["threshold"] + lift}
 
 
-# Discrete sparse vector with gap (003, algorithm 4) ----------------------------------------------------------
+# Discrete sparse vector with gap (003, algorithm 4) ----------------------------------------
 
 
 def clamp(value: Any, centre: Any, width: Any) -> Any:
@@ -309,3 +309,7 @@ def clamped_alignment(
             drop = clamp(bar + sensitivity, neighbour[i], width) - clamp(bar, answers[i], width)
             moved[i] = noise[i] + answers[i] - neighbour[i] + drop
     return moved
+
+
+def clamped_charge(output: Any, *, count: int, first: Fraction, second: Fraction) -> Fraction:
+    return first + second / count * sum(entry is not None for entry in output)

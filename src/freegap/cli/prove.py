@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,7 +35,9 @@ def command(
     sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
     relation: str = typer.Option("each", help="each, one, increasing, decreasing or monotonic."),
     charge: str = typer.Option(None, help="What an output is charged, as package.module:function."),
-    parameter: list[str] = typer.Option([], help="A parameter of the mechanism, as name=value."),
+    parameter: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
+    ] = None,
     grid: str = typer.Option(None, help="Answers are whole multiples of this."),
     samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
     library: bool = typer.Option(False, "--library", help="Prove all mechanisms of this library."),
@@ -60,7 +62,7 @@ def command(
             queries=queries,
             sensitivity=sensitivity,
             relation=relation,
-            parameters=dict(map(_parameter, parameter)),
+            parameters=dict(map(_parameter, parameter or [])),
             charge=None if charge is None else _imported("charge", charge),
             grid=grid,
             samples=samples,

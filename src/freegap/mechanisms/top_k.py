@@ -219,7 +219,7 @@ def shifts(
     """
     changes = [answer - neighbour for answer, neighbour, _ in selected]
     move = best - (runner_up[0] + runner_up[2])
-    if law == "exponential":
+    if law != "laplace":  # one-sided noise
         least = min(changes)
         if least + move < 0:
             return [change - least for change in changes], runner_up[0] - runner_up[1] - least

@@ -94,7 +94,7 @@ class OutputClass:
     @cached_property
     def aligned(self) -> dict[Any, Symbol]:
         """The unknowns that stand for the aligned noise; reals, so that leaving the lattice shows."""
-        return {label: real(f"aligned[{label}]") for label in self.noise}
+        return {label: real(f"aligned[{label!r}]") for label in self.noise}
 
     @cached_property
     def continuous(self) -> frozenset[Variable]:

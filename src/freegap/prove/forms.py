@@ -35,7 +35,9 @@ class Selection:
         `selected` and `runner_up` are `Change`s; `best` is the largest unselected noisy answer of the
         neighbour on the same noise. All other noise stays.
 
-    >>> form = Selection(1, "laplace", 2, lambda values, runner_up: values[0] - runner_up, lambda s, r, b: ([], 0))
+    >>> def gap(values, runner_up):
+    ...     return values[0] - runner_up
+    >>> form = Selection(1, "laplace", 2, gap, lambda selected, runner_up, best: ([0], 0))
     >>> class Zero:
     ...     def laplace(self, scale, label):
     ...         return 0

@@ -7,12 +7,12 @@ on all pieces, the noise in all conditions that tell the pieces apart.
 *A block of one draw that does not depend on itself* is a step of definition 5.3: H'ⱼ = Hⱼ + ψ(earlier). If
 all blocks are such, the local alignment is acyclic, and lemma 5.1 needs no more.
 
-*Any other block B* is checked directly. Earlier draws E are recovered already, so let them be given. z3 shows
-that no two noise vectors that lead to the same ω and agree on E but differ on B have the same H' on B. So B is
-recovered from H', and by induction over the blocks the local alignment is one-to-one (theorem 5.15,
-condition 2). Its Jacobian is block-triangular; each block's determinant on each piece is computed exactly
-and must have |det| ≥ 1, so b = 1 in condition 4 and the privacy parameter ln(a/b) is the cost bound.
-Discrete blocks need no Jacobian (003, theorem 5.5).
+*Any other block B* is checked directly. Earlier draws E are recovered already, so let them be given. z3
+shows that no two noise vectors that lead to the same ω and agree on E but differ on B have the same H' on
+B. So B is recovered from H', and by induction over the blocks the local alignment is one-to-one (theorem
+5.15, condition 2). Its Jacobian is block-triangular; each block's determinant on each piece is computed
+exactly and must have |det| ≥ 1, so b = 1 in condition 4 and the privacy parameter ln(a/b) is the cost
+bound. Discrete blocks need no Jacobian (003, theorem 5.5).
 
 It is enough to look at one ω at a time: M(D', H') = ω is proved before this is asked, so different outputs
 have disjoint images. Outputs with the same skeleton share the pieces, so there are finitely many

@@ -1,9 +1,9 @@
 """Which noise a proof may use: condition 3 of lemma 5.1 (000), law by law.
 
 A law counts if ln(f(x)/f(y)) ≤ price(|x − y|) for all x, y in its support. The price of a shift is
-|x − y|/scale for all laws but the staircase, whose density is constant on stairs: it can jump by a factor
-e at any point and again only a full `scale` further, so its price is |x − y|/scale rounded *up*. (It is
-not log-Lipschitz, although 001 and 004 list it with the laws that are.)
+|x − y|/scale for all laws but the staircase, whose density is constant on stairs of width `step`: over any
+distance of at most `step` it can fall by e^(−step/scale) at once, so its price counts whole steps, rounded
+*up*. (It is not log-Lipschitz, although 001 and 004 list it with the laws that are.)
 
 | law | why |
 |---|---|
@@ -40,28 +40,34 @@ class NoiseLaw:
     lattice: bool
     stairs: bool = False
 
-    def price(self, shift: Fraction, scale: Fraction) -> Fraction:
+    def price(self, shift: Fraction, scale: Fraction, step: Fraction | None = None) -> Fraction:
         """The largest ln(f(x)/f(x + shift))."""
-        price = abs(shift) / scale
-        return Fraction(math.ceil(price)) if self.stairs else price
+        if self.stairs and step is not None:
+            return math.ceil(abs(shift) / step) * step / scale
+        return abs(shift) / scale
 
-    def price_term(self, shift: Symbol, scale: Fraction, name: str) -> tuple[Any, list[Any]]:
+    def price_term(
+        self, shift: Symbol, scale: Fraction, step: Fraction | None, name: str
+    ) -> tuple[Any, list[Any]]:
         """The price as a z3 term, with the conditions that define it."""
         constant = shift.as_constant()
         if constant is not None:
-            price = self.price(constant, scale)
-            return Symbol.of(price).z3, []
+            return Symbol.of(self.price(constant, scale, step)).z3, []
         term = shift.z3
-        size = z3.If(term >= 0, term, -term) / Symbol.of(scale).z3
-        if not self.stairs:
-            return size, []
-        steps = z3.Int(f"steps({name})")
-        return z3.ToReal(steps), [z3.ToReal(steps) - 1 < size, size <= z3.ToReal(steps)]
+        size = z3.If(term >= 0, term, -term)
+        if not self.stairs or step is None:
+            return size / Symbol.of(scale).z3, []
+        stairs = z3.Int(f"stairs({name})")
+        width = Symbol.of(step).z3
+        defined = [(z3.ToReal(stairs) - 1) * width < size, size <= z3.ToReal(stairs) * width]
+        return z3.ToReal(stairs) * Symbol.of(step / scale).z3, defined
 
     @property
     def bound(self) -> str:
         """The bound in words."""
-        return "ln f(x)/f(y) ≤ ⌈|x−y|/scale⌉" if self.stairs else "ln f(x)/f(y) ≤ |x−y|/scale"
+        if self.stairs:
+            return "ln f(x)/f(y) ≤ ⌈|x−y|/step⌉·step/scale"
+        return "ln f(x)/f(y) ≤ |x−y|/scale"
 
 
 LAWS = {

@@ -182,7 +182,7 @@ class PieceChecks:
         terms, definitions = [], []
         for draw in self.output.draws:
             price, defined = LAWS[draw.law].price_term(
-                piece.shifts[draw.label], scale_of(draw), str(draw.label)
+                piece.shifts[draw.label], scale_of(draw), draw.step, repr(draw.label)
             )
             terms.append(price)
             definitions += defined

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -159,7 +158,11 @@ class _Attempt:
         if found is not None:
             raise _Refuted(self.confirmed(*found))
         if self.suprema is not None:
-            self.suprema.add(checks, piece)
+            try:
+                self.suprema.add(checks, piece)
+            except NotDecided as undecided:  # the proof stands; only the smallest ε is not known
+                self.suprema = None
+                self.how["tightness"] = str(undecided)
 
     def confirmed(self, condition: str, point: Point) -> Refutation:
         """The point, replayed on the real mechanism; a point that breaks nothing there decides nothing."""
@@ -225,7 +228,7 @@ class _Attempt:
             claim=claim_of(problem),
             conditions=tuple(conditions),
             refutation=refutation,
-            reason=reason,
+            reason=reason if holds is not True else self.how.get("tightness"),
             tightness=tight,
             paths=self.counts.paths,
             outputs=self.counts.outputs,

@@ -23,11 +23,12 @@ class GivenNoise:
 
     def __init__(self, values: Mapping[Any, Fraction]) -> None:
         self._values = values
-        self.drawn: dict[Any, tuple[str, Fraction, Fraction | None]] = {}
+        self.drawn: dict[Any, tuple[str, Fraction, Fraction | None, Fraction | None]] = {}
 
-    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None) -> Fraction:
+    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Fraction:
         key = len(self.drawn) if label is None else label
-        self.drawn[key] = (law, Fraction(scale), None if grid is None else Fraction(grid))
+        unit, width = (None if value is None else Fraction(value) for value in (grid, step))
+        self.drawn[key] = (law, Fraction(scale), unit, width)
         return self._values.get(key, Fraction(0))
 
     def laplace(self, scale: Any, label: Any = None) -> Fraction:
@@ -46,9 +47,9 @@ class GivenNoise:
         """The given value, as discrete Laplace noise."""
         return self._draw("discrete_laplace", scale, label, grid)
 
-    def staircase(self, scale: Any, label: Any = None) -> Fraction:
+    def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Fraction:
         """The given value, as staircase noise."""
-        return self._draw("staircase", scale, label)
+        return self._draw("staircase", scale, label, step=step)
 
     def logistic(self, scale: Any, label: Any = None) -> Fraction:
         """The given value, as logistic noise."""
@@ -95,8 +96,8 @@ def replay(
     aligned = {label: Fraction(moved.get(label, value)) for label, value in drawn.items()}
     cost = Fraction(0)
     off = []
-    for label, (law, scale, grid) in first.drawn.items():
-        cost += LAWS[law].price(aligned[label] - drawn[label], scale)
+    for label, (law, scale, grid, step) in first.drawn.items():
+        cost += LAWS[law].price(aligned[label] - drawn[label], scale, step)
         on_lattice = grid is None or (aligned[label] / grid).denominator == 1
         if not on_lattice or (LAWS[law].one_sided and aligned[label] < 0):
             off.append(label)

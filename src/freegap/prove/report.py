@@ -76,14 +76,14 @@ class Refutation:
             f"answers    {_row(self.answers)}",
             f"neighbour  {_row(self.neighbour)}",
             f"noise      {_table(self.noise)}",
-            f"output     {self.output}",
+            f"output     {_shown(self.output)}",
         ]
         if self.other_noise is not None:
             lines.append(f"noise too  {_table(self.other_noise)}")
         if self.aligned is not None:
             lines.append(f"aligned    {_table(self.aligned)}")
         if self.condition == "output":
-            lines.append(f"then       {self.output_of_neighbour}")
+            lines.append(f"then       {_shown(self.output_of_neighbour)}")
         if self.condition == "cost":
             lines.append(f"cost       {self.cost}, charged {self.charge}")
         if self.off_support:
@@ -91,6 +91,13 @@ class Refutation:
         if self.determinant is not None:
             lines.append(f"volume     shrinks by the factor {self.determinant}")
         return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        inside = ", ".join(map(_shown, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+    return str(value) if isinstance(value, Fraction) else repr(value)
 
 
 def _row(values: tuple[Fraction, ...]) -> str:

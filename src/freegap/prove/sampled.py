@@ -54,7 +54,7 @@ class _SearchNoise:
             raise NotDecided(f"{law} noise is not log-Lipschitz")
         return lambda scale, label=None, **options: self._draw(law, scale, label, **options)
 
-    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None) -> Fraction:
+    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Fraction:
         size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
         low = Fraction(0) if LAWS[law].one_sided else -size
         value = self._numbers.between(low, size)

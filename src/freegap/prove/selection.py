@@ -1,38 +1,40 @@
 """Proofs for every number of answers: the k best, with the rest summarised in one maximum.
 
-Fix k. Let I be the selected items, s the best unselected one on the answers, m = q_s + η_s, and
-B = max_{l ∉ I} (q'_l + η_l). A `Selection` and its alignment see the rest only through (q_s, q'_s, η_s) and B.
-What can these be, over all n > k and all answers of the rest? Exactly
+Fix k. Let I be the selected items, s the best unselected one on the answers, m = q_s + η_s, and B =
+max_{l ∉ I} (q'_l + η_l). A `Selection` and its alignment see the rest only through (q_s, q'_s, η_s) and
+B. What can these be, over all n > k and all answers of the rest? Exactly
 
     q'_s + η_s ≤ B ≤ m + u,      u = Δ, or 0 where no answer rises,
 
-since s is among the rest, and q'_l + η_l ≤ q_l + η_l + u ≤ m + u for each l (lemma 5.6 of 000). z3 is asked about
-all such values, so "unsat" is a proof for all n:
+since s is among the rest, and q'_l + η_l ≤ q_l + η_l + u ≤ m + u for each l (lemma 5.6 of 000). z3 is
+asked about all such values, so "unsat" is a proof for all n:
 
 *output, support, cost*: after the shift a_s ≥ 0 of s, the largest unselected noisy answer of the neighbour is
-max(B, q'_s + η_s + a_s), as all other unselected noise stays. The k best must stay in their order above it, and
-`release` must say the same.
+max(B, q'_s + η_s + a_s), as all other unselected noise stays. The k best must stay in their order above
+it, and `release` must say the same.
 
 *one-to-one*: let H and K have the same output and the same aligned noise. If s is the same for both, they
-differ, among the unselected, at s only; if it is s for H and r for K, at s and r only. The others enter through
-two more maxima, R on the answers and R' ≤ R + u on the neighbour. z3 shows for both cases that there are no
-such H and K; so the unselected noise is determined. The shifts of the selected are functions of it
-(checked: no selected noise occurs in them), so H is determined.
+differ, among the unselected, at s only; if it is s for H and r for K, at s and r only. The others enter
+through two more maxima, R on the answers and R' ≤ R + u on the neighbour. z3 shows for both cases that
+there are no such H and K; so the unselected noise is determined. The shifts of the selected are functions
+of it (checked: no selected noise occurs in them), so H is determined.
 
-*volume*: a_s is a polynomial in answers only on each piece (checked), so the Jacobian is triangular with ones.
+*volume*: a_s is a polynomial in answers only on each piece (checked), so the Jacobian is triangular with
+ones.
 
-Continuous noise only: ties, a null set there, would matter for discrete noise.
+Continuous log-Lipschitz noise only: ties, a null set there, would matter for discrete noise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import z3
 
-from freegap.prove.classes import formula, generic
+from freegap.prove.classes import formula
 from freegap.prove.forms import Change, Selection
 from freegap.prove.laws import LAWS, NoiseLaw
 from freegap.prove.outputs import flatten
@@ -52,8 +54,10 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
     try:
         law = LAWS.get(form.law)
         scale = constant(form.scale)
-        if law is None or law.lattice or scale is None or scale <= 0:
-            raise NotDecided(f"{form.law} noise of scale {form.scale}: not a continuous law with a bound")
+        if law is None or law.lattice or law.stairs or scale is None or scale <= 0:
+            raise NotDecided(
+                f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
+            )
         for case in _cases(problem):
             pieces += _Summary(problem, form, law, scale, case).check()
         text = f"z3, {pieces} pieces, the rest as one maximum that moves by at most Δ (lemma 5.6)"
@@ -89,14 +93,12 @@ def _cases(problem: Problem) -> list[str]:
 
 @dataclass(frozen=True)
 class _Piece:
-    conditions: tuple[Condition | bool, ...]
+    conditions: tuple[Condition, ...]
     selected: tuple[Symbol, ...]
     runner_up: Symbol
 
     def where(self, values: dict[Variable, Any]) -> Any:
-        return z3.And(
-            [formula(c.substitute(values) if isinstance(c, Condition) else c) for c in self.conditions]
-        )
+        return z3.And([formula(c.substitute(values)) for c in self.conditions])
 
 
 class _Summary:
@@ -150,7 +152,7 @@ class _Summary:
     def _premises(self) -> list[Any]:
         order = [*self.values, self.top]
         premises = [self._moves(item) for item in [*self.selected, self.second]]
-        premises += [a.z3 > b.z3 for a, b in zip(order, order[1:], strict=False)]
+        premises += [a.z3 > b.z3 for a, b in pairwise(order)]
         premises += self._possible([item.noise for item in [*self.selected, self.second]])
         premises += [
             (self.second.neighbour + self.second.noise).z3 <= self.best.z3,
@@ -168,14 +170,14 @@ class _Summary:
             assuming=self._premises(),
             limits=self.problem.limits,
         )
-        noise = self._noise | self.best.variables
         found = []
         for path in paths:
             moves, last = path.result
             if len(moves) != self.form.k:
                 raise NotDecided(f"{len(moves)} shifts for {self.form.k} selected answers")
-            conditions = tuple(generic(c, noise) for c in path.conditions)
-            found.append(_Piece(conditions, tuple(map(Symbol.of, moves)), Symbol.of(last)))
+            # Not without null sets: where s is the best of the neighbour too, `best` and the noise of s
+            # cancel, and an equation between them can hold for all noise.
+            found.append(_Piece(path.conditions, tuple(map(Symbol.of, moves)), Symbol.of(last)))
         return found
 
     @property
@@ -187,7 +189,7 @@ class _Summary:
         for piece in self.pieces:
             used = frozenset().union(
                 *(shift.variables for shift in [*piece.selected, piece.runner_up]),
-                *(c.variables for c in piece.conditions if isinstance(c, Condition)),
+                *(c.variables for c in piece.conditions),
             )
             if used & own:
                 raise NotDecided("a shift depends on the noise of a selected answer")
@@ -212,11 +214,11 @@ class _Summary:
         ]
         terms, definitions = [], [top.z3 == highest]
         for place, shift in enumerate([*piece.selected, piece.runner_up]):
-            price, defined = self.law.price_term(shift, self.scale, str(place))
+            price, defined = self.law.price_term(shift, self.scale, None, str(place))
             terms.append(price)
             definitions += defined
         broken = [
-            z3.Not(z3.And([a.z3 > b.z3 for a, b in zip(order, order[1:], strict=False)])),
+            z3.Not(z3.And([a.z3 > b.z3 for a, b in pairwise(order)])),
             z3.Not(self._same_release(moved, top)),
             z3.Not(z3.And(self._possible(aligned))),
             piece.runner_up.z3 < 0,

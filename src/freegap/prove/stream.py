@@ -139,7 +139,7 @@ class _Induction:
             if (law.one_sided and shift < 0) or (draw.grid and (shift / draw.grid).denominator != 1):
                 raise NotDecided(f"the draw {draw.label!r} at the start is moved off its support")
             self.laws.add(f"{draw.law}: {law.bound}")
-            cost += law.price(shift, scale_of(draw))
+            cost += law.price(shift, scale_of(draw), draw.step)
             moved[next(iter(draw.value.variables))] = draw.value + shift
         skeleton, numbers = flatten(paths[0].result)
         offsets = [(number.substitute(moved) - number).as_constant() for number in numbers]

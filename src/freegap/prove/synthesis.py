@@ -1,10 +1,11 @@
 """A search for an alignment: propose one that works at all points seen so far, refute it, and repeat.
 
-Local alignments of different outputs have nothing to do with each other, so each kind of output is searched by
-itself, and each case of the neighbour relation too. A proposal is a solution, over the choices of the
-template, of: the neighbour gives the same output at every point seen so far, the noise is possible, and the
-cost is within the bound. The checks of a proof then confirm it everywhere or give a new point. A confirmed
-proposal lowers the bound below its largest cost, until none is left: the last one is optimal in the template.
+Local alignments of different outputs have nothing to do with each other, so each kind of output is
+searched by itself, and each case of the neighbour relation too. A proposal is a solution, over the
+choices of the template, of: the neighbour gives the same output at every point seen so far, the noise is
+possible, and the cost is within the bound. The checks of a proof then confirm it everywhere or give a new
+point. A confirmed proposal lowers the bound below its largest cost, until none is left: the last one is
+optimal in the template.
 
 The whole is then written as Python text, compiled, and proved like an alignment that a person wrote.
 """
@@ -93,7 +94,7 @@ class _Search:
         self.points: list[Point] = []
         self.refutation: Refutation | None = None
         self._picks = {
-            label: [z3.Bool(f"pick[{label}][{c}]") for c in range(len(choices))]
+            label: [z3.Bool(f"pick[{label!r}][{c}]") for c in range(len(choices))]
             for label, choices in template.choices.items()
         }
         self._solver = z3.Solver()
@@ -162,7 +163,7 @@ class _Search:
         for i, released in enumerate(output.released):
             substitution.append((released.z3, z3.Real(f"point {place}, output {i}")))
         for draw in output.draws:
-            total = z3.Real(f"point {place}, aligned {draw.label}")
+            total = z3.Real(f"point {place}, aligned {draw.label!r}")
             substitution.append((output.aligned[draw.label].z3, total))
             drawn = point.noise[draw.label]
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
@@ -184,7 +185,7 @@ class _Search:
         for draw in self.output.draws:
             law, scale = LAWS[draw.law], scale_of(draw)
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
-                terms.append(z3.If(pick, Symbol.of(law.price(shift, scale)).z3, Symbol.of(0).z3))
+                terms.append(z3.If(pick, Symbol.of(law.price(shift, scale, draw.step)).z3, Symbol.of(0).z3))
         self._solver.add(z3.Sum(terms) <= Symbol.of(bound).z3)
 
     def _forbid(self, proposal: _Proposal) -> None:

@@ -4,8 +4,8 @@ For each kind of output, each draw's shift is one of
 
     0    ±Δ    qᵢ − q'ᵢ    ±Δ + qᵢ − q'ᵢ    rise    qᵢ − q'ᵢ + rise
 
-where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy answer,
-for outputs that name answers by their place.
+where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
+answer, for outputs that name answers by their place.
 """
 
 from __future__ import annotations
@@ -171,6 +171,7 @@ def _indented(text: str, deep: int) -> str:
 
 
 def compiled(source: str) -> Alignment:
+    """The alignment that a text defines."""
     space: dict[str, Any] = {}
     exec(compile(source, "<synthesised alignment>", "exec"), space)  # noqa: S102 - our own text
     alignment: Alignment = space["alignment"]

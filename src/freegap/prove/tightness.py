@@ -1,8 +1,9 @@
 """The smallest ε for which an alignment works: the largest cost of any output.
 
-For each kind of output, the supremum of the cost over all neighbours and noise, by z3's optimisation over
-linear real arithmetic. The optimiser's value is not trusted: an ordinary query shows that no point costs
-more, and another that some point costs more than any smaller value near it.
+For each kind of output, the supremum of the cost over all neighbours and noise: the charge itself if some
+point comes within 10⁻⁹ of it (that nothing costs more was proved), else by z3's optimisation over linear
+real arithmetic. The optimiser's value is not trusted: an ordinary query shows that no point costs more,
+and another that some point comes within 10⁻⁹.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Suprema:
         if best == charge:  # the cost check has shown that nothing costs more than the charge
             return
         if checks.over(piece, best) is not None:
-            best = _supremum(checks, piece)
+            best = _supremum(checks, piece, charge)
         self._largest[checks.output] = best
 
     def of(self, output: OutputClass) -> Fraction:
@@ -60,7 +61,17 @@ class Suprema:
         )
 
 
-def _supremum(checks: PieceChecks, piece: Piece) -> Fraction:
+def _supremum(checks: PieceChecks, piece: Piece, charge: Fraction) -> Fraction:
+    """The largest cost on a piece on which nothing costs more than the charge."""
+    if checks.over(piece, charge - NEAR) is not None:
+        return charge
+    value = _optimised(checks, piece)
+    if checks.over(piece, value) is not None or checks.over(piece, value - NEAR) is None:
+        raise NotDecided(f"z3's largest cost {value} of {checks.output.name} was not confirmed")
+    return value
+
+
+def _optimised(checks: PieceChecks, piece: Piece) -> Fraction:
     optimiser = z3.Optimize()
     optimiser.set("timeout", checks.output.problem.limits.milliseconds)
     cost, definitions = checks.cost(piece)
@@ -71,9 +82,4 @@ def _supremum(checks: PieceChecks, piece: Piece) -> Fraction:
     infinite, finite, _ = map(str, optimiser.upper_values(goal))  # the third is for open ends
     if infinite != "0":
         raise NotDecided(f"the cost of {checks.output.name} has no largest value")
-    value = Fraction(finite)
-    above = checks.over(piece, value)
-    near = checks.over(piece, value - NEAR)
-    if above is not None or near is None:
-        raise NotDecided(f"z3's largest cost {value} of {checks.output.name} was not confirmed")
-    return value
+    return Fraction(finite)

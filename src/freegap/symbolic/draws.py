@@ -7,7 +7,7 @@ for instance `value=lambda draw: 0` for a run without noise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,12 +31,14 @@ class Draw:
     scale: Any
     grid: Fraction | None
     value: Any
+    step: Fraction | None = None
+    """The width of a stair, for staircase noise."""
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Label, law, scale and grid: what must agree for two draws to be of one random variable."""
+        """Label, law, scale, grid and step: what must agree for two draws to be of one random variable."""
         scale = self.scale.key if isinstance(self.scale, Symbol) else self.scale
-        return (self.label, self.law, scale, self.grid)
+        return (self.label, self.law, scale, self.grid, self.step)
 
 
 class _Recorder:
@@ -45,22 +47,26 @@ class _Recorder:
     def __init__(self, value: Callable[[Draw], Any] | None = None, *, prefix: str = "noise") -> None:
         self._value = value
         self._prefix = prefix
-        self.draws: list[Draw] = []
+        self.begin()
 
     def begin(self) -> None:
         """Forget all draws: the program starts again."""
-        self.draws = []
+        self.draws: list[Draw] = []
+        self._names: set[str] = set()
 
-    def _record(self, law: str, scale: Any, label: Any, grid: Any = None) -> Any:
+    def _record(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Any:
         key = len(self.draws) if label is None else label
         if any(draw.label == key for draw in self.draws):
             raise NotDecided(f"two draws have the label {key!r}", calling_line())
         width = constant(grid)
-        name = f"{self._prefix}[{key}]"
+        name = f"{self._prefix}[{key!r}]"
+        if name in self._names:
+            raise NotDecided(f"two draws have labels that look alike: {key!r}", calling_line())
+        self._names.add(name)
         symbol = real(name) if width is None else integer(name, width)
-        draw = Draw(key, law, scale, width, symbol)
+        draw = Draw(key, law, scale, width, symbol, constant(step))
         if self._value is not None:
-            draw = Draw(key, law, scale, width, self._value(draw))
+            draw = replace(draw, value=self._value(draw))
         self.draws.append(draw)
         return draw.value
 
@@ -70,7 +76,7 @@ class SymbolicNoise(_Recorder):
 
     >>> noise = SymbolicNoise()
     >>> noise.laplace(2, label="threshold") + 1
-    noise[threshold] + 1
+    noise['threshold'] + 1
     >>> noise.draws[0].law, noise.draws[0].scale
     ('laplace', 2)
     """
@@ -91,9 +97,9 @@ class SymbolicNoise(_Recorder):
         """Mass proportional to e^(−|x|/scale) on the multiples of grid."""
         return self._record("discrete_laplace", scale, label, grid)
 
-    def staircase(self, scale: Any, label: Any = None) -> Any:
-        """Density that falls by at most a factor e over any distance of at most `scale`."""
-        return self._record("staircase", scale, label)
+    def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Any:
+        """Density constant on stairs, that falls by e^(−step/scale) from x to x + step and not faster."""
+        return self._record("staircase", scale, label, step=step)
 
     def gumbel(self, scale: Any, label: Any = None) -> Any:
         """Distribution function exp(−e^(−x/scale))."""
