@@ -138,7 +138,7 @@ def _claims() -> list[tuple[Entry, Claim]]:
 
 def _prove_one(place: int) -> dict[str, Any]:
     """One claim, in a process of its own: what it was and what came out."""
-    from freegap.prove.entry import prove_claim
+    from freegap.prove.routes import prove_claim
 
     entry, claim = _claims()[place]
     start = monotonic()

@@ -60,7 +60,8 @@ def prove(
     >>> proof.holds, proof.tightness.epsilon
     (True, Fraction(1, 2))
     """
-    from freegap.prove.entry import prove_any
+    import freegap.symbolic  # noqa: F401 - first, as it says what to install where z3 is missing
+    from freegap.prove.routes import prove_any
 
     return prove_any(
         mechanism,

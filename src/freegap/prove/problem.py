@@ -24,6 +24,7 @@ from typing import Any
 
 import z3
 
+from freegap.errors import InvalidArgument
 from freegap.symbolic import Limits, Symbol, Variable, integer, real
 
 __all__ = ["RELATIONS", "Alignment", "Case", "Charge", "Mechanism", "Problem"]
@@ -104,7 +105,7 @@ class Problem:
 
     def keywords(self, function: Callable[..., Any], *, all_given: bool = False) -> dict[str, Any]:
         """The parameters to call a function with: those that it names (or all, for the mechanism)."""
-        accepted = inspect.signature(function).parameters
+        accepted = _signature(function).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
         context = {"epsilon": self.epsilon, "sensitivity": self.sensitivity}
         chosen = {name: value for name, value in context.items() if name in accepted}
@@ -112,6 +113,19 @@ class Problem:
             if all_given or takes_any or name in accepted:
                 chosen[name] = value
         return chosen
+
+    def require_callable(self, argument: str, function: Callable[..., Any], *names: str) -> None:
+        """A function that cannot be called as it will be is the caller's mistake, found before any work."""
+        if not callable(function):
+            raise InvalidArgument(argument, function, "must be a function", "Pass the function itself.")
+        try:
+            given = self.keywords(function, all_given=argument == "mechanism")
+            _signature(function).bind(*names, **given)
+        except TypeError as error:
+            called = f"{argument}({', '.join(names)}, **parameters)"
+            remedy = "Name the parameters that it takes, and pass them all in parameters."
+            constraint = f"cannot be called as {called}: {error}"
+            raise InvalidArgument(argument, function, constraint, remedy) from None
 
     def run(self, answers: list[Any], noise: Any) -> Any:
         """The mechanism on these answers and this noise."""
@@ -122,8 +136,17 @@ class Problem:
         return alignment(*context, **self.keywords(alignment))
 
     def charged(self, output: Any) -> Any:
-        """What the mechanism charges for this output."""
-        return self.epsilon if self.charge is None else self.charge(output, **self.keywords(self.charge))
+        """What this output may cost: what the mechanism charges for it, and in no case more than ε."""
+        if self.charge is None:
+            return self.epsilon
+        return min(self.charge(output, **self.keywords(self.charge)), self.epsilon)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except ValueError as error:  # some built-in functions
+        raise TypeError(str(error)) from None
 
 
 def _variable(symbol: Symbol) -> Variable:

@@ -40,15 +40,12 @@ def problem_of(
     seconds: Rational = 10,
 ) -> Problem:
     """The arguments of `prove`, read and checked."""
-    for argument, value in (("mechanism", mechanism), ("charge", charge)):
-        if not callable(value) and not (argument == "charge" and value is None):
-            raise InvalidArgument(argument, value, "must be a function", "Pass the function itself.")
     if relation not in RELATIONS:
         raise InvalidArgument(
             "relation", relation, "is not a known relation", f"Pass one of {', '.join(map(repr, RELATIONS))}."
         )
     milliseconds = int(1000 * positive_rational("seconds", seconds))
-    return Problem(
+    problem = Problem(
         mechanism=mechanism,
         epsilon=positive_rational("epsilon", epsilon),
         queries=count_argument("queries", queries),
@@ -59,6 +56,10 @@ def problem_of(
         grid=None if grid is None else positive_rational("grid", grid),
         limits=Limits(milliseconds=max(1, milliseconds)),
     )
+    problem.require_callable("mechanism", mechanism, "answers", "noise")
+    if charge is not None:
+        problem.require_callable("charge", charge, "output")
+    return problem
 
 
 def prove_alignment(

@@ -50,8 +50,6 @@ def prove_any(
         )
     if not for_all and queries is None:
         raise InvalidArgument("queries", None, "is missing", "Pass for example queries=3.")
-    if alignment is not None and not callable(alignment):
-        raise InvalidArgument("alignment", alignment, "must be a function", "Pass the function itself.")
     problem = problem_of(
         mechanism.program if for_all else mechanism,
         epsilon=epsilon,
@@ -65,6 +63,8 @@ def prove_any(
     )
     if isinstance(mechanism, Selection | Stream):
         return _prove_form(problem, mechanism)
+    if alignment is not None:
+        problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
     if samples is not None:
         if alignment is None:
             raise InvalidArgument(

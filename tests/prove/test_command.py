@@ -1,0 +1,90 @@
+"""The command line, and what the library claims of itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from freegap.cli import app
+from freegap.cli.library import LIBRARY
+from freegap.prove.registry import Claim, Entry
+from freegap.prove.routes import prove_claim
+
+TOP_K = "freegap.mechanisms.top_k:program"
+OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2"]
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["prove", *arguments])
+
+
+def test_a_mechanism_and_its_alignment() -> None:
+    done = run(TOP_K, "--alignment", "freegap.mechanisms.top_k:alignment", *OPTIONS)
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("proved: program(k=1, scale=2) on 3 answers is private at ε = 1")
+
+
+def test_json_and_synthesis() -> None:
+    done = run(TOP_K, *OPTIONS, "--parameter", "law=laplace", "--json")
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.output)
+    assert result["verdict"] == "proved"
+    assert result["tightness"]["epsilon"] == "1"
+    assert result["alignment_source"].startswith("def alignment(")
+
+
+def test_a_refutation_has_its_own_exit_code() -> None:
+    alignment = ["--alignment", "freegap.mechanisms.top_k:alignment"]
+    done = run(TOP_K, *alignment, "--epsilon", "3/4", "--parameter", "k=1", "--parameter", "scale=2")
+    assert done.exit_code == 1
+    assert "refuted by:" in done.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["top_k"],
+        ["freegap.no_such_module:program"],
+        [TOP_K, "--parameter", "k"],
+        [TOP_K, "--epsilon", "-1"],
+        [TOP_K, "--relation", "near"],
+    ],
+)
+def test_mistakes_are_named(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.exit_code != 0
+    assert done.exception is not None
+    assert " = " in str(done.exception)
+
+
+def claims() -> list[Any]:
+    return [
+        pytest.param(
+            entry,
+            claim,
+            id=entry.title(claim),
+            marks=pytest.mark.long if claim.queries is not None and claim.queries > 4 else (),
+        )
+        for entry in LIBRARY
+        for claim in entry.claims
+    ]
+
+
+@pytest.mark.parametrize(("entry", "claim"), claims())
+def test_the_library_s_claims(entry: Entry, claim: Claim) -> None:
+    proof = prove_claim(entry, claim)
+    assert proof.holds, str(proof)
+    if claim.tight is not None:
+        assert proof.tightness is not None
+        assert proof.tightness.epsilon == claim.tight
+
+
+@pytest.mark.long
+def test_the_library_command() -> None:
+    done = run("--library", "--json", "--jobs", "2")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["proved"]

@@ -1,0 +1,229 @@
+"""Proofs for every number of answers, and that they fail where they should."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import freegap as fg
+from freegap.errors import InvalidArgument
+from freegap.mechanisms import top_k
+from freegap.prove.forms import Change, Selection, Stream
+from freegap.prove.prover import problem_of
+
+from . import programs
+
+
+def gaps(values: Any, runner_up: Any) -> list[Any]:
+    return [a - b for a, b in pairwise([*values, runner_up])]
+
+
+def selection(k: int, law: str, factor: int = 2, release: Any = gaps) -> Selection:
+    return Selection(k, law, Fraction(factor * k), release, partial(top_k.shifts, law=law))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("law", ["laplace", "exponential"])
+@pytest.mark.parametrize(("relation", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
+def test_top_k_for_all_n(k: int, law: str, relation: str, factor: int) -> None:
+    proof = fg.prove(selection(k, law, factor), epsilon=1, relation=relation)
+    assert proof.holds, str(proof)
+    assert f"for all n > {k}" in proof.claim
+    assert all(condition.holds for condition in proof.conditions)
+
+
+@pytest.mark.parametrize("law", ["laplace", "exponential"])
+def test_a_quarter_less_is_refuted_at_a_bounded_size(law: str) -> None:
+    proof = fg.prove(selection(2, law), epsilon="3/4")
+    assert proof.holds is False
+    assert proof.refutation is not None
+    assert proof.refutation.condition == "cost"
+
+
+def test_half_the_noise_is_enough_for_monotonic_answers_only() -> None:
+    assert fg.prove(selection(2, "exponential"), epsilon="1/2", relation="monotonic").holds
+    assert fg.prove(selection(2, "exponential", factor=1), epsilon=1).holds is False
+
+
+def test_the_laplace_alignment_of_exponential_noise() -> None:
+    form = replace(selection(1, "exponential"), shifts=partial(top_k.shifts, law="laplace"))
+    proof = fg.prove(form, epsilon=1)
+    assert proof.refutation is not None
+    assert proof.refutation.condition == "support"
+
+
+def test_a_release_of_values() -> None:
+    form = selection(1, "laplace", release=lambda values, runner_up: values)
+    proof = fg.prove(form, epsilon=1)
+    assert proof.refutation is not None
+    assert proof.refutation.condition == "output"
+
+
+def paper(selected: Sequence[Change], runner_up: Change, best: Any) -> tuple[Sequence[Any], Any]:
+    """Equation 5.4 in the terms of a form: what it adds to t is not a shift of s at all, so here s gets
+    −δ*, which keeps neither the output nor the cost."""
+    own = [item.answer - item.neighbour for item in selected]
+    move = best - runner_up.answer - runner_up.noise
+    if min(own) + move < 0:
+        return [change - min(own) for change in own], -(min(own) + move)
+    return [change + move for change in own], 0
+
+
+def test_a_runner_up_that_moves_by_its_own_noise() -> None:
+    form = Selection(1, "exponential", Fraction(2), gaps, paper)
+    assert fg.prove(form, epsilon=1).holds is not True
+
+
+def test_a_shift_that_is_not_one_to_one() -> None:
+    """The runner-up is moved onto the best of the neighbour wherever it is close: a collision."""
+
+    def shifts(selected: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        last = 1 if runner_up.noise < 1 else 0
+        return [item.answer - item.neighbour + move + last for item in selected], last
+
+    form = Selection(1, "laplace", Fraction(1, 100), lambda values, runner_up: None, shifts)
+    proof = fg.prove(form, epsilon=1000)
+    assert proof.holds is not True
+
+
+@pytest.mark.parametrize("law", ["geometric", "gumbel", "staircase"])
+def test_other_laws_are_not_decided(law: str) -> None:
+    form = Selection(1, law, Fraction(2), gaps, partial(top_k.shifts, law="laplace"))
+    assert "not a continuous law" in str(prove_form(form).reason)
+
+
+def prove_form(form: Selection) -> Any:
+    from freegap.prove.selection import prove_selection
+
+    return prove_selection(problem_of(form.program, epsilon=1, queries=1), form)
+
+
+def test_the_form_is_the_released_program() -> None:
+    from freegap.prove.equivalence import require_same
+    from freegap.symbolic import NotDecided
+
+    parameters = {"k": 2, "scale": Fraction(4), "law": "exponential"}
+    released = problem_of(top_k.program, epsilon=1, queries=4, parameters=parameters)
+    require_same(released, problem_of(selection(2, "exponential").program, epsilon=1, queries=4))
+    with pytest.raises(NotDecided, match="not shown to agree"):
+        require_same(released, problem_of(selection(1, "exponential").program, epsilon=1, queries=4))
+
+
+# Streams ------------------------------------------------------------
+
+
+def stream(k: int, *, law: str = "laplace", scale: Fraction = Fraction(2), limited: bool = True) -> Stream:
+    """Sparse vector with gap: 1/4 for the threshold, 3/4 for the k answers above it."""
+
+    def start(noise: Any) -> Any:
+        return k, getattr(noise, law)(Fraction(4), label="threshold")
+
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        left, bar = state
+        gap = answer + getattr(noise, law)(scale * k * Fraction(4, 3), label="answer") - bar
+        if gap >= 0:
+            return (left - 1 if limited else left, bar), gap, limited and left == 1
+        return (left, bar), None, False
+
+    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> Mapping[str, Any]:
+        lift = start_shifts(direction)["threshold"]
+        return {} if entry is None else {"answer": lift + answer - neighbour}
+
+    return Stream(start, step, start_shifts, step_shifts)
+
+
+def start_shifts(direction: str) -> Mapping[str, Any]:
+    return {"threshold": 0 if direction == "decreasing" else 1}
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("law", ["laplace", "exponential"])
+@pytest.mark.parametrize(("relation", "scale"), [("each", 2), ("monotonic", 1)])
+def test_sparse_vector_for_all_n(k: int, law: str, relation: str, scale: int) -> None:
+    proof = fg.prove(stream(k, law=law, scale=Fraction(scale)), epsilon=1, relation=relation)
+    assert proof.holds, str(proof)
+    assert "for all n" in proof.claim
+    assert proof.tightness is not None
+    assert proof.tightness.epsilon == 1
+    assert proof.outputs == k  # one kind of state for each number of answers still to come
+
+
+def test_stream_refutations() -> None:
+    cheap = fg.prove(stream(2), epsilon="3/4")
+    assert cheap.refutation is not None
+    assert cheap.refutation.condition == "cost"
+    endless = fg.prove(stream(1, limited=False), epsilon=1)
+    assert endless.refutation is not None
+    assert endless.refutation.condition == "cost"
+
+
+def test_a_cost_that_grows_is_not_a_proof() -> None:
+    """With a budget that the bounded sizes do not exceed, the loop itself is the reason."""
+    proof = fg.prove(stream(1, limited=False), epsilon=100)
+    assert proof.holds is None
+    assert "grows with the number of answers" in str(proof.reason)
+
+
+def test_a_state_that_the_entries_do_not_determine() -> None:
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        return state + 1 if noise.laplace(1, label="coin") > 0 else state, "same", False
+
+    form = Stream(lambda noise: 0, step, lambda direction: {}, lambda *_: {})
+    assert "does not determine" in str(fg.prove(form, epsilon=1).reason)
+
+
+def test_the_stream_is_the_program_of_the_papers() -> None:
+    parameters: dict[str, Any] = {"k": 2, "share": Fraction(1, 4)}
+    bounded = fg.prove(stream(2).program, stream(2).alignment, epsilon=1, queries=3)
+    assert bounded.holds
+    noise = {"threshold": Fraction(1), 0: Fraction(3), 1: Fraction(-5), 2: Fraction(2)}
+    labelled = {(i, "answer") if isinstance(i, int) else i: value for i, value in noise.items()}
+    from freegap.prove.replay import GivenNoise
+
+    parameters |= {"epsilon": Fraction(1), "sensitivity": Fraction(1)}
+    expected = programs.sparse_vector([0, 0, 0], GivenNoise(noise), **parameters)
+    assert stream(2).program([0, 0, 0], GivenNoise(labelled)) == expected
+
+
+def clamped_stream() -> Stream:
+    """003, algorithm 4, with two answers above, on the whole numbers."""
+
+    def start(noise: Any) -> Any:
+        return 2, noise.discrete_laplace(Fraction(4), label="threshold")
+
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        left, bar = state
+        local = programs.clamp(bar, answer, 3)
+        gap = answer + noise.discrete_laplace(Fraction(16, 3), label="answer") - local
+        if gap < 0:
+            return (left, bar), None, False
+        return (left - 1, bar), sum(1 for reached in (1, 2) if gap >= reached), left == 1
+
+    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> Mapping[str, Any]:
+        if entry is None:
+            return {}
+        bar = state[1]
+        drop = programs.clamp(bar + 1, neighbour, 3) - programs.clamp(bar, answer, 3)
+        return {"answer": answer - neighbour + drop}
+
+    return Stream(start, step, lambda direction: {"threshold": 1}, step_shifts)
+
+
+def test_discrete_sparse_vector_with_gap_for_all_n() -> None:
+    proof = fg.prove(clamped_stream(), epsilon=1, grid=1)
+    assert proof.holds, str(proof)
+    assert fg.prove(clamped_stream(), epsilon="3/4", grid=1).holds is False
+
+
+def test_forms_carry_their_alignment() -> None:
+    with pytest.raises(InvalidArgument, match="queries"):
+        fg.prove(selection(1, "laplace"), epsilon=1, queries=3)
+    with pytest.raises(InvalidArgument, match="carries its alignment"):
+        fg.prove(selection(1, "laplace"), lambda *_: {}, epsilon=1)

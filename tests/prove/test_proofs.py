@@ -1,0 +1,244 @@
+"""The papers' mechanisms are proved with the papers' alignments, at exactly the charge that is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import freegap as fg
+from freegap.mechanisms import top_k
+
+from . import programs
+
+QUARTER = Fraction(1, 4)
+LAWS = ("laplace", "exponential")
+FORMS = (("each", False), ("monotonic", True))
+
+
+def hybrid_alignment(answers: Any, neighbour: Any, output: Any, noise: Any, *, law: str) -> Any:
+    """Equation 5.2 or 5.4 as corrected, with the threshold as item 0, which does not move."""
+    return top_k.alignment([0, *answers], [0, *neighbour], output, noise, law=law)
+
+
+Case = tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any] | None, dict[str, Any]]
+
+
+def mechanisms(k: int, law: str, monotonic: bool) -> Iterator[Case]:
+    """Name, program, alignment, charge and parameters of each mechanism with continuous noise."""
+    scaled = {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
+    shared = {"k": k, "share": QUARTER, "law": law, "monotonic": monotonic}
+    sparse = (programs.sparse_vector, programs.sparse_vector_alignment, programs.sparse_vector_charge)
+    adaptive = (programs.adaptive, programs.adaptive_alignment, programs.adaptive_charge)
+    yield "top-k with gap", top_k.program, top_k.alignment, None, scaled
+    yield "sparse vector with gap", *sparse, shared
+    yield "sparse vector", *sparse, shared | {"gap": False}
+    yield "adaptive", *adaptive, shared
+    yield "adaptive, two branches", *adaptive, shared | {"branches": 2}
+    yield "hybrid top-k", programs.hybrid_top_k, hybrid_alignment, programs.hybrid_top_k_charge, scaled
+    yield (
+        "hybrid sparse vector",
+        programs.hybrid_sparse_vector,
+        programs.hybrid_sparse_vector_alignment,
+        programs.hybrid_sparse_vector_charge,
+        shared,
+    )
+
+
+def every(sizes: list[tuple[int, int]]) -> list[Any]:
+    return [
+        pytest.param(n, relation, *case[1:], id=f"{case[0]}-n{n}-k{k}-{law}-{relation}")
+        for n, k in sizes
+        for law in LAWS
+        for relation, monotonic in FORMS
+        for case in mechanisms(k, law, monotonic)
+    ]
+
+
+def check(n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any) -> None:
+    proof = fg.prove(
+        program, alignment, epsilon=1, queries=n, relation=relation, parameters=parameters, charge=charge
+    )
+    assert proof.holds, str(proof)
+    assert all(condition.holds for condition in proof.conditions)
+    assert proof.tightness is not None
+    assert proof.tightness.epsilon == proof.tightness.charged == 1
+    for output, (smallest, charged) in proof.tightness.overcharged.items():
+        # The only overcharge: a hybrid that releases the threshold, which does not move by itself.
+        assert program is programs.hybrid_top_k
+        assert relation == "each"
+        assert "0" in output
+        assert charged - smallest == Fraction(1, 2 * parameters["k"])
+
+
+@pytest.mark.parametrize(
+    ("n", "relation", "program", "alignment", "charge", "parameters"), every([(3, 1), (3, 2)])
+)
+def test_three_answers(
+    n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any
+) -> None:
+    check(n, relation, program, alignment, charge, parameters)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("n", "relation", "program", "alignment", "charge", "parameters"), every([(5, 1), (5, 2), (5, 3)])
+)
+def test_five_answers(
+    n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any
+) -> None:
+    check(n, relation, program, alignment, charge, parameters)
+
+
+def test_top_k_of_five() -> None:
+    parameters = {"k": 3, "scale": Fraction(6), "law": "laplace"}
+    proof = fg.prove(top_k.program, top_k.alignment, epsilon=1, queries=5, parameters=parameters)
+    assert proof.holds
+    assert (proof.paths, proof.outputs) == (120, 60)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
+    proof = fg.prove(
+        top_k.program,
+        top_k.alignment,
+        epsilon=1,
+        queries=3,
+        relation="monotonic",
+        parameters={"k": 2, "scale": Fraction(4), "law": law},
+    )
+    assert proof.holds
+    assert proof.tightness is not None
+    assert proof.tightness.epsilon == Fraction(1, 2)
+    assert not proof.tightness.exact
+
+
+@pytest.mark.parametrize("relation", ["one", "increasing", "decreasing"])
+def test_other_relations(relation: str) -> None:
+    parameters = {"k": 1, "scale": Fraction(2), "law": "laplace"}
+    proof = fg.prove(
+        top_k.program, top_k.alignment, epsilon=1, queries=3, relation=relation, parameters=parameters
+    )
+    assert proof.holds
+    assert proof.tightness is not None
+    assert proof.tightness.epsilon == Fraction(1, 2)  # either the item or its rival moves, or both alike
+
+
+def test_sensitivity_and_epsilon_scale() -> None:
+    proof = fg.prove(
+        programs.sparse_vector,
+        programs.sparse_vector_alignment,
+        epsilon="0.7",
+        queries=2,
+        sensitivity="5/2",
+        parameters={"k": 1, "share": QUARTER},
+        charge=programs.sparse_vector_charge,
+    )
+    assert proof.holds
+    assert proof.tightness is not None
+    assert proof.tightness.epsilon == Fraction(7, 10)
+
+
+def test_a_renewed_threshold() -> None:
+    proof = fg.prove(
+        programs.renewing_sparse_vector,
+        programs.renewing_sparse_vector_alignment,
+        epsilon=1,
+        queries=3,
+        parameters={"k": 2, "share": QUARTER},
+    )
+    assert proof.holds, str(proof)
+
+
+CLAMPED = {"first": QUARTER, "second": Fraction(3, 4), "width": 2, "gaps": (1, 2), "grid": 1}
+
+
+@pytest.mark.parametrize(("queries", "count"), [(3, 1), (2, 2)])
+def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
+    """003, algorithm 4, with its clamped alignment and theorem 5.5."""
+    proof = fg.prove(
+        programs.clamped_sparse_vector,
+        programs.clamped_alignment,
+        epsilon=1,
+        queries=queries,
+        grid=1,
+        parameters=CLAMPED | {"count": count},
+        charge=programs.clamped_charge,
+    )
+    assert proof.holds, str(proof)
+    assert proof.tightness is not None
+    assert proof.tightness.exact
+
+
+@pytest.mark.long
+def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
+    proof = fg.prove(
+        programs.clamped_sparse_vector,
+        programs.clamped_alignment,
+        epsilon=1,
+        queries=3,
+        grid="1/2",
+        parameters=CLAMPED | {"count": 2, "grid": Fraction(1, 2)},
+        charge=programs.clamped_charge,
+    )
+    assert proof.holds, str(proof)
+
+
+def test_geometric_noise_on_whole_numbers() -> None:
+    parameters = {"k": 2, "share": QUARTER, "law": "geometric"}
+    proof = fg.prove(
+        programs.sparse_vector,
+        programs.sparse_vector_alignment,
+        epsilon=1,
+        queries=3,
+        grid=1,
+        parameters=parameters,
+    )
+    assert proof.holds, str(proof)
+
+
+def test_staircase_noise() -> None:
+    def program(answers: Any, noise: Any, *, epsilon: Fraction) -> Any:
+        return answers[0] + noise.staircase(1 / epsilon, step=1)
+
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {0: noise[0] + answers[0] - neighbour[0]}
+
+    assert fg.prove(program, alignment, epsilon="1/3", queries=1).holds
+    # A stair can lie anywhere: a shift by a little more than one step costs two.
+    proof = fg.prove(program, alignment, epsilon="1/3", queries=1, sensitivity="101/100")
+    assert proof.holds is False
+    assert proof.refutation is not None
+    assert proof.refutation.cost == Fraction(2, 3)
+
+
+def test_a_capped_number_is_one_kind_of_output() -> None:
+    """min(cap, value) is a constant on one path and an expression on the other, and can be equal."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        return min(3, answers[0] + noise.laplace(1, label="sum"))
+
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {"sum": noise["sum"] + answers[0] - neighbour[0]}
+
+    proof = fg.prove(program, alignment, epsilon=1, queries=1)
+    assert proof.holds
+    assert proof.outputs == 1
+
+
+def test_the_report_names_every_condition() -> None:
+    proof = fg.prove(
+        top_k.program,
+        top_k.alignment,
+        epsilon=1,
+        queries=3,
+        parameters={"k": 1, "scale": 2, "law": "exponential"},
+    )
+    text = str(proof)
+    assert text.startswith("proved: program(k=1, scale=2, law=exponential) on 3 answers")
+    assert text.count("✓") == 8
+    assert "theorem 5.15" in text
+    assert proof.to_dict()["verdict"] == "proved"
+    assert bool(proof)

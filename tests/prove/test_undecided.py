@@ -1,0 +1,166 @@
+"""What cannot be decided is never a proof, and the line or the reason is given."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import freegap as fg
+from freegap.errors import InvalidArgument
+
+
+def no_shift(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+    return {}
+
+
+def unbounded_loop(answers: Any, noise: Any) -> int:
+    count = 0
+    while answers[0] + noise.laplace(1, label=count) > 0:
+        count += 1
+    return count
+
+
+def exponential_of_a_symbol(answers: Any, noise: Any) -> bool:
+    return bool(math.exp(answers[0]) > 1)
+
+
+def unknown_call(answers: Any, noise: Any) -> Any:
+    return np.linalg.norm(answers)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "offset"), [(unbounded_loop, 2), (exponential_of_a_symbol, 1), (unknown_call, 1)]
+)
+def test_the_line_is_given(mechanism: Callable[..., Any], offset: int) -> None:
+    proof = fg.prove(mechanism, no_shift, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert proof.reason is not None
+    assert f"test_undecided.py:{mechanism.__code__.co_firstlineno + offset}" in proof.reason
+    assert not any(condition.holds for condition in proof.conditions)
+    assert str(proof).startswith("not decided: ")
+
+
+def test_unknown_noise() -> None:
+    def program(answers: Any, noise: Any) -> bool:
+        return bool(answers[0] + noise.gumbel(1) > 0)
+
+    proof = fg.prove(program, no_shift, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert "gumbel noise is not log-Lipschitz" in str(proof.reason)
+
+
+def test_draws_that_the_output_does_not_tell() -> None:
+    def program(answers: Any, noise: Any) -> str:
+        if noise.laplace(1, label="first") > 0:
+            noise.laplace(1, label="second")
+        return "done"
+
+    proof = fg.prove(program, no_shift, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert "can come from the draws" in str(proof.reason)
+
+
+def test_draws_that_the_numbers_tell() -> None:
+    def program(answers: Any, noise: Any) -> Any:
+        first = noise.laplace(1, label="first")
+        if first > 0:
+            return first
+        noise.laplace(1, label="second")
+        return first - 1
+
+    proof = fg.prove(program, no_shift, epsilon=1, queries=1)
+    assert proof.holds, str(proof)
+    assert "1 pairs told apart" in str(proof)
+
+
+def test_a_scale_that_depends_on_the_answers() -> None:
+    def program(answers: Any, noise: Any) -> bool:
+        return bool(noise.laplace(answers[0]) > 0)
+
+    assert "depends on the answers" in str(fg.prove(program, no_shift, epsilon=1, queries=1).reason)
+
+
+def test_uncountably_many_alignments() -> None:
+    def program(answers: Any, noise: Any) -> Any:
+        return answers[0] + noise.laplace(1, label="sum")
+
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {"sum": output - neighbour[0]}  # the right noise, but found by looking at the output
+
+    proof = fg.prove(program, alignment, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert "uncountably many" in str(proof.reason)
+
+
+def test_objects_that_compare_by_identity() -> None:
+    class Box:
+        pass
+
+    proof = fg.prove(lambda answers, noise: Box(), no_shift, epsilon=1, queries=1)
+    assert "cannot be compared" in str(proof.reason)
+
+
+def test_too_little_time_is_not_decided() -> None:
+    def program(answers: Any, noise: Any) -> bool:
+        x, y = answers[0], noise.laplace(1, label="x")
+        return bool(x**3 * y**3 + x * y > 7 * y**2 + x**2)
+
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {"x": noise["x"] + answers[0] * neighbour[0]}
+
+    proof = fg.prove(program, alignment, epsilon=1, queries=1, seconds="1/1000")
+    assert proof.holds is not True
+
+
+def noisy_sum(answers: Any, noise: Any) -> Any:
+    return answers[0] + noise.laplace(1, label="sum")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"mechanism": 3}, "mechanism"),
+        ({"mechanism": lambda answers: 0}, "mechanism"),
+        ({"parameters": {"k": 1}}, "mechanism"),
+        ({"alignment": lambda a, b, o, n, *, k: {}}, "alignment"),
+        ({"alignment": 3}, "alignment"),
+        ({"alignment": lambda a, b, o, n: [1]}, "alignment"),
+        ({"alignment": lambda a, b, o, n: {"summ": 1}}, "alignment"),
+        ({"alignment": lambda a, b, o, n: {"sum": "x"}}, "alignment"),
+        ({"charge": 3}, "charge"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"queries": 0}, "queries"),
+        ({"queries": None}, "queries"),
+        ({"sensitivity": -1}, "sensitivity"),
+        ({"relation": "near"}, "relation"),
+        ({"grid": 0}, "grid"),
+        ({"seconds": 0}, "seconds"),
+        ({"samples": 0}, "samples"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], named: str) -> None:
+    given: dict[str, Any] = {"mechanism": noisy_sum, "alignment": no_shift, "epsilon": 1, "queries": 1}
+    with pytest.raises(InvalidArgument) as caught:
+        fg.prove(**(given | arguments))
+    assert caught.value.argument == named
+
+
+def test_without_z3_the_core_works_and_prove_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['z3'] = None\n"
+        "import freegap as fg\n"
+        "print(fg.noisy_max([1, 900], epsilon=1, bits=fg.SeededBits(1)).indices)\n"
+        "try: fg.prove(lambda answers, noise: 0, lambda *_: {}, epsilon=1, queries=1)\n"
+        "except fg.MissingExtra as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.splitlines() == [
+        "(1,)",
+        "This needs z3-solver. Install it with: pip install 'freegap[prove]'",
+    ]
