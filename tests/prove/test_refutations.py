@@ -85,7 +85,7 @@ def test_the_laplace_alignment_makes_exponential_noise_negative() -> None:
 
 def test_equation_5_4_of_the_paper_is_not_one_to_one() -> None:
     """It raises the runner-up of the neighbour, whose own noise then appears nowhere."""
-    parameters = {"k": 1, "scale": Fraction(2), "law": "exponential"}
+    parameters: dict[str, Any] = {"k": 1, "scale": Fraction(2), "law": "exponential"}
     align = programs.top_k_alignment_of_the_paper
     proof = fg.prove(top_k.program, align, epsilon=1, queries=3, parameters=parameters)
     refuted(proof, top_k.program, parameters, "injective")

@@ -83,8 +83,8 @@ def _flatten(value: Any, at: Position, holes: frozenset[Position], numbers: list
     if number is not None:
         return number
     # An object that compares by identity would make any two outputs different.
-    by_identity = type(value).__eq__ is object.__eq__ and not isinstance(value, Enum | type)
-    if by_identity or type(value).__hash__ is None:
+    compares = "__eq__" in {name for kind in type(value).__mro__[:-1] for name in vars(kind)}
+    if not (compares or isinstance(value, Enum | type)) or type(value).__hash__ is None:
         raise NotDecided(f"an output of type {type(value).__name__} cannot be compared")
     return value
 

@@ -20,9 +20,10 @@ try:
 except ImportError:  # the core of freegap works without it
     raise MissingExtra("z3-solver", "prove") from None
 
+from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
 from freegap.symbolic.explore import Branch, Limits, Path, explore
-from freegap.symbolic.symbols import Condition, Symbol, Variable, both, either, integer, real
+from freegap.symbolic.symbols import Symbol, Variable, integer, real
 from freegap.symbolic.undecided import NotDecided
 
 __all__ = [

@@ -17,8 +17,8 @@ from typing import Any
 
 import z3
 
+from freegap.symbolic.conditions import Condition, running
 from freegap.symbolic.draws import Draw
-from freegap.symbolic.symbols import Condition, running
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line, is_internal, raising_line
 
 __all__ = ["Branch", "Limits", "Path", "explore"]

@@ -1,4 +1,4 @@
-"""Symbols: polynomials in named variables with rational coefficients, and conditions on them.
+"""Symbols: polynomials in named variables with rational coefficients.
 
 A `Symbol` adds, subtracts and multiplies exactly; a comparison of symbols is a `Condition`. A condition
 that is asked for its truth value (`if`, `sorted`, `max`, …) is decided by the exploration that is
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 import numbers
-import operator
-from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import z3
 
-from freegap.symbolic.undecided import NotDecided, calling_line
+from freegap.symbolic.conditions import Condition, undecided
 
-__all__ = ["Condition", "Decider", "Symbol", "Variable", "both", "either", "integer", "real", "running"]
+__all__ = ["Symbol", "Variable", "constant", "integer", "real"]
 
 
 class Variable:
@@ -76,21 +73,6 @@ def _sum(terms: list[Any]) -> Any:
     return z3.ArithRef(z3.Z3_mk_add(context.ref(), len(terms), arguments), context)
 
 
-class Decider(Protocol):
-    """What answers a symbolic truth value while a program runs.
-
-    `fault` is the first "not decided" of the run: it counts even if the program catches the exception.
-    """
-
-    fault: NotDecided | None
-
-    def decide(self, condition: Condition) -> bool:
-        """The side that the program takes now."""
-
-
-running: ContextVar[Decider | None] = ContextVar("freegap_symbolic_run", default=None)
-
-
 def real(name: str) -> Symbol:
     """A fresh real unknown.
 
@@ -104,14 +86,6 @@ def real(name: str) -> Symbol:
 def integer(name: str, grid: Fraction | int = 1) -> Symbol:
     """A fresh unknown on the lattice of multiples of `grid`."""
     return Symbol({(Variable(name, Fraction(grid)),): Fraction(1)})
-
-
-def _undecided(reason: str) -> NotDecided:
-    error = NotDecided(reason, calling_line())
-    run = running.get()
-    if run is not None and run.fault is None:
-        run.fault = error
-    return error
 
 
 def constant(value: Any) -> Fraction | None:
@@ -141,7 +115,7 @@ class Symbol:
             return value
         number = constant(value)
         if number is None:
-            raise _undecided(f"arithmetic of a symbol with {value!r}")
+            raise undecided(f"arithmetic of a symbol with {value!r}")
         return Symbol({(): number})
 
     # Arithmetic ------------------------------------------------------------------------------------
@@ -185,19 +159,19 @@ class Symbol:
             return NotImplemented
         divisor = Symbol.of(other).as_constant()
         if divisor is None:
-            raise _undecided("division by a symbol")
+            raise undecided("division by a symbol")
         if divisor == 0:
             raise ZeroDivisionError("division of a symbol by zero")
         return Symbol({monomial: c / divisor for monomial, c in self.terms.items()})
 
     def __rtruediv__(self, other: Any) -> Any:
         if self.as_constant() is None:
-            raise _undecided("division by a symbol")
+            raise undecided("division by a symbol")
         return Symbol.of(other) / self
 
     def __pow__(self, exponent: Any) -> Symbol:
         if not isinstance(exponent, int) or exponent < 0:
-            raise _undecided(f"a symbol to the power {exponent!r}")
+            raise undecided(f"a symbol to the power {exponent!r}")
         result = Symbol({(): Fraction(1)})
         for _ in range(exponent):
             result = result * self
@@ -218,7 +192,7 @@ class Symbol:
         if constant(other) is None and not isinstance(other, Symbol):
             if relation in ("==", "!="):  # a symbol is a number and differs from None, "⊤", a list, …
                 return relation == "!="
-            raise _undecided(f"a symbol compared with {other!r}")
+            raise undecided(f"a symbol compared with {other!r}")
         difference = self - other
         return Condition.compare(-difference if swap else difference, relation)
 
@@ -250,7 +224,7 @@ class Symbol:
     def _number(self, use: str) -> Fraction:
         value = self.as_constant()
         if value is None:
-            raise _undecided(f"{use} of a symbol")
+            raise undecided(f"{use} of a symbol")
         return value
 
     def __float__(self) -> float:
@@ -288,7 +262,7 @@ class Symbol:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy scalars and arrays meet symbols through the ordinary operators, element by element."""
         if method != "__call__" or options or ufunc.__name__ not in _UFUNCS:
-            raise _undecided(f"np.{ufunc.__name__} of a symbol")
+            raise undecided(f"np.{ufunc.__name__} of a symbol")
         operation = _UFUNCS[ufunc.__name__]
         if any(isinstance(value, np.ndarray) for value in inputs):
             return np.frompyfunc(operation, len(inputs), 1)(*map(_boxed, inputs))
@@ -354,14 +328,6 @@ class Symbol:
     __repr__ = __str__
 
 
-_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-
-
 def _boxed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value
@@ -386,104 +352,3 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     "equal": lambda a, b: a == b if isinstance(a, Symbol) else b == a,
     "not_equal": lambda a, b: a != b if isinstance(a, Symbol) else b != a,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Condition:
-    """A comparison of a polynomial with zero, or an "and"/"or" of conditions.
-
-    As a truth value it is decided by the exploration that is running; `&`, `|` and `~` combine.
-    """
-
-    relation: str  # "<", "<=", "==", "!=" for `symbol relation 0`; "and", "or" for `parts`
-    symbol: Symbol | None = None
-    parts: tuple[Condition, ...] = ()
-
-    @staticmethod
-    def compare(symbol: Symbol, relation: str) -> Condition | bool:
-        """`symbol relation 0`, as a plain truth value where no unknown is left."""
-        value = symbol.as_constant()
-        if value is None:
-            return Condition(relation, symbol)
-        return bool(_RELATIONS[relation](value, 0))
-
-    def __bool__(self) -> bool:
-        run = running.get()
-        if run is None:
-            raise _undecided(f"the truth of {self} outside of an exploration")
-        return run.decide(self)
-
-    def __invert__(self) -> Condition:
-        match self.relation, self.symbol:
-            case "<", Symbol() as symbol:
-                return Condition("<=", -symbol)
-            case "<=", Symbol() as symbol:
-                return Condition("<", -symbol)
-            case (("==" | "!="), symbol):
-                return Condition("!=" if self.relation == "==" else "==", symbol)
-        return Condition("or" if self.relation == "and" else "and", parts=tuple(~p for p in self.parts))
-
-    def __and__(self, other: Any) -> Any:
-        return both([self, other])
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        return either([self, other])
-
-    __ror__ = __or__
-
-    @cached_property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for conditions that are the same comparison."""
-        if self.symbol is None:
-            return (self.relation, tuple(part.key for part in self.parts))
-        return (self.relation, self.symbol.key)
-
-    @property
-    def variables(self) -> frozenset[Variable]:
-        """The unknowns that occur."""
-        own = self.symbol.variables if self.symbol is not None else frozenset()
-        return own.union(*(part.variables for part in self.parts))
-
-    def substitute(self, values: Mapping[Variable, Any]) -> Condition | bool:
-        """With symbols or numbers put in the place of variables."""
-        if self.symbol is not None:
-            return Condition.compare(self.symbol.substitute(values), self.relation)
-        return (both if self.relation == "and" else either)(p.substitute(values) for p in self.parts)
-
-    @cached_property
-    def z3(self) -> Any:
-        """As a z3 formula."""
-        if self.symbol is None:
-            return (z3.And if self.relation == "and" else z3.Or)([part.z3 for part in self.parts])
-        return _RELATIONS[self.relation](self.symbol.z3, _numeral(Fraction(0)))
-
-    def __str__(self) -> str:
-        if self.symbol is None:
-            return "(" + f" {self.relation} ".join(map(str, self.parts)) + ")"
-        return f"{self.symbol} {self.relation} 0"
-
-    __repr__ = __str__
-
-
-def both(conditions: Iterable[Condition | bool]) -> Condition | bool:
-    """All of them hold."""
-    return _combined("and", conditions)
-
-
-def either(conditions: Iterable[Condition | bool]) -> Condition | bool:
-    """At least one of them holds."""
-    return _combined("or", conditions)
-
-
-def _combined(relation: str, conditions: Iterable[Condition | bool]) -> Condition | bool:
-    parts = []
-    for condition in conditions:
-        if isinstance(condition, Condition):
-            parts.append(condition)
-        elif bool(condition) == (relation == "or"):
-            return relation == "or"
-    if len(parts) == 1:
-        return parts[0]
-    return Condition(relation, parts=tuple(parts)) if parts else relation == "and"
