@@ -28,7 +28,7 @@ from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import sample_without_replacement
 from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
 from freegap.exact.ranking import NoisyRanking
-from freegap.values.answers import Answers, read_answers
+from freegap.values.answers import read_answers
 from freegap.values.counts import Counts
 from freegap.values.rationals import (
     Rational,
@@ -109,7 +109,7 @@ def noisy_top_k(
     )
     ranked = ranking.largest(k + 1)
     selected = ranked.items[:k]
-    labels = _labels(read, selected) if grouped is None else _names(grouped, selected, source)
+    labels = read.labels(selected) if grouped is None else _names(grouped, selected, source)
     return TopK(
         indices=tuple(selected),
         labels=labels,
@@ -154,10 +154,6 @@ def noisy_max(
         resolution=resolution,
         bits=bits,
     )
-
-
-def _labels(read: Answers, selected: list[int]) -> tuple[Any, ...]:
-    return tuple(map(read.label, selected))
 
 
 def _names(counts: Counts, selected: list[int], source: BitSource) -> tuple[Any, ...]:

@@ -38,14 +38,18 @@ _KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers on a grid: answer i is `values[i] * grain`, rounded down, and is called `label(i)`."""
+    """Answers on a grid: answer i is `values[i] * grain`, rounded down, and `label(i)` is its name."""
 
     values: GridValues
     grain: Fraction
-    label: Callable[[int], Any]
+    label: Callable[[int], Any] | None
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def labels(self, positions: Sequence[int]) -> tuple[Any, ...]:
+        """What the items at these positions are called: by position, where they have no names."""
+        return tuple(positions if self.label is None else map(self.label, positions))
 
 
 def read_answers(answers: Any, resolution: Fraction) -> Answers:
@@ -78,7 +82,7 @@ def read_numbers(numbers_: Any, resolution: Fraction) -> tuple[GridValues, Fract
     return _objects_on_grid(array, resolution)
 
 
-def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any]]:
+def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
     if isinstance(answers, str | bytes | set | frozenset):
         raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
@@ -87,12 +91,8 @@ def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any]]:
     if hasattr(answers, "to_numpy"):
         if index is not None and not callable(index):  # pandas: labelled by its index
             return answers.to_numpy(), index.__getitem__
-        return answers.to_numpy(), _position
-    return answers, _position
-
-
-def _position(i: int) -> int:
-    return i
+        return answers.to_numpy(), None
+    return answers, None
 
 
 def _as_array(numbers_: Any) -> NDArray[Any]:
