@@ -231,7 +231,7 @@ class Real:
         """−1, 0 or 1; zero only where no noise is left."""
         if not self.terms:
             return (self.constant > 0) - (self.constant < 0)
-        for ball in self._refined():
+        for ball, _ in self._refined():
             if ball > 0:
                 return 1
             if ball < 0:
@@ -242,8 +242,9 @@ class Real:
         """The largest integer j with j·grid ≤ this number."""
         if not self.terms:
             return int(self.constant // grid)
-        for ball in (self / grid)._refined():
-            floor = ball.floor().unique_fmpz()
+        for ball, precision in (self / grid)._refined():
+            with _working_precision(precision):  # else the floor itself would be rounded
+                floor = ball.floor().unique_fmpz()
             if floor is not None:
                 return int(floor)
         raise AssertionError("unreachable")  # pragma: no cover
@@ -252,13 +253,13 @@ class Real:
         """A double near this number, for looking at; never for a decision."""
         if not self.terms:
             return float(self.constant)
-        return next(float(ball.mid()) for ball in self._refined() if ball.rad() < 1e-9)
+        return next(float(ball.mid()) for ball, _ in self._refined() if ball.rad() < 1e-9)
 
     def __repr__(self) -> str:
         return f"Real({float(self):.6g}…)"
 
-    def _refined(self) -> Iterator[Any]:
-        """Ever tighter enclosures of this number."""
+    def _refined(self) -> Iterator[tuple[Any, int]]:
+        """Ever tighter enclosures of this number, each with the precision that it was computed at."""
         while True:
             digits = max(variable.digits for variable in self.terms)
             if digits > _MOST_DIGITS:
@@ -266,18 +267,19 @@ class Real:
                     f"a comparison is undecided after {_MOST_DIGITS} digits: either two equal "
                     "quantities are compared, or the source of bits is broken"
                 )
-            ball = self._enclosure(digits)
+            precision = digits + 64 + abs(self.constant.numerator).bit_length()
+            ball = self._enclosure(precision)
             if ball is not None:
-                yield ball
+                yield ball, precision
             for variable in self.terms:
                 if variable.digits <= digits:
                     variable.refine()
 
-    def _enclosure(self, digits: int) -> Any:
+    def _enclosure(self, precision: int) -> Any:
         balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
         if any(ball is None for ball, _ in balls):
             return None
-        with _working_precision(digits + 64 + abs(self.constant.numerator).bit_length()):
+        with _working_precision(precision):
             return sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
 
 

@@ -14,13 +14,13 @@ function of the same noise by the fast core (`freegap.exact.ranking`); a test co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
@@ -159,12 +159,12 @@ def noisy_max(
 def _names(counts: Counts, selected: list[int], source: BitSource) -> tuple[Any, ...]:
     """A name for each selected item of a group: members of a group are chosen uniformly, without
     replacement, which is the law of the identities of its largest noisy answers."""
-    members: dict[int, list[int]] = {}
-    sizes: NDArray[np.int64] = counts.sizes
-    for group in selected:
-        members.setdefault(group, []).append(0)
-    for group, places in members.items():
-        members[group] = sample_without_replacement(len(places), int(sizes[group]), source)[::-1]
+    sizes = counts.sizes
+    selections = Counter(selected)
+    members = {
+        group: [0] if sizes[group] == 1 else sample_without_replacement(count, int(sizes[group]), source)
+        for group, count in selections.items()
+    }
     return tuple(counts.label(group, members[group].pop()) for group in selected)
 
 

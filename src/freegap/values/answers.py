@@ -173,15 +173,15 @@ def _exact(value: Any) -> Fraction:
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal | numbers.Real):
-        if not math.isfinite(value):
-            raise _refuse_not_finite()
-        if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT:
             raise InvalidArgument(
                 "answers",
                 REDACTED,
                 f"must lie between 10^-{_LARGEST_EXPONENT} and 10^{_LARGEST_EXPONENT} in size",
                 "Clamp them to a public range first.",
             )
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+            raise _refuse_not_finite()
         numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
         return Fraction(int(numerator), int(denominator))
     if value is None or str(value) in ("<NA>", "NaT"):

@@ -60,10 +60,10 @@ def _from_text(argument: str, text: str) -> Fraction:
     try:
         if len(text) > 1000:  # 1e999999999 would otherwise fill the memory
             raise ValueError
-        head, _, exponent = text.lower().partition("e")
+        _, _, exponent = text.lower().partition("e")
         if exponent and abs(int(exponent)) > 1000:
             raise ValueError
-        return Fraction(text) if head else Fraction(0)
+        return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise InvalidArgument(argument, text, "is not a number", _REMEDY) from None
 
