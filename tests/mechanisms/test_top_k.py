@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -114,3 +116,17 @@ def test_gaps_are_near_the_truth_when_noise_is_small() -> None:
     release = fg.noisy_top_k([1000, 700, 300, 0], 3, epsilon=1000, bits=SeededBits(1))
     assert release.indices == (0, 1, 2)
     assert all(abs(gap - truth) < 1 for gap, truth in zip(release.gaps, (300, 400, 300), strict=True))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is read from getrusage")
+def test_ten_million_answers_fit_in_a_gibibyte() -> None:
+    script = (
+        "import resource, numpy as np, freegap as fg\n"
+        "answers = np.arange(10_000_000, dtype=np.int64)\n"
+        "release = fg.noisy_top_k(answers, 100, epsilon=1)\n"
+        "assert min(release.indices) > 9_900_000\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    kibibytes = int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
+    assert kibibytes < 1024 * 1024
