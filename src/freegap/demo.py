@@ -27,8 +27,7 @@ PRODUCTS = (
 ).split(" ")
 
 SYNTHETIC = (
-    "Synthetic demo data, made by a seeded generator: nobody's shopping. "
-    "Only therefore are true counts shown."
+    "Synthetic demo data, made by a seeded generator: nobody's shopping. Only therefore are true counts shown."
 )
 
 

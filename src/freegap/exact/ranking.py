@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, double
 from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, reached_by
@@ -77,7 +77,7 @@ class NoisyRanking:
         self._grain = grain
         self._scale = scale
         self._resolution = resolution
-        self._rate = _double(grain / scale)
+        self._rate = double(grain / scale)
         self._law = law
         self._digits = digits
         self._sizes = sizes
@@ -141,14 +141,12 @@ class NoisyRanking:
             begin, end = int(run[0]), int(run[-1]) + 2
             if begin >= top:
                 break
-            order[begin:end] = sorted(
-                range(begin, end), key=lambda j: self._real(candidates, j), reverse=True
-            )
+            order[begin:end] = sorted(range(begin, end), key=lambda j: self._real(candidates, j), reverse=True)
         return order
 
     def _gaps(self, ordered: Candidates) -> list[int]:
         """Each difference of neighbours in multiples of γ, rounded down."""
-        per_noise = _double(self._scale / self._resolution)
+        per_noise = double(self._scale / self._resolution)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
             steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
             bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise + np.abs(steps) * 2.0**-50
@@ -175,8 +173,10 @@ class NoisyRanking:
         return [(a - b) * per_value + floor for a, b, floor in rows]
 
     def _real(self, candidates: Candidates, j: int) -> Real:
-        """Candidate j's noisy answer as an exact real, on the same digits."""
-        item, rank = int(candidates.items[j]), int(candidates.ranks[j])
+        return self.noisy_answer(int(candidates.items[j]), int(candidates.ranks[j]))
+
+    def noisy_answer(self, item: int, rank: int = 1) -> Real:
+        """The noisy answer of an item (of the rank-th member of a group) as an exact real."""
         if (item, rank) not in self._reals:
             answer = int(self._values[item]) * self._grain
             self._reals[item, rank] = Real(answer, {self._noise(item, rank): self._scale})
@@ -187,11 +187,4 @@ class NoisyRanking:
         streams = [self._digits.stream(item, place) for place in range(rank)]
         if size == 1:
             return Variable(self._law, streams[0], start=self._start)
-        return OrderStatistic(self._law, size, list(streams), start=self._start)
-
-
-def _double(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
+        return OrderStatistic(self._law, size, streams, start=self._start)

@@ -79,9 +79,7 @@ def positive_rational(argument: str, value: Any) -> Fraction:
 def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InvalidArgument(
-            argument, value, "must be a whole number", f"Pass for example {argument}={least}."
-        )
+        raise InvalidArgument(argument, value, "must be a whole number", f"Pass for example {argument}={least}.")
     if value < least:
         raise InvalidArgument(
             argument, value, f"must be at least {least}", f"Pass for example {argument}={least}."
