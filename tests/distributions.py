@@ -78,7 +78,9 @@ def integral(f: Callable[[float], float], points: list[float], low: float, high:
     return total
 
 
-def top_k_cells(answers: list[float], k: int, noise: NoiseLaw, resolution: float, cells: int) -> dict[Any, float]:
+def top_k_cells(
+    answers: list[float], k: int, noise: NoiseLaw, resolution: float, cells: int
+) -> dict[Any, float]:
     """P(order of the first k, gaps in multiples of γ) of the ideal noisy top-k with gap, n ≤ 3.
 
     By one integral over the noisy answer t of the second place: given it, the others are independent.
@@ -103,13 +105,17 @@ def top_k_cells(answers: list[float], k: int, noise: NoiseLaw, resolution: float
 Window = tuple[int, tuple[float, float]]
 
 
-def _second_at(answers: list[float], noise: NoiseLaw, above: Window, second: int, below: list[Window]) -> float:
+def _second_at(
+    answers: list[float], noise: NoiseLaw, above: Window, second: int, below: list[Window]
+) -> float:
     """P(one item is above the second by an amount in its window, the others below it in theirs)."""
     first, (low, high) = above
 
     def integrand(t: float) -> float:
         over = noise.cdf(t + high - answers[first]) - noise.cdf(t + low - answers[first])
-        under = math.prod(noise.cdf(t - a - answers[i]) - noise.cdf(t - b - answers[i]) for i, (a, b) in below)
+        under = math.prod(
+            noise.cdf(t - a - answers[i]) - noise.cdf(t - b - answers[i]) for i, (a, b) in below
+        )
         return noise.density(t - answers[second]) * over * under
 
     shifts = [0.0, -low, -high, *(s for _, window in below for s in window if math.isfinite(s))]

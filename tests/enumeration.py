@@ -16,7 +16,9 @@ from freegap.bits import BitSource, ReplayedBits
 from freegap.errors import BitsExhausted
 
 
-def outcomes(sampler: Callable[[BitSource], Hashable], *, depth: int) -> tuple[dict[Hashable, Fraction], Fraction]:
+def outcomes(
+    sampler: Callable[[BitSource], Hashable], *, depth: int
+) -> tuple[dict[Hashable, Fraction], Fraction]:
     """The decided probability of each outcome, and the undecided rest."""
     decided: dict[Hashable, Fraction] = defaultdict(Fraction)
     undecided = Fraction(0)

@@ -42,7 +42,9 @@ def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> 
     assert "<svg" in (tmp_path / "top10.svg").read_text()
 
 
-def test_demo_without_matplotlib_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_without_matplotlib_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     done = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
     assert done.exit_code == 0

@@ -39,7 +39,9 @@ class GivenDigits(KeyedDigits):
 def edge_words(count: int) -> tuple[NDArray[np.uint16], NDArray[np.uint64]]:
     """Random words, and words next to 0, ½ and 1 and to every power of two."""
     generator = np.random.default_rng(count)
-    values = [int(generator.integers(0, 2**63)) << 17 | int(generator.integers(0, 2**17)) for _ in range(count)]
+    values = [
+        int(generator.integers(0, 2**63)) << 17 | int(generator.integers(0, 2**17)) for _ in range(count)
+    ]
     for bit in range(80):
         for near in (-2, -1, 0, 1, 2):
             values += [(1 << bit) + near, (1 << 80) - (1 << bit) + near]

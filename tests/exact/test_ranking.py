@@ -103,7 +103,9 @@ def test_same_digits_same_output_with_screening(law: str, k: int) -> None:
     for seed in range(3):
         scale = Fraction(k)
         found = ranked(values, k + 1, seed=seed, law=law, scale=scale)
-        assert (found.items[:-1], found.gaps) == by_the_program(values, k + 1, seed=seed, law=law, scale=scale)
+        assert (found.items[:-1], found.gaps) == by_the_program(
+            values, k + 1, seed=seed, law=law, scale=scale
+        )
 
 
 def test_a_run_in_which_nearly_everything_refines_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +137,13 @@ def test_a_run_in_which_nearly_everything_refines_gives_the_same(monkeypatch: py
 def test_the_bar_changes_nothing(bar: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bar far too low or far too high costs time; the output stays."""
     values = np.arange(2000, dtype=np.int64) % 97
-    normal = [ranked(values, 30, seed=seed, law=law) for seed in range(5) for law in ("exponential", "laplace")]
+    normal = [
+        ranked(values, 30, seed=seed, law=law) for seed in range(5) for law in ("exponential", "laplace")
+    ]
     monkeypatch.setattr(screening.Screen, "bar", lambda self, top: bar)
-    moved = [ranked(values, 30, seed=seed, law=law) for seed in range(5) for law in ("exponential", "laplace")]
+    moved = [
+        ranked(values, 30, seed=seed, law=law) for seed in range(5) for law in ("exponential", "laplace")
+    ]
     assert moved == normal
 
 

@@ -25,7 +25,9 @@ def _bench() -> None:
 def top_k(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     rounds: int = typer.Option(40, help="How often each contestant runs.", min=1),
-    reference: bool = typer.Option(True, help="Time the paper's algorithm as well (seconds a run at n = 41,270)."),
+    reference: bool = typer.Option(
+        True, help="Time the paper's algorithm as well (seconds a run at n = 41,270)."
+    ),
 ) -> None:
     """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline."""
     from freegap.bench.top_k import run

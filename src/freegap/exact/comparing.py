@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, double, stream_noise
+from freegap.exact.doubles import FILTER_BITS, stream_noise
 from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.values.rationals import double
 
 __all__ = ["BELOW", "Branch", "NoisyThreshold"]
 

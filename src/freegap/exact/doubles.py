@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from numpy.typing import NDArray
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import Law
 
-__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "double", "stream_noise"]
+__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "stream_noise"]
 
 FILTER_BITS = 44
 """The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
@@ -214,7 +213,9 @@ class DoubleNoise:
         return self._sizes
 
 
-def stream_noise(law: Law, digits: KeyedDigits, rank: int, items: Indices, slack: float) -> tuple[Floats, Floats]:
+def stream_noise(
+    law: Law, digits: KeyedDigits, rank: int, items: Indices, slack: float
+) -> tuple[Floats, Floats]:
     """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
     words = digits.block(0, rank, items)
     u, rest = _fraction(words), _fraction(~words)
@@ -229,14 +230,6 @@ def stream_noise(law: Law, digits: KeyedDigits, rank: int, items: Indices, slack
         bound[~usable] = math.inf
         noise[~usable] = 0.0
     return noise, bound
-
-
-def double(number: Fraction) -> float:
-    """The nearest double; infinity where there is none, which then decides nothing."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.copysign(math.inf, number)
 
 
 def _fraction(words: NDArray[np.uint64]) -> Floats:

@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, double, stream_noise
+from freegap.exact.doubles import FILTER_BITS, stream_noise
 from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.values.rationals import double
 
 __all__ = ["floored_noise"]
 

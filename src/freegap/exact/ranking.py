@@ -30,11 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, double
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise
 from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, reached_by
 from freegap.values.answers import GridValues
+from freegap.values.rationals import double
 
 __all__ = ["NoisyRanking", "Ranked"]
 
@@ -141,7 +142,9 @@ class NoisyRanking:
             begin, end = int(run[0]), int(run[-1]) + 2
             if begin >= top:
                 break
-            order[begin:end] = sorted(range(begin, end), key=lambda j: self._real(candidates, j), reverse=True)
+            order[begin:end] = sorted(
+                range(begin, end), key=lambda j: self._real(candidates, j), reverse=True
+            )
         return order
 
     def _gaps(self, ordered: Candidates) -> list[int]:

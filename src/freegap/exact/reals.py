@@ -152,7 +152,9 @@ class OrderStatistic(_Monotone):
 
     __slots__ = ("_law", "_size")
 
-    def __init__(self, law: Law, size: int, reads: Sequence[ReadDigits], *, start: int = START_DIGITS) -> None:
+    def __init__(
+        self, law: Law, size: int, reads: Sequence[ReadDigits], *, start: int = START_DIGITS
+    ) -> None:
         super().__init__(reads, start)
         self._law = law
         self._size = size

@@ -28,5 +28,7 @@ def noise_argument(noise: Any, known: Iterable[str]) -> str:
 def flag_argument(argument: str, value: Any) -> bool:
     """True or False, and nothing that merely counts as one of them."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidArgument(argument, value, "must be True or False", f"Pass {argument}=True only if it is so.")
+        raise InvalidArgument(
+            argument, value, "must be True or False", f"Pass {argument}=True only if it is so."
+        )
     return bool(value)

@@ -2,13 +2,13 @@
 
 Input    utilities u_1 … u_n, each of sensitivity Δ, rounded down to the grid γ (004, lemma 4.2)
 Noise    x_i = ε·u_i/(cΔ) + Gumbel(0); c = 1 if monotonic, else 2
-Release  s = argmax x_i, chosen with probability proportional to exp(ε·u_s/(cΔ)), and the gap x_s − max_{i≠s} x_i;
-         the gap is rounded down to a multiple of γ·ε/(cΔ), which is a multiple of γ in units of the utility
+Release  s = argmax x_i, chosen with probability proportional to exp(ε·u_s/(cΔ)), and its gap to the next x_i,
+         rounded down to a multiple of γ·ε/(cΔ), which is γ in units of the utility
 Charge   ε
-Theorem  000, theorem 5.19 (its own proof, not an alignment): the density of (s, gap) is that of the logistic law with
-         location θ_s = ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)), and changes by at most e^|θ_s − θ_s'| (lemma 5.18).
-         Both terms of θ_s move by at most ε/c (lemma 5.17): θ_s by at most 2ε/2. If monotonic, both move
-         the same way, so that their difference moves by at most ε with c = 1.
+Theorem  000, theorem 5.19 (its own proof, not an alignment): the density of (s, gap) is that of the logistic
+         law with location θ_s = ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)), and changes by at most a factor
+         e^|θ_s − θ_s'| (lemma 5.18). Both terms of θ_s move by at most ε/c (lemma 5.17), which makes ε for
+         c = 2. If monotonic, both move the same way, so that their difference moves by at most ε for c = 1.
 
 Black box (algorithm 21): any sampler chooses s with those probabilities; the gap is then drawn from the
 logistic law with location θ_s, conditioned on being positive: the same distribution, by theorem 5.19.
@@ -117,7 +117,9 @@ def exponential_mechanism(
     flag = flag_argument("monotonic", monotonic)
     wants_gap = flag_argument("gap", gap)
     if sampler is not None and not callable(sampler):
-        raise InvalidArgument("sampler", sampler, "must be a function from exponents to an index", "Leave it out.")
+        raise InvalidArgument(
+            "sampler", sampler, "must be a function from exponents to an index", "Leave it out."
+        )
     source = source_or_system(bits)
     read = read_answers(utilities, grid)
     if len(read) < 2:

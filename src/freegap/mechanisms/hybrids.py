@@ -71,7 +71,9 @@ def hybrid_top_k_program(
     return order[:stop], gaps[:stop]
 
 
-def hybrid_top_k_charge(output: tuple[Sequence[int], Sequence[Any]], *, k: int, epsilon: Fraction) -> Fraction:
+def hybrid_top_k_charge(
+    output: tuple[Sequence[int], Sequence[Any]], *, k: int, epsilon: Fraction
+) -> Fraction:
     """ε/k for each released item, the threshold included."""
     return epsilon * len(output[0]) / k
 

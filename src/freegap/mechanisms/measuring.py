@@ -99,7 +99,9 @@ def measure(
     read = read_answers(answers, grid)
     n = len(read)
     scale = n * delta / budget
-    noise = floored_noise(LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n))
+    noise = floored_noise(
+        LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
+    )
     per_value = int(read.grain / grid)
     return Measurement(
         labels=read.labels(range(n)),

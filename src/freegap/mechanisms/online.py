@@ -132,7 +132,9 @@ class _Online:
             return Above(gap, branch.budget, len(self._plan.branches) - 1 - number)
 
     def _offset(self, answer: Any, threshold: Any) -> Fraction | int:
-        bar = self._threshold if threshold is None else read_threshold(threshold, discrete=self._plan.discrete)
+        bar = (
+            self._threshold if threshold is None else read_threshold(threshold, discrete=self._plan.discrete)
+        )
         if bar is None:
             read_threshold(None, discrete=False)  # says that a threshold is needed
         if type(answer) is int:
@@ -170,7 +172,9 @@ class _Online:
 
     def __repr__(self) -> str:
         state = "exhausted" if self._exhausted else f"{self.remaining} left"
-        return f"<{type(self).__name__}: {self._asked} asked, {self._above} above, ε = {self.epsilon}, {state}>"
+        return (
+            f"<{type(self).__name__}: {self._asked} asked, {self._above} above, ε = {self.epsilon}, {state}>"
+        )
 
 
 class SparseVector(_Online):

@@ -65,7 +65,9 @@ def read_answers(answers: Any, resolution: Fraction) -> Answers:
     return Answers(values, grain, label)
 
 
-def read_numbers(numbers_: Any, resolution: Fraction, *, argument: str = "answers") -> tuple[GridValues, Fraction]:
+def read_numbers(
+    numbers_: Any, resolution: Fraction, *, argument: str = "answers"
+) -> tuple[GridValues, Fraction]:
     """A sequence of numbers as whole numbers in units of the returned grain."""
     array = _as_array(numbers_, argument)
     if array.ndim != 1:

@@ -54,7 +54,9 @@ class Counts:
             )
         self.items = int(self._sizes.sum(dtype=object)) if len(self._sizes) else 0
         if self.items > _MOST_ITEMS:
-            raise InvalidArgument("sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain.")
+            raise InvalidArgument(
+                "sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain."
+            )
         self._name = name
 
     @classmethod

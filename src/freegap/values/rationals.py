@@ -17,6 +17,7 @@ from freegap.errors import InvalidArgument
 __all__ = [
     "Rational",
     "count_argument",
+    "double",
     "positive_rational",
     "rational",
     "resolution_argument",
@@ -68,6 +69,14 @@ def _from_text(argument: str, text: str) -> Fraction:
         raise InvalidArgument(argument, text, "is not a number", _REMEDY) from None
 
 
+def double(number: Fraction) -> float:
+    """The nearest double; an infinity where the number is beyond all doubles, which then decides nothing."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def positive_rational(argument: str, value: Any) -> Fraction:
     """As `rational`, and greater than zero."""
     number = rational(argument, value)
@@ -79,7 +88,9 @@ def positive_rational(argument: str, value: Any) -> Fraction:
 def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InvalidArgument(argument, value, "must be a whole number", f"Pass for example {argument}={least}.")
+        raise InvalidArgument(
+            argument, value, "must be a whole number", f"Pass for example {argument}={least}."
+        )
     if value < least:
         raise InvalidArgument(
             argument, value, f"must be at least {least}", f"Pass for example {argument}={least}."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
 from freegap.values.answers import Answers, GridValues, read_numbers
-from freegap.values.rationals import rational
+from freegap.values.rationals import double, rational
 
 __all__ = ["Offsets", "read_threshold", "subtract_threshold"]
 
@@ -36,20 +36,13 @@ class Offsets:
         rest = float(self.constant - whole * self.grain)
         part = self.values[begin:end]
         if isinstance(part, list) or abs(whole) >= 2**62:
-            return np.array([_near(self.exact(i)) for i in range(begin, begin + len(part))])
+            return np.array([double(self.exact(i)) for i in range(begin, begin + len(part))])
         # The whole part is subtracted exactly; the rest is less than one grain.
         return (part - np.int64(whole)).astype(np.float64) * float(self.grain) - rest
 
     def threshold(self, i: int) -> Fraction:
         """The threshold of question i."""
         return self.thresholds[i] if isinstance(self.thresholds, tuple) else self.thresholds
-
-
-def _near(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.copysign(math.inf, number)
 
 
 def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
