@@ -26,7 +26,7 @@ PRODUCTS = (
     "flour sugar salt pepper vinegar mustard basil cream ham grapes pears plums nuts"
 ).split(" ")
 
-SYNTHETIC = "Synthetic demo data, made by a seeded generator: nobody's shopping. Only therefore are true counts shown."
+SYNTHETIC = "Synthetic demo data, made by a seeded generator; only therefore are true counts shown."
 
 
 @dataclass(frozen=True)

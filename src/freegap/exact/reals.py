@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from fractions import Fraction
 from functools import total_ordering
 from typing import Any, Protocol
@@ -35,19 +34,29 @@ START_DIGITS = 64
 # instance a variable with itself through two objects), or that the source is broken.
 _MOST_DIGITS = 1 << 16
 
+_MOST_REPETITIONS = 100
+
 ReadDigits = Callable[[int], int]
 
 _precision_lock = threading.RLock()
 
 
-@contextmanager
-def _working_precision(bits: int) -> Iterator[None]:
-    """Ball arithmetic at this precision. Balls stay rigorous at any precision; this is for width."""
-    with _precision_lock:  # flint's precision is global to the process
+def _at_precision(bits: int, compute: Callable[[], Any]) -> Any:
+    """The result of a computation in ball arithmetic at this precision.
+
+    Balls are rigorous at any precision; what precision decides is their width. flint's is global to the
+    process: the lock keeps our own threads apart, and where foreign code changes it meanwhile, the
+    computation is repeated, a limited number of times.
+    """
+    with _precision_lock:
         previous = flint.ctx.prec
-        flint.ctx.prec = bits
         try:
-            yield
+            for _ in range(_MOST_REPETITIONS):
+                flint.ctx.prec = bits
+                result = compute()
+                if flint.ctx.prec == bits:
+                    break
+            return result
         finally:
             flint.ctx.prec = previous
 
@@ -115,11 +124,13 @@ class _Monotone:
     def enclosure(self) -> Any:
         """A ball that contains the value, or None while it is unbounded."""
         if self._ball is None:
-            with _working_precision(self.digits + 64 + self._guard_digits()):
-                low, high = zip(*(uniform.ends() for uniform in self._uniforms), strict=True)
-                ball = self._value(low).union(self._value(high))
+            ball = _at_precision(self.digits + 64 + self._guard_digits(), self._between_ends)
             self._ball = ball if ball.is_finite() else None
         return self._ball
+
+    def _between_ends(self) -> Any:
+        low, high = zip(*(uniform.ends() for uniform in self._uniforms), strict=True)
+        return self._value(low).union(self._value(high))
 
     def _value(self, uniforms: Sequence[Any]) -> Any:
         """The value in ball arithmetic, given those of the uniform variables."""
@@ -147,7 +158,7 @@ class OrderStatistic(_Monotone):
     """The r-th largest of m independent noise variables, from r uniform variables U₁ … U_r.
 
     With L_r = Σ_{i≤r} −ln(1 − U_i)/(m − i + 1), the numbers e^−L₁ > e^−L₂ > … are distributed as the order
-    statistics of m uniform variables from the largest down (Rényi), so Q(1 − e^−L_r) is the r-th largest noise.
+    statistics of m uniform variables from the largest down (Rényi), so Q(1 − e^−L_r) is the r-th largest.
     """
 
     __slots__ = ("_law", "_size")
@@ -261,8 +272,8 @@ class Real:
         if not self.terms:
             return int(self.constant // grid)
         for ball, precision in (self / grid)._refined():
-            with _working_precision(precision):  # else the floor itself would be rounded
-                floor = ball.floor().unique_fmpz()
+            # At a lower precision the floor itself would be rounded.
+            floor = _at_precision(precision, ball.floor).unique_fmpz()
             if floor is not None:
                 return int(floor)
         raise AssertionError("unreachable")  # pragma: no cover
@@ -297,8 +308,9 @@ class Real:
         balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
         if any(ball is None for ball, _ in balls):
             return None
-        with _working_precision(precision):
-            return sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+        return _at_precision(
+            precision, lambda: sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+        )
 
 
 class LazyNoise:

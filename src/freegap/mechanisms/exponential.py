@@ -56,7 +56,7 @@ class Choice(Release):
 
     @property
     def p_value(self) -> float | None:
-        """The chance of such a gap if the chosen one is not the best: at most 2/(1 + e^gap) (theorem 5.14)."""
+        """The chance of such a gap if the chosen one is not the best: at most 2/(1 + e^gap) (thm 5.14)."""
         if self.gap is None:
             return None
         return 2 / (1 + math.exp(self.gap)) if self.gap < 700 else 2 * math.exp(-self.gap)
