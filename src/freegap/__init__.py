@@ -8,6 +8,8 @@
 
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.estimate.bounds import expected_gap, lower_bounds
+from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
@@ -30,6 +32,7 @@ __all__ = [
     "BudgetSpent",
     "Choice",
     "Counts",
+    "Estimates",
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
@@ -42,11 +45,14 @@ __all__ = [
     "SystemBits",
     "TopK",
     "adaptive_sparse_vector",
+    "expected_gap",
     "exponential_mechanism",
     "hybrid_sparse_vector",
     "hybrid_top_k",
+    "lower_bounds",
     "measure",
     "noisy_max",
     "noisy_top_k",
+    "select_and_measure",
     "sparse_vector",
 ]
