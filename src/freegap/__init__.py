@@ -7,27 +7,54 @@
 """
 
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-from freegap.errors import BitsExhausted, FreegapError, InvalidArgument, MissingExtra
+from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.estimate.bounds import expected_gap, lower_bounds
+from freegap.estimate.selecting import Estimates, select_and_measure
+from freegap.mechanisms.exponential import Choice, exponential_mechanism
+from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
+from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
+from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.prove import prove
+from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Above",
+    "AboveThreshold",
+    "AdaptiveSparseVector",
+    "Below",
     "BitSource",
     "BitsExhausted",
+    "BudgetSpent",
+    "Choice",
     "Counts",
+    "Estimates",
     "FreegapError",
+    "HybridTopK",
     "InvalidArgument",
+    "Measurement",
     "MissingExtra",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
+    "SparseVector",
     "SystemBits",
     "TopK",
+    "adaptive_sparse_vector",
+    "expected_gap",
+    "exponential_mechanism",
+    "hybrid_sparse_vector",
+    "hybrid_top_k",
+    "lower_bounds",
+    "measure",
     "noisy_max",
     "noisy_top_k",
     "prove",
+    "select_and_measure",
+    "sparse_vector",
 ]

@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import prove
+from freegap.cli import bench, demo, prove
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -18,6 +18,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command("demo")(demo.demo)
+app.command("prove")(prove.command)
+app.add_typer(bench.app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -33,9 +36,6 @@ def _root(
     ),
 ) -> None:
     """Differentially private selection with free gaps."""
-
-
-app.command("prove")(prove.command)
 
 
 def main() -> None:

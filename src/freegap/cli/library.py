@@ -2,44 +2,169 @@
 
 To add a mechanism: an `Entry` with its program, its alignment and its charge, and the claims that the
 library makes for it. `freegap prove --library` and the tests go through all of them.
+
+A form says the same as the program, in the parts that a proof for all n needs; it is shown to be the same
+function as the program, at a bounded size, whenever it is proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
-from freegap.mechanisms import top_k
-from freegap.prove.forms import Selection
+from freegap.mechanisms import hybrids, sparse_vector, top_k
+from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.prove.forms import Selection, Stream
 from freegap.prove.registry import Claim, Entry
 
-__all__ = ["LIBRARY"]
+__all__ = ["LIBRARY", "hybrid_top_k_alignment", "plan"]
 
 _ONE = Fraction(1)
+_CONTINUOUS = ("laplace", "exponential")
+_RELATIONS = (("each", False), ("monotonic", True))
+
+
+# Top-k and the hybrid with it -------------------------------------------------------------
+
+
+def _scaled(k: int, law: str, monotonic: bool) -> dict[str, Any]:
+    return {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
 
 
 def _top_k_claims() -> Iterator[Claim]:
     """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
-    for queries, law, k in product((5, None), ("laplace", "exponential"), (1, 2, 3)):
-        for relation, factor in (("each", 2), ("monotonic", 1)):
-            parameters = {"k": k, "scale": Fraction(factor * k), "law": law}
-            tight = _ONE if queries is not None else None
-            yield Claim(_ONE, queries, relation, parameters, tight=tight)
-    # At the general scale, monotonic answers cost half of it.
-    for law in ("laplace", "exponential"):
-        parameters = {"k": 2, "scale": Fraction(4), "law": law}
-        yield Claim(Fraction(1, 2), 4, "monotonic", parameters, tight=Fraction(1, 2))
+    for queries, law, k in product((5, None), _CONTINUOUS, (1, 2, 3)):
+        for relation, monotonic in _RELATIONS:
+            tight = None if queries is None else _ONE
+            yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
+    for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
+        yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
 
 
-def _gaps(values: Any, runner_up: Any) -> list[Any]:
+def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
     return [a - b for a, b in pairwise([*values, runner_up])]
 
 
 def _top_k_form(*, k: int, scale: Fraction, law: str) -> Selection:
     return Selection(k, law, scale, _gaps, partial(top_k.shifts, law=law))
+
+
+def _hybrid_top_k_claims() -> Iterator[Claim]:
+    for law, k in product(_CONTINUOUS, (1, 2, 3)):
+        for relation, monotonic in _RELATIONS:
+            yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
+
+
+def hybrid_top_k_alignment(
+    answers: Sequence[Any],
+    neighbour: Sequence[Any],
+    output: tuple[list[int], list[Any]],
+    noise: Mapping[Any, Any],
+    *,
+    law: str,
+    threshold: Any = 0,
+) -> dict[Any, Any]:
+    """That of top-k, for the released items; the threshold is item 0, which no neighbour moves."""
+    return top_k.alignment([threshold, *answers], [threshold, *neighbour], output, noise, law=law)
+
+
+# Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
+
+
+def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0) -> ThresholdPlan:
+    """ε = 1 with a quarter of it for the threshold; the proofs hold for any share."""
+    return plan_threshold(
+        k=k,
+        epsilon=1,
+        sensitivity=1,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=Fraction(1, 1024),
+        share=Fraction(1, 4),
+        halvings=halvings,
+    )
+
+
+def _planned(
+    k: int, noise: str, relation: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
+) -> Claim:
+    parameters: dict[str, Any] = {"plan": plan(k, noise, relation == "monotonic", halvings=halvings)}
+    if gap is not None:
+        parameters["gap"] = gap
+    named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
+    return Claim(
+        _ONE,
+        queries,
+        relation,
+        parameters,
+        grid=_ONE if noise == "geometric" else None,
+        tight=_ONE,
+        label=named + (", no gap" if gap is False else ""),
+    )
+
+
+def _sparse_vector_claims() -> Iterator[Claim]:
+    for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
+        for relation, _ in _RELATIONS:
+            yield _planned(k, noise, relation, queries)
+    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield _planned(k, noise, relation, 5, gap=False)
+
+
+def _adaptive_claims() -> Iterator[Claim]:
+    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield _planned(k, noise, relation, 5, halvings=1)
+        yield _planned(k, noise, relation, 4, halvings=2)
+        yield _planned(k, noise, relation, None, halvings=1)
+        yield _planned(k, noise, relation, None, halvings=2)
+    for relation, _ in _RELATIONS:
+        yield _planned(2, "geometric", relation, 3, halvings=1)
+
+
+def _hybrid_sparse_vector_claims() -> Iterator[Claim]:
+    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield _planned(k, noise, relation, 5)
+
+
+def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
+    """One question a step; the state is what was spent and the noisy threshold."""
+
+    def start(noise: Any) -> tuple[Fraction, Any]:
+        bar = getattr(noise, plan.noise)(plan.threshold_scale, label="threshold")
+        return plan.threshold_budget, bar
+
+    def step(state: tuple[Fraction, Any], answer: Any, noise: Any) -> tuple[Any, Any, bool]:
+        spent, bar = state
+        draw = getattr(noise, plan.noise)
+        noisy = [answer + draw(b.scale, label=j) - b.shift for j, b in enumerate(plan.branches)]
+        entry = None
+        for value, branch in zip(noisy, plan.branches, strict=True):
+            if value - bar >= branch.margin:
+                entry = (value - bar, branch.budget)
+                spent += branch.budget
+                break
+        return (spent, bar), entry, spent > plan.epsilon - plan.answer_budget
+
+    def lift(direction: str) -> Fraction:
+        return Fraction(0) if plan.monotonic and direction == "decreasing" else plan.sensitivity
+
+    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[int, Any]:
+        if entry is None:
+            return {}
+        branch = [branch.budget for branch in plan.branches].index(entry[1])
+        return {branch: lift(direction) + answer - neighbour}
+
+    return Stream(start, step, lambda direction: {"threshold": lift(direction)}, step_shifts)
+
+
+def _hybrid_sparse_vector_charge(
+    output: tuple[Sequence[int], Sequence[Any]], *, plan: ThresholdPlan
+) -> Fraction:
+    """ε₀, and ε₁ for each released item."""
+    return plan.threshold_budget + plan.answer_budget * len(output[0])
 
 
 LIBRARY: tuple[Entry, ...] = (
@@ -49,5 +174,37 @@ LIBRARY: tuple[Entry, ...] = (
         top_k.alignment,
         tuple(_top_k_claims()),
         form=_top_k_form,
+    ),
+    Entry(
+        "sparse vector",
+        sparse_vector.program,
+        sparse_vector.alignment,
+        tuple(_sparse_vector_claims()),
+        charge=sparse_vector.charge,
+        form=_sparse_vector_form,
+        form_sizes=(3,),
+    ),
+    Entry(
+        "adaptive sparse vector",
+        sparse_vector.program,
+        sparse_vector.alignment,
+        tuple(_adaptive_claims()),
+        charge=sparse_vector.charge,
+        form=_sparse_vector_form,
+        form_sizes=(3,),
+    ),
+    Entry(
+        "hybrid top-k",
+        hybrids.hybrid_top_k_program,
+        hybrid_top_k_alignment,
+        tuple(_hybrid_top_k_claims()),
+        charge=hybrids.hybrid_top_k_charge,
+    ),
+    Entry(
+        "hybrid sparse vector",
+        hybrids.hybrid_sparse_vector_program,
+        hybrids.hybrid_sparse_vector_alignment,
+        tuple(_hybrid_sparse_vector_claims()),
+        charge=_hybrid_sparse_vector_charge,
     ),
 )

@@ -18,6 +18,8 @@ cipher stream: that AES under a secret random key cannot be told from random.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
@@ -60,7 +62,7 @@ class KeyedDigits:
         return words[begin - 8 * first_block :]
 
     def block(
-        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.uint64]
+        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]]
     ) -> NDArray[np.uint64]:
         """The word-th block of 128 digits of each stream (i, r), as rows of two 64-bit words."""
         address = np.empty((len(items), 2), dtype="<u8")

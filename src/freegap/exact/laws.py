@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 __all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "LAWS", "LOGISTIC", "UNIFORM", "Law"]
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 _LN2 = float(np.log(2.0))
 
@@ -31,18 +32,18 @@ class Law:
     """A noise law with scale 1.
 
     quantile: Q in ball arithmetic, for U strictly between 0 and 1.
-    estimate: Q in floating point, from (u, −ln(1−u)); the second argument keeps its relative
-        precision where u is close to 1. Within 2^-47·(1 + |Q|) of the truth for inputs that are
-        within 2^-49 of theirs, relatively.
-    survival: S as a function of r = e^−x, in single precision, for choosing and screening only.
-    guarded_below: whether X ≥ 0 always, so that k+1 answers of at least τ stay at least τ.
+    estimate: Q in floating point, from (u, −ln(1−u)); the error is in the lemma of `doubles`.
+    survival: replaces r = e^−x by S(x), in single precision and in place; for `screening`.
+    guarded_below: whether X ≥ 0 always, so that an answer above a line stays above it.
+    looks_at_rest: whether `estimate` uses its second argument.
     """
 
     name: str
     quantile: Callable[[Any], Any]
     estimate: Callable[[Floats, Floats], Floats]
-    survival: Callable[[NDArray[np.float32]], NDArray[np.float32]]
-    guarded_below: bool
+    survival: Callable[[Singles], None]
+    guarded_below: bool = False
+    looks_at_rest: bool = True
 
 
 def _laplace_quantile(u: Any) -> Any:
@@ -59,9 +60,14 @@ def _laplace_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
         return np.where(u <= 0.5, -np.log(u) - _LN2, _LN2 - minus_log_rest)
 
 
-def _laplace_survival(r: NDArray[np.float32]) -> NDArray[np.float32]:
-    with np.errstate(divide="ignore"):
-        return np.where(r <= 1, r / 2, 1 - 1 / (2 * r))
+def _laplace_survival(r: Singles) -> None:
+    # r/2 for r ≤ 1 and 1 − 1/(2r) above: half of min(r, 1) + 1 − 1/max(r, 1).
+    reciprocal = np.maximum(r, 1)
+    np.divide(1, reciprocal, out=reciprocal)
+    np.minimum(r, 1, out=r)
+    r -= reciprocal
+    r += 1
+    r *= np.float32(0.5)
 
 
 def _exponential_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
@@ -69,9 +75,19 @@ def _exponential_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
         return -np.log(u)
 
 
+def _exponential_survival(r: Singles) -> None:
+    np.minimum(r, 1, out=r)
+
+
 def _gumbel_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return -np.log(minus_log_rest)
+
+
+def _gumbel_survival(r: Singles) -> None:
+    np.negative(r, out=r)
+    np.expm1(r, out=r)
+    np.negative(r, out=r)
 
 
 def _logistic_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
@@ -79,44 +95,49 @@ def _logistic_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
         return -minus_log_rest - np.log(u)
 
 
+def _logistic_survival(r: Singles) -> None:
+    r /= r + 1
+
+
 def _uniform_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
     return 1.0 - u
+
+
+def _uniform_survival(r: Singles) -> None:
+    with np.errstate(divide="ignore"):
+        np.log(r, out=r)
+    r += 1
+    np.clip(r, 0, 1, out=r)
 
 
 EXPONENTIAL = Law(
     "exponential",
     quantile=lambda u: -(u.log()),
     estimate=_exponential_estimate,
-    survival=lambda r: np.minimum(r, np.float32(1)),
+    survival=_exponential_survival,
     guarded_below=True,
+    looks_at_rest=False,
 )
-LAPLACE = Law(
-    "laplace",
-    quantile=_laplace_quantile,
-    estimate=_laplace_estimate,
-    survival=_laplace_survival,
-    guarded_below=False,
-)
+LAPLACE = Law("laplace", quantile=_laplace_quantile, estimate=_laplace_estimate, survival=_laplace_survival)
 GUMBEL = Law(
     "gumbel",
     quantile=lambda u: -((-((1 - u).log())).log()),
     estimate=_gumbel_estimate,
-    survival=lambda r: -np.expm1(-r),
-    guarded_below=False,
+    survival=_gumbel_survival,
 )
 LOGISTIC = Law(
     "logistic",
     quantile=lambda u: ((1 - u) / u).log(),
     estimate=_logistic_estimate,
-    survival=lambda r: r / (1 + r),
-    guarded_below=False,
+    survival=_logistic_survival,
 )
 UNIFORM = Law(
     "uniform",
     quantile=lambda u: 1 - u,
     estimate=_uniform_estimate,
-    survival=lambda r: np.clip(1 + np.log(r), 0, 1),
+    survival=_uniform_survival,
     guarded_below=True,
+    looks_at_rest=False,
 )
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL, LOGISTIC, UNIFORM)}

@@ -234,19 +234,24 @@ class _Attempt:
             paths=self.counts.paths,
             outputs=self.counts.outputs,
             pieces=self.counts.pieces,
-            parameters={name: str(value) for name, value in problem.parameters.items()},
+            parameters={name: _short(value) for name, value in problem.parameters.items()},
         )
 
 
 def claim_of(problem: Problem) -> str:
     """What is claimed, in words."""
     name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
-    values = ", ".join(f"{key}={value}" for key, value in problem.parameters.items())
+    values = ", ".join(f"{key}={_short(value)}" for key, value in problem.parameters.items())
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
     return (
         f"{name}({values}) on {problem.queries} answers is private at ε = {cost}, where "
         f"{RELATIONS[problem.relation]} ({problem.sensitivity})"
     )
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{type(value).__name__}(…)"
 
 
 def check_draws(classes: list[OutputClass]) -> str:

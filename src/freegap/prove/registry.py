@@ -30,6 +30,8 @@ class Claim:
     sensitivity: Fraction = Fraction(1)
     grid: Fraction | None = None
     tight: Fraction | None = None
+    label: str = ""
+    """What to call the parameters; they are shown themselves if this is empty."""
 
 
 @dataclass(frozen=True)
@@ -54,5 +56,5 @@ class Entry:
     def title(self, claim: Claim) -> str:
         """The claim in one line."""
         size = "all n" if claim.queries is None else f"n = {claim.queries}"
-        shown = ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
+        shown = claim.label or ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
         return f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")

@@ -87,16 +87,13 @@ class Counts:
         padded = np.append(values, 0) if isinstance(values, np.ndarray) else [*values, 0]
         sizes = np.ones(len(positions) + 1, np.int64)
         sizes[-1] = absent
-        last = len(positions)
-        # Sorted only if an item that does not occur is ever selected.
-        order: list[NDArray[np.int64]] = []
+        # How many absent places come before each present one: never falls.
+        absent_before = positions - np.arange(len(positions))
 
         def name(group: int, member: int) -> Any:
-            if group != last:
+            if group < len(positions):
                 return items[group]
-            if not order:
-                order.append(np.sort(positions))
-            return domain[_absent_position(order[0], member)]
+            return domain[member + int(absent_before.searchsorted(member, side="right"))]
 
         return cls(padded, sizes, name=name)
 
@@ -111,7 +108,7 @@ class Counts:
         values, grain = read_numbers(self._values, resolution)
         if self.items == 0:
             raise InvalidArgument("answers", self, "must not be empty", "Pass at least two items.")
-        return Answers(values, grain, lambda group: group)
+        return Answers(values, grain, None)
 
     def label(self, group: int, member: int) -> Any:
         """The name of one item."""
@@ -138,7 +135,7 @@ def _read_sizes(sizes: Any) -> NDArray[np.int64]:
 
 
 def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-    """The place of each item in the domain; every item must be in it, once."""
+    """The places of the items in the domain, sorted; every item must be in it, once."""
     if isinstance(domain, range) and domain.step == 1 and isinstance(items, np.ndarray):
         if items.dtype.kind not in "iu":
             raise _outside()
@@ -151,7 +148,8 @@ def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> ND
         inside = True
     if not inside:
         raise _outside()
-    if len(np.unique(positions)) != len(positions):
+    positions = np.sort(positions)
+    if (positions[1:] == positions[:-1]).any():
         raise InvalidArgument(
             "items",
             REDACTED,
@@ -183,10 +181,3 @@ def _outside() -> InvalidArgument:
         "must all be in the domain",
         "Drop what is outside the public domain before counting; do not report how much it was.",
     )
-
-
-def _absent_position(present: NDArray[np.int64], member: int) -> int:
-    """The member-th place of the domain that is not among the sorted places `present`."""
-    # present[j] − j is the number of absent places before it, and never falls.
-    before = int(np.searchsorted(present - np.arange(len(present)), member, side="right"))
-    return member + before

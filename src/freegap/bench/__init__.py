@@ -1,0 +1,1 @@
+"""Benchmarks: speed as a ratio, in one run, against a peer or a baseline."""

@@ -1,0 +1,78 @@
+"""`freegap bench`: speed, as ratios measured in one run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
+)
+
+
+@app.callback()
+def _bench() -> None:
+    """Measure speed against a peer or a baseline, in one run."""
+
+
+@app.command("top-k")
+def top_k(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    rounds: int = typer.Option(40, help="How often each contestant runs.", min=1),
+    reference: bool = typer.Option(
+        True, help="Time the paper's algorithm as well (seconds a run at n = 41,270)."
+    ),
+) -> None:
+    """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline."""
+    from freegap.bench.top_k import run
+
+    console = Console(stderr=True)
+    with console.status("measuring") as status:
+        result = run(rounds=rounds, reference=reference, progress=status.update)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2))
+    else:
+        Console().print(_top_k_table(result["rows"]), _large_table(result["large"]))
+
+
+def _top_k_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="Noisy top-k, ε = 1, monotonic: milliseconds a release", title_justify="left")
+    for heading in ("n", "k", "freegap", "reference", "insecure", "ratio"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        reference = f"{row['reference_ms']:,.1f}" if "reference_ms" in row else "–"
+        table.add_row(
+            f"{row['n']:,}",
+            str(row["k"]),
+            f"{row['secure_ms']:.3f}",
+            reference,
+            f"{row['insecure_ms']:.3f}",
+            f"{row['ratio']:.2f}",
+        )
+    return table
+
+
+def _large_table(rows: list[dict[str, Any]]) -> Table:
+    n, domain = rows[0]["n"], rows[0]["domain"]
+    table = Table(
+        title=f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds a release",
+        title_justify="left",
+    )
+    for heading in ("k", "freegap", "insecure", "ratio", "within the domain", "to explicit"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            str(row["k"]),
+            f"{row['secure_ms']:.2f}",
+            f"{row['insecure_ms']:.2f}",
+            f"{row['ratio']:.2f}",
+            f"{row['domain_ms']:.2f}",
+            f"{row['domain_ratio']:.2f}",
+        )
+    return table

@@ -1,0 +1,243 @@
+"""Noise as doubles, with a proven bound on their error.
+
+A double may decide nothing by itself: `Candidates` carries with each noisy answer a bound on its
+distance from the truth, and whoever compares looks at both. Everything is measured in units of the
+noise scale b, answers relative to a pivot.
+
+Lemma. For a candidate of group size m and rank r ≤ m let x be the true noise, z the true offset
+(v − pivot)·grain/b, and x̂, ẑ their doubles. Then |x̂ − x| and |ẑ + x̂ − z − x| are at most
+2^-44·(1 + r/64)·(1 + |z| + |x|).
+
+Proof. Let η = 2^-53, and let log, log1p and expm1 err by at most 8η relatively (NumPy promises less).
+  û. The 128 or 144 leading digits as a double err by 5η relatively (conversions and sums of positive
+     terms); the digits left out add at most 2^-128, that is η relatively where û ≥ 2^-75. Smaller û are
+     given an infinite bound. The same holds for the complement 1 − û, from the inverted digits.
+  λ = −ln(1 − u), by log1p for û < ½ and from the complement otherwise, errs relatively by at most
+     2·6η + 8η (the condition number of log1p(−u) below ½ is at most 1.45; for the logarithm of a
+     complement below ½ it is at most 1/ln 2).
+  L_r = Σ λ_i/(m − i + 1) is a sum of positive terms and errs relatively by at most (22 + 2r)η.
+  u_r = 1 − e^−L has a condition number of at most 1 in L and errs relatively by at most (31 + 2r)η.
+  x = Q(u_r) changes by at most the relative change of u_r (or of 1 − u_r, that is L·(22 + 2r)η, where
+     the law looks at that end), and its own logarithm errs by 8η·(|x| + 1).
+  z: an exact integer rounded once, times a rational rounded once: 3η·|z|. The sum rounds once more.
+So the error is below (64 + 3r)η·(1 + |z| + |x|), and the bound is more than eight times that.   ∎
+
+A test compares the bound with ball arithmetic on many words, edge words included.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.exact.digits import KeyedDigits
+from freegap.exact.laws import Law
+
+__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "stream_noise"]
+
+FILTER_BITS = 44
+"""The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_SMALLEST = 2.0**-75
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Noisy answers as doubles: position, rank in the group, noise, offset + noise, and the bound."""
+
+    items: Indices
+    ranks: Indices
+    noise: Floats
+    noisy: Floats
+    error: Floats
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def low(self) -> Floats:
+        """Certain lower bounds of the noisy answers."""
+        return self.noisy - self.error
+
+    @property
+    def high(self) -> Floats:
+        """Certain upper bounds of the noisy answers."""
+        return self.noisy + self.error
+
+    def take(self, chosen: Any) -> Candidates:
+        """Some of the candidates, in a given order."""
+        return Candidates(
+            self.items[chosen],
+            self.ranks[chosen],
+            self.noise[chosen],
+            self.noisy[chosen],
+            self.error[chosen],
+        )
+
+    def joined(self, other: Candidates) -> Candidates:
+        """These candidates and the others."""
+        return Candidates(
+            np.concatenate([self.items, other.items]),
+            np.concatenate([self.ranks, other.ranks]),
+            np.concatenate([self.noise, other.noise]),
+            np.concatenate([self.noisy, other.noisy]),
+            np.concatenate([self.error, other.error]),
+        )
+
+
+class DoubleNoise:
+    """Turns the digits of chosen items into `Candidates`; with `sizes`, items are groups."""
+
+    def __init__(
+        self,
+        law: Law,
+        digits: KeyedDigits,
+        first: NDArray[np.uint16],
+        sizes: NDArray[np.int64] | None,
+        filter_bits: int,
+    ) -> None:
+        self._law = law
+        self._digits = digits
+        self._first = first
+        self._sizes = sizes
+        self.slack = 2.0**-filter_bits
+
+    def of_items(self, items: Indices, offsets: Floats) -> Candidates:
+        """Each item's noise, for a group the largest of its members'."""
+        u, rest = self._uniforms(items)
+        usable = u >= _SMALLEST
+        if self._sizes is not None:
+            usable &= rest >= _SMALLEST
+            total = _minus_log(u, rest) / self._sizes[items]
+            u = -np.expm1(-total)
+        elif self._law.looks_at_rest:
+            usable &= rest >= _SMALLEST
+            total = _minus_log(u, rest)
+        else:
+            total = u
+        return self._candidates(items, np.ones(len(items), np.intp), u, total, offsets, usable)
+
+    def of_members(self, largest: Candidates, offsets: Floats, bar: float, most: int) -> Candidates:
+        """The groups' largest members and all further ones that may be above the bar.
+
+        Members are produced from the largest down until one is certainly below the bar, and then
+        the rest are below it too. At most `most` of a group can matter. They come in batches that
+        double, for all groups that are still above the bar at once.
+        """
+        sizes = self._group_sizes()
+        found = largest
+        limits = np.minimum(sizes[largest.items], most)
+        active = np.flatnonzero((largest.high >= bar) & (limits > 1))
+        totals = _minus_log(*self._uniforms(largest.items)) / sizes[largest.items]
+        # A bound that is infinite for one member is infinite for those after it.
+        chain_usable = np.isfinite(largest.error)
+        known, batch = 1, 1
+        while len(active):
+            groups = largest.items[active]
+            ranks = known + 1 + np.arange(batch)
+            sums, usable = self._chain(groups, ranks, totals[active], chain_usable[active])
+            members = self._candidates(
+                np.repeat(groups, batch),
+                np.tile(ranks, len(groups)),
+                -np.expm1(-sums.ravel()),
+                sums.ravel(),
+                np.repeat(offsets[active], batch),
+                usable.ravel(),
+            )
+            exist = (ranks <= limits[active][:, None]).ravel()
+            found = found.joined(members.take(np.flatnonzero(exist & (members.high >= bar))))
+            totals[active], chain_usable[active] = sums[:, -1], usable[:, -1]
+            last = members.high.reshape(len(groups), batch)[:, -1]
+            known += batch
+            active = active[(last >= bar) & (limits[active] > known)]
+            batch *= 2
+        return found
+
+    def _chain(
+        self, groups: Indices, ranks: Indices, before: Floats, usable_before: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """L_r of `reals.OrderStatistic` for consecutive ranks of each group, one row a group."""
+        shape = (len(groups), len(ranks))
+        words = self._digits.block(
+            0, np.tile(ranks - 1, len(groups)).astype(np.uint64), np.repeat(groups, len(ranks))
+        )
+        u, rest = _fraction(words).reshape(shape), _fraction(~words).reshape(shape)
+        # Ranks beyond the group's size are computed and then left out: one member each, at least.
+        left = np.maximum(self._group_sizes()[groups][:, None] - (ranks - 1), 1)
+        sums = before[:, None] + np.cumsum(_minus_log(u, rest) / left, axis=1)
+        usable = (u >= _SMALLEST) & (rest >= _SMALLEST)
+        usable[:, 0] &= usable_before
+        return sums, np.logical_and.accumulate(usable, axis=1)
+
+    def _uniforms(self, items: Indices) -> tuple[Floats, Floats]:
+        """U and 1 − U from the leading 144 digits."""
+        words = self._digits.block(0, 0, items)
+        first = self._first[items].astype(np.float64)
+        u = (first + _fraction(words)) * 2.0**-16
+        rest = (65535.0 - first + _fraction(~words)) * 2.0**-16
+        return u, rest
+
+    def _candidates(
+        self,
+        items: Indices,
+        ranks: Indices,
+        u: Floats,
+        total: Floats,
+        offsets: Floats,
+        usable: NDArray[np.bool_],
+    ) -> Candidates:
+        noise = self._law.estimate(u, total)
+        with np.errstate(invalid="ignore"):
+            noisy = offsets + noise
+        error = np.abs(offsets)
+        error += np.abs(noise)
+        error += 1.0
+        error *= self.slack if self._sizes is None else self.slack * (1.0 + ranks * 2.0**-6)
+        usable &= np.isfinite(noisy)
+        if not usable.all():
+            error[~usable] = math.inf
+            noisy[~usable] = 0.0  # any place will do: nothing is decided by it
+            noise[~usable] = 0.0
+        return Candidates(items, ranks, noise, noisy, error)
+
+    def _group_sizes(self) -> NDArray[np.int64]:
+        if self._sizes is None:
+            raise AssertionError("only groups have members")
+        return self._sizes
+
+
+def stream_noise(
+    law: Law, digits: KeyedDigits, rank: int, items: Indices, slack: float
+) -> tuple[Floats, Floats]:
+    """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
+    words = digits.block(0, rank, items)
+    u, rest = _fraction(words), _fraction(~words)
+    usable = u >= _SMALLEST
+    total = u
+    if law.looks_at_rest:
+        usable &= rest >= _SMALLEST
+        total = _minus_log(u, rest)
+    noise = law.estimate(u, total)
+    bound = (np.abs(noise) + 1.0) * slack
+    if not usable.all():
+        bound[~usable] = math.inf
+        noise[~usable] = 0.0
+    return noise, bound
+
+
+def _fraction(words: NDArray[np.uint64]) -> Floats:
+    """0.d₁d₂… of 128 digits each."""
+    return np.asarray(words[:, 0] * 2.0**-64 + words[:, 1] * 2.0**-128, dtype=np.float64)
+
+
+def _minus_log(u: Floats, rest: Floats) -> Floats:
+    """−ln(1−u) with full relative precision, from u and the complement of its digits."""
+    with np.errstate(divide="ignore"):
+        return np.where(u < 0.5, -np.log1p(-np.minimum(u, 0.5)), -np.log(rest))

@@ -1,0 +1,88 @@
+"""The paper's own secure algorithm, to be read beside the paper: 004, algorithm 4.
+
+It samples the same distribution as `freegap.mechanisms.top_k` with exponential noise, by another route:
+geometric noise on the grid γ*, refined by a factor M wherever there is a tie, and a random permutation
+that stands for the order of what was rounded off. The fast core is tested against it, and its counters
+are those of 004, tables 5 and 6.
+
+Followed with errata: the tie loop of 000, algorithms 28 and 29, ends after one round and is not used
+here; in line 5 of 004, algorithm 4, the index starts at 1; and where there are only k + 1 answers, there
+is no (k+2)-th to be tied with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+from freegap.bits import BitSource
+from freegap.exact.integers import geometric, shuffle
+
+__all__ = ["Counters", "secure_top_k"]
+
+
+@dataclass
+class Counters:
+    """What one run did, for 004's tables 5 and 6.
+
+    samples: geometric variables drawn, in all and for the refinements alone.
+    refinements: rounds of the tie loop.
+    survivors: how many queries each round of the tie loop refined.
+    """
+
+    samples: int = 0
+    refinement_samples: int = 0
+    refinements: int = 0
+    survivors: list[int] = field(default_factory=list)
+
+
+def secure_top_k(
+    answers: Sequence[int],
+    k: int,
+    *,
+    rate: Fraction,
+    source: BitSource,
+    refine_by: int = 10,
+    prune: bool = True,
+    counters: Counters | None = None,
+) -> tuple[list[int], list[int]]:
+    """The k largest noisy answers and their gaps; answers and gaps are multiples of γ*.
+
+    rate: γ*/β, the resolution over the scale of the exponential noise (εγ*/2k in the paper).
+    refine_by: the paper's M.
+    prune: early query pruning (004, section 4.5): refine only what can still be in the top k + 1.
+
+    Distribution: that of 004, algorithm 2 (theorems 5.2 and 5.3), for either value of `prune`.
+
+    >>> from freegap.bits import SeededBits
+    >>> secure_top_k([5, 90, 7], 1, rate=Fraction(1), source=SeededBits(1))[0]
+    [1]
+    """
+    counted = counters if counters is not None else Counters()
+    pool: Sequence[int] = range(len(answers))
+    noisy = [answer + geometric(rate, source) for answer in answers]  # in multiples of γ_t
+    counted.samples += len(answers)
+    refined = 1  # γ*/γ_t
+    top = _largest(noisy, pool, k + 2)
+    while any(noisy[a] == noisy[b] for a, b in pairwise(top)):
+        # A query below the (k+1)-th largest at this resolution is below it at every finer one.
+        bar = noisy[top[k]]
+        pool = [i for i in pool if noisy[i] >= bar] if prune else pool
+        refined *= refine_by
+        for i in pool:
+            noisy[i] = refine_by * noisy[i] + geometric(rate / refined, source) % refine_by
+        counted.samples += len(pool)
+        counted.refinement_samples += len(pool)
+        counted.refinements += 1
+        counted.survivors.append(len(pool))
+        top = _largest(noisy, pool, k + 2)
+    # The parts below γ_t are independent and alike, so that their order is a random permutation.
+    order = shuffle(list(range(k + 1)), source)
+    gaps = [(noisy[top[i]] - noisy[top[i + 1]] - (order[i] < order[i + 1])) // refined for i in range(k)]
+    return top[:k], gaps
+
+
+def _largest(noisy: Sequence[int], pool: Sequence[int], count: int) -> list[int]:
+    return sorted(pool, key=lambda i: noisy[i], reverse=True)[:count]
