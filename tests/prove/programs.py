@@ -176,7 +176,7 @@ def adaptive_alignment(
     return moved
 
 
-# Top-k and the hybrids (000, algorithms 18 to 20) ----------------------------------------
+# Top-k (000, algorithm 18) ----------------------------------------
 
 
 def top_k_alignment_of_the_paper(answers: Numbers, neighbour: Numbers, output: Any, noise: Noise) -> Noise:
@@ -196,64 +196,6 @@ def top_k_alignment_of_the_paper(answers: Numbers, neighbour: Numbers, output: A
 
 def ranked(noisy: list[Any], count: int) -> list[int]:
     return sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[:count]
-
-
-def hybrid_top_k(
-    answers: Numbers, noise: Any, *, k: int, scale: Any, threshold: Any = 0, law: str = "exponential"
-) -> tuple[list[int], list[Any]]:
-    """Item 0 is the threshold; what ranks below it is not released."""
-    draw = getattr(noise, law)
-    noisy = [value + draw(scale, label=i) for i, value in enumerate([threshold, *answers])]
-    order = ranked(noisy, k + 1)
-    stop = order.index(0) + 1 if 0 in order[:k] else k
-    return order[:stop], [noisy[order[i]] - noisy[order[i + 1]] for i in range(stop)]
-
-
-def hybrid_top_k_charge(output: Any, *, k: int, epsilon: Fraction) -> Fraction:
-    return epsilon * len(output[0]) / k
-
-
-def hybrid_sparse_vector(
-    answers: Numbers,
-    noise: Any,
-    *,
-    k: int,
-    share: Fraction,
-    epsilon: Fraction,
-    sensitivity: Fraction,
-    monotonic: bool = False,
-    law: str = "exponential",
-) -> tuple[list[int], list[Any]]:
-    first, each = budgets(epsilon, k, share)
-    draw = getattr(noise, law)
-    bar = draw(sensitivity / first, label="threshold")
-    scale = (1 if monotonic else 2) * sensitivity / each
-    noisy = [answer + draw(scale, label=i) for i, answer in enumerate(answers)]
-    items: list[int] = []
-    for i in ranked(noisy, k):
-        if noisy[i] < bar:
-            break
-        items.append(i)
-    return items, [noisy[i] - bar for i in items]
-
-
-def hybrid_sparse_vector_charge(output: Any, *, epsilon: Fraction, k: int, share: Fraction) -> Fraction:
-    first, each = budgets(epsilon, k, share)
-    return first + each * len(output[0])
-
-
-def hybrid_sparse_vector_alignment(
-    answers: Numbers,
-    neighbour: Numbers,
-    output: Any,
-    noise: Noise,
-    *,
-    sensitivity: Fraction,
-    monotonic: bool = False,
-) -> Noise:
-    lift = lift_of(answers, neighbour, sensitivity, monotonic)
-    moved = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
-    return moved | {"threshold": noise["threshold"] + lift}
 
 
 # Discrete sparse vector with gap (003, algorithm 4) ----------------------------------------

@@ -2,64 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import freegap as fg
+from freegap.cli.library import LIBRARY, plan
 from freegap.mechanisms import top_k
+from freegap.prove.registry import Entry
 
 from . import programs
 
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))
+TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR = LIBRARY
 
 
-def hybrid_alignment(answers: Any, neighbour: Any, output: Any, noise: Any, *, law: str) -> Any:
-    """Equation 5.2 or 5.4 as corrected, with the threshold as item 0, which does not move."""
-    return top_k.alignment([0, *answers], [0, *neighbour], output, noise, law=law)
-
-
-Case = tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any] | None, dict[str, Any]]
+Case = tuple[str, Entry, dict[str, Any]]
 
 
 def mechanisms(k: int, law: str, monotonic: bool) -> Iterator[Case]:
-    """Name, program, alignment, charge and parameters of each mechanism with continuous noise."""
+    """Name, entry of the library and parameters of each mechanism with continuous noise."""
     scaled = {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
-    shared = {"k": k, "share": QUARTER, "law": law, "monotonic": monotonic}
-    sparse = (programs.sparse_vector, programs.sparse_vector_alignment, programs.sparse_vector_charge)
-    adaptive = (programs.adaptive, programs.adaptive_alignment, programs.adaptive_charge)
-    yield "top-k with gap", top_k.program, top_k.alignment, None, scaled
-    yield "sparse vector with gap", *sparse, shared
-    yield "sparse vector", *sparse, shared | {"gap": False}
-    yield "adaptive", *adaptive, shared
-    yield "adaptive, two branches", *adaptive, shared | {"branches": 2}
-    yield "hybrid top-k", programs.hybrid_top_k, hybrid_alignment, programs.hybrid_top_k_charge, scaled
-    yield (
-        "hybrid sparse vector",
-        programs.hybrid_sparse_vector,
-        programs.hybrid_sparse_vector_alignment,
-        programs.hybrid_sparse_vector_charge,
-        shared,
-    )
+    planned = [{"plan": plan(k, law, monotonic, halvings=halvings)} for halvings in (0, 1, 2)]
+    yield "top-k with gap", TOP_K, scaled
+    yield "sparse vector with gap", SPARSE_VECTOR, planned[0]
+    yield "sparse vector", SPARSE_VECTOR, planned[0] | {"gap": False}
+    yield "adaptive", ADAPTIVE, planned[1]
+    yield "adaptive, two branches", ADAPTIVE, planned[2]
+    yield "hybrid top-k", HYBRID_TOP_K, scaled
+    yield "hybrid sparse vector", HYBRID_SPARSE_VECTOR, planned[0]
 
 
 def every(sizes: list[tuple[int, int]]) -> list[Any]:
     return [
-        pytest.param(n, relation, *case[1:], id=f"{case[0]}-n{n}-k{k}-{law}-{relation}")
+        pytest.param(n, relation, entry, parameters, id=f"{name}-n{n}-k{k}-{law}-{relation}")
         for n, k in sizes
         for law in LAWS
         for relation, monotonic in FORMS
-        for case in mechanisms(k, law, monotonic)
+        for name, entry, parameters in mechanisms(k, law, monotonic)
     ]
 
 
-def check(n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any) -> None:
+def check(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
     proof = fg.prove(
-        program, alignment, epsilon=1, queries=n, relation=relation, parameters=parameters, charge=charge
+        entry.program,
+        entry.alignment,
+        epsilon=1,
+        queries=n,
+        relation=relation,
+        parameters=parameters,
+        charge=entry.charge,
     )
     assert proof.holds, str(proof)
     assert all(condition.holds for condition in proof.conditions)
@@ -67,29 +63,20 @@ def check(n: int, relation: str, program: Any, alignment: Any, charge: Any, para
     assert proof.tightness.epsilon == proof.tightness.charged == 1
     for output, (smallest, charged) in proof.tightness.overcharged.items():
         # The only overcharge: a hybrid that releases the threshold, which does not move by itself.
-        assert program is programs.hybrid_top_k
-        assert relation == "each"
+        assert (entry, relation) == (HYBRID_TOP_K, "each")
         assert "0" in output
         assert charged - smallest == Fraction(1, 2 * parameters["k"])
 
 
-@pytest.mark.parametrize(
-    ("n", "relation", "program", "alignment", "charge", "parameters"), every([(3, 1), (3, 2)])
-)
-def test_three_answers(
-    n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any
-) -> None:
-    check(n, relation, program, alignment, charge, parameters)
+@pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(3, 1), (3, 2)]))
+def test_three_answers(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
+    check(n, relation, entry, parameters)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("n", "relation", "program", "alignment", "charge", "parameters"), every([(5, 1), (5, 2), (5, 3)])
-)
-def test_five_answers(
-    n: int, relation: str, program: Any, alignment: Any, charge: Any, parameters: Any
-) -> None:
-    check(n, relation, program, alignment, charge, parameters)
+@pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
+def test_five_answers(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
+    check(n, relation, entry, parameters)
 
 
 def test_top_k_of_five() -> None:
