@@ -42,7 +42,8 @@ def prove(
     epsilon: the claim. With `charge`, the output may be charged less: charge(output, **parameters).
     queries: how many answers. The proof is for all inputs of this size.
     relation: which answers are neighbours: "each" moves by at most the sensitivity, "one" does, or all
-        move the same way ("increasing", "decreasing", or either: "monotonic").
+        move the same way ("increasing", "decreasing", or either: "monotonic"). "increasing" or
+        "decreasing" alone is one direction of the inequality; differential privacy needs both.
     parameters: the mechanism's own; `epsilon` and `sensitivity` are passed to functions that name them.
     grid: answers are whole multiples of it, as discrete noise needs.
     tightness: also find the smallest ε that this alignment proves.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -15,13 +16,13 @@ from freegap.prove.injective import NotInjective, check_injective
 from freegap.prove.laws import LAWS
 from freegap.prove.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
 from freegap.prove.problem import RELATIONS, Alignment, Case, Charge, Mechanism, Problem
-from freegap.prove.replay import replay
+from freegap.prove.replay import Replay, replay
 from freegap.prove.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prove.tightness import Suprema
 from freegap.symbolic import Limits, NotDecided
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
-__all__ = ["Progress", "check", "problem_of", "prove_alignment"]
+__all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and how many there are (0 if not known)."""
@@ -167,7 +168,7 @@ class _Attempt:
 
     def confirmed(self, condition: str, point: Point) -> Refutation:
         """The point, replayed on the real mechanism; a point that breaks nothing there decides nothing."""
-        run = replay(self.problem, self.alignment, list(point.answers), list(point.neighbour), point.noise)
+        run = self.replayed(point.answers, point.neighbour, point.noise)
         broken = {
             "support": bool(run.off_support),
             "output": not run.off_support and not run.same_output,
@@ -177,6 +178,15 @@ class _Attempt:
             raise NotDecided(f"a counterexample to {condition!r} was not confirmed by the real mechanism")
         return Refutation.of(condition, run)
 
+    def replayed(
+        self, answers: Sequence[Fraction], neighbour: Sequence[Fraction], noise: Mapping[Any, Fraction]
+    ) -> Replay:
+        try:
+            return replay(self.problem, self.alignment, list(answers), list(neighbour), noise)
+        except Exception as error:  # whatever the user's programs raise on numbers
+            reason = f"the replay of a counterexample raised {type(error).__name__}: {error}"
+            raise NotDecided(reason) from error
+
     def collision(self, found: NotInjective) -> Refutation:
         """Two noise vectors that are aligned to the same one, replayed."""
         if found.other_noise is None:
@@ -184,8 +194,7 @@ class _Attempt:
                 "injective", found.answers, found.neighbour, {}, None, determinant=found.determinant
             )
         first, second = (
-            replay(self.problem, self.alignment, list(found.answers), list(found.neighbour), noise)
-            for noise in (found.noise, found.other_noise)
+            self.replayed(found.answers, found.neighbour, noise) for noise in (found.noise, found.other_noise)
         )
         if first.aligned != second.aligned or first.output != second.output or first.noise == second.noise:
             raise NotDecided("a collision of two noise vectors was not confirmed by the real mechanism")
@@ -282,15 +291,3 @@ def check_laws(classes: list[OutputClass]) -> str:
             scale_of(draw)
             seen[draw.law] = LAWS[draw.law].bound
     return "; ".join(f"{law}: {bound}" for law, bound in seen.items()) or "no noise is drawn"
-
-
-def check(problem: Problem, alignment: Alignment, output: OutputClass) -> Point | None:
-    """A point at which this alignment fails on one output class; None if it holds there. For synthesis."""
-    for case in problem.cases:
-        checks = PieceChecks(output, case)
-        for piece in pieces_of(output, case, alignment):
-            with checks.at(piece):
-                found = checks.violation(piece)
-                if found is not None:
-                    return found[1]
-    return None

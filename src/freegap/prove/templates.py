@@ -18,7 +18,7 @@ from typing import Any
 from freegap.prove.classes import OutputClass
 from freegap.prove.outputs import pattern, whole_numbers
 from freegap.prove.problem import Alignment
-from freegap.symbolic import Symbol
+from freegap.symbolic import NotDecided, Symbol
 
 __all__ = ["Choice", "Template", "compiled", "source_of", "templates_of"]
 
@@ -79,8 +79,15 @@ _HEAD = "def alignment(answers, neighbour, output, noise, *, sensitivity):"
 
 def templates_of(classes: list[OutputClass]) -> list[Template]:
     """A template for each kind of output."""
+    for label in {label for output in classes for label in output.noise}:
+        if not _writable(label):
+            raise NotDecided(f"the label {label!r} cannot be written as Python text")
     owners = _owners(classes)
     return [_template(output, owners) for output in classes]
+
+
+def _writable(label: Any) -> bool:
+    return isinstance(label, int | str) or (isinstance(label, tuple) and all(map(_writable, label)))
 
 
 def _template(output: OutputClass, owners: Owners) -> Template:

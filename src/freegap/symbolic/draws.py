@@ -16,10 +16,7 @@ import numpy as np
 from freegap.symbolic.symbols import Symbol, constant, integer, real
 from freegap.symbolic.undecided import NotDecided, calling_line
 
-__all__ = ["LATTICE_LAWS", "Draw", "SymbolicGenerator", "SymbolicNoise"]
-
-LATTICE_LAWS = frozenset({"geometric", "discrete_laplace"})
-"""Laws on the multiples of a grid."""
+__all__ = ["Draw", "SymbolicGenerator", "SymbolicNoise"]
 
 
 @dataclass(frozen=True, eq=False)
