@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import freegap as fg
 from freegap.cli import app
 from freegap.cli.library import LIBRARY
+from freegap.mechanisms import top_k
+from freegap.prove.forms import Selection
 from freegap.prove.registry import Claim, Entry
 from freegap.prove.routes import prove_claim
 
@@ -34,6 +37,39 @@ def test_json_and_synthesis() -> None:
     assert result["verdict"] == "proved"
     assert result["tightness"]["epsilon"] == "1"
     assert result["alignment_source"].startswith("def alignment(")
+
+
+FORM = Selection(
+    1,
+    "laplace",
+    2,
+    lambda values, runner_up: values[0] - runner_up,
+    lambda selected, runner_up, best: (
+        [selected[0].answer - selected[0].neighbour + best - runner_up.answer - runner_up.noise],
+        0,
+    ),
+)
+
+
+def test_a_form_is_proved_for_all_n() -> None:
+    done = run("tests.prove.test_command:FORM", "--epsilon", "1")
+    assert done.exit_code == 0, done.output
+    assert "for all n > 1" in done.output
+
+
+def test_progress_goes_by_path() -> None:
+    seen: list[tuple[str, int, int]] = []
+    parameters = {"k": 1, "scale": 2, "law": "laplace"}
+    fg.prove(
+        top_k.program,
+        top_k.alignment,
+        epsilon=1,
+        queries=3,
+        parameters=parameters,
+        progress=lambda *step: seen.append(step),
+    )
+    assert seen[:6] == [("paths", n, 0) for n in range(1, 7)]
+    assert seen[-1] == ("outputs", 3, 3)
 
 
 def test_a_refutation_has_its_own_exit_code() -> None:

@@ -22,6 +22,7 @@ from rich.text import Text
 from freegap.cli.library import LIBRARY
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
+from freegap.prove.forms import Selection, Stream
 from freegap.prove.registry import Claim, Entry
 
 __all__ = ["command"]
@@ -31,7 +32,7 @@ def command(
     mechanism: str = typer.Argument(None, help="The mechanism, as package.module:function."),
     alignment: str = typer.Option(None, help="Its alignment, as package.module:function; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
-    queries: int = typer.Option(3, help="How many answers."),
+    queries: int = typer.Option(3, help="How many answers; a form is proved for all."),
     sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
     relation: str = typer.Option("each", help="each, one, increasing, decreasing or monotonic."),
     charge: str = typer.Option(None, help="What an output is charged, as package.module:function."),
@@ -54,12 +55,13 @@ def command(
             "is missing",
             "Pass package.module:function, or --library for all of freegap's.",
         )
+    target = _imported("mechanism", mechanism)
     with _progress(as_json) as bar:
         proof = prove(
-            _imported("mechanism", mechanism),
+            target,
             None if alignment is None else _imported("alignment", alignment),
             epsilon=epsilon,
-            queries=queries,
+            queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
             relation=relation,
             parameters=dict(map(_parameter, parameter or [])),
