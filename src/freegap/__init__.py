@@ -8,7 +8,7 @@
 
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
-from freegap.estimate.bounds import expected_gap, lower_bounds
+from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
@@ -47,6 +47,7 @@ __all__ = [
     "adaptive_sparse_vector",
     "expected_gap",
     "exponential_mechanism",
+    "gap_variances",
     "hybrid_sparse_vector",
     "hybrid_top_k",
     "lower_bounds",
