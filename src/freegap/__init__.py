@@ -6,6 +6,7 @@
 (1,)
 """
 
+from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, FreegapError, InvalidArgument, MissingExtra
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
@@ -26,6 +27,7 @@ __all__ = [
     "SeededBits",
     "SystemBits",
     "TopK",
+    "base2",
     "noisy_max",
     "noisy_top_k",
 ]

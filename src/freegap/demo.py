@@ -21,7 +21,48 @@ from freegap.values.results import TopK
 __all__ = ["Demo", "chart", "generate_baskets", "run"]
 
 PRODUCTS = tuple(
-    ["bananas", "milk", "bread", "eggs", "coffee", "tomatoes", "cheese", "apples", "butter", "yoghurt", "rice", "pasta", "chicken", "onions", "potatoes", "carrots", "tea", "chocolate", "salmon", "olives", "honey", "lemons", "spinach", "garlic", "oats", "beans", "lentils", "flour", "sugar", "salt", "pepper", "vinegar", "mustard", "basil", "cream", "ham", "grapes", "pears", "plums", "nuts"]
+    [
+        "bananas",
+        "milk",
+        "bread",
+        "eggs",
+        "coffee",
+        "tomatoes",
+        "cheese",
+        "apples",
+        "butter",
+        "yoghurt",
+        "rice",
+        "pasta",
+        "chicken",
+        "onions",
+        "potatoes",
+        "carrots",
+        "tea",
+        "chocolate",
+        "salmon",
+        "olives",
+        "honey",
+        "lemons",
+        "spinach",
+        "garlic",
+        "oats",
+        "beans",
+        "lentils",
+        "flour",
+        "sugar",
+        "salt",
+        "pepper",
+        "vinegar",
+        "mustard",
+        "basil",
+        "cream",
+        "ham",
+        "grapes",
+        "pears",
+        "plums",
+        "nuts",
+    ]
 )
 
 SYNTHETIC = (
