@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.base2.draws import WORD, BitDraws
-from freegap.base2.questions import answer_question, draw_threshold
+from freegap.base2.questions import Run
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource
@@ -70,13 +70,11 @@ def ask_all(
     digits: the length of a word, 8, 16, 32 or 64; tests take short ones to force further words.
     """
     words = _Words(source, digits)
-    draws = BitDraws(words, digits)
-    rho = draw_threshold(setting, draws)
+    run = Run(setting, BitDraws(words, digits))
     table = threshold_words(setting.answer_weights, setting.width, digits)
-    found = 0
     for begin in range(0, len(answers), _BLOCK):
         block = answers[begin : begin + _BLOCK]
-        limits = table[np.clip(rho - block, -setting.width, setting.width) + setting.width]
+        limits = table[np.clip(run.rho - block, -setting.width, setting.width) + setting.width]
         done = 0
         while done < len(block):
             start, base = words.taken, done
@@ -84,11 +82,10 @@ def ask_all(
             for position in maybe.tolist():
                 words.skip(start + position - words.taken)
                 done = base + position + 1
-                reached = answer_question(setting, rho, int(block[done - 1]), draws)
+                reached = run.ask(int(block[done - 1]))
                 if reached is not None:
-                    found += 1
                     yield begin + done - 1, reached
-                    if found == setting.k:
+                    if run.exhausted:
                         return
                 if words.taken != start + position + 1:
                     break  # further words were read: the rest of the block has other words now

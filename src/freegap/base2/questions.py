@@ -29,8 +29,38 @@ from freegap.base2.samplers import (
 )
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
+from freegap.errors import FreegapError
 
-__all__ = ["answer_question", "draw_threshold", "reached_gap"]
+__all__ = ["Run", "answer_question", "draw_threshold", "reached_gap"]
+
+
+class Run:
+    """One run of the mechanism (003, algorithms 2 and 5): the noisy threshold is drawn at the start.
+
+    found: how many questions were answered ⊤ so far; at k the run is over.
+    """
+
+    def __init__(self, setting: Setting, draws: Draws) -> None:
+        self.setting = setting
+        self.found = 0
+        self.rho = draw_threshold(setting, draws)
+        self._draws = draws
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether k questions were answered ⊤."""
+        return self.found == self.setting.k
+
+    def ask(self, answer: int) -> int | None:
+        """None for ⊥, else the number of gaps reached; for an answer minus the threshold, in range."""
+        if self.exhausted:
+            raise FreegapError(
+                f"this run has released its {self.setting.k} answers above the threshold: nothing more may "
+                "be asked of it. Start another run, with a budget of its own."
+            )
+        reached = answer_question(self.setting, self.rho, answer, self._draws)
+        self.found += reached is not None
+        return reached
 
 
 def draw_threshold(setting: Setting, draws: Draws) -> int:

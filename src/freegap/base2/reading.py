@@ -52,7 +52,9 @@ def multiple_argument(argument: str, value: Any, grid: Fraction) -> int:
     return int(units)
 
 
-def answer_units(value: Any, grid: Fraction, low: int, high: int, *, sign: int = 1) -> int:
+def answer_units(
+    value: Any, grid: Fraction, low: int, high: int, *, sign: int = 1, argument: str = "answers"
+) -> int:
     """⌊sign·value/γ⌋ clamped to [low, high]; `low` for what is not a number.
 
     >>> [answer_units(x, Fraction(1, 2), 0, 10) for x in (1.3, -7, math.inf, math.nan, None)]
@@ -72,7 +74,7 @@ def answer_units(value: Any, grid: Fraction, low: int, high: int, *, sign: int =
         return low
     else:
         raise InvalidArgument(
-            "answers", REDACTED, "must all be numbers", "Pass ints, floats, Fractions or Decimals."
+            argument, REDACTED, "must be made of numbers", "Pass ints, floats, Fractions or Decimals."
         )
     return max(low, min(high, math.floor(sign * exact / grid)))
 

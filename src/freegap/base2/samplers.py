@@ -107,7 +107,7 @@ def lazy_threshold(
     grid = positive_rational("granularity", granularity)
     limit = _reach_argument(reach, grid)
     weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
-    tau = -answer_units(threshold, grid, -limit, limit, sign=-1)
+    tau = _threshold_units("threshold", threshold, grid, limit)
     return lazy_threshold_at(weights, tau, BitDraws(source_or_system(bits)))
 
 
@@ -132,8 +132,8 @@ def conditional_lazy_threshold(
     grid = positive_rational("granularity", granularity)
     limit = _reach_argument(reach, grid)
     weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
-    tau = -answer_units(threshold, grid, -limit, limit, sign=-1)
-    given = -answer_units(condition, grid, -limit, limit, sign=-1)
+    tau = _threshold_units("threshold", threshold, grid, limit)
+    given = _threshold_units("condition", condition, grid, limit)
     # An error for τ < τ^C would tell how two private values lie.
     return conditional_lazy_threshold_at(weights, max(tau, given), given, BitDraws(source_or_system(bits)))
 
@@ -143,3 +143,8 @@ def _reach_argument(reach: Any, grid: Fraction) -> int:
     if units < 0:
         raise InvalidArgument("reach", reach, "must be at least 0", "Pass the largest |τ| that can occur.")
     return units
+
+
+def _threshold_units(argument: str, value: Any, grid: Fraction, reach: int) -> int:
+    """⌈value/γ⌉, clamped to the reach."""
+    return -answer_units(value, grid, -reach, reach, sign=-1, argument=argument)

@@ -13,12 +13,11 @@ from typing import Any
 from freegap.base2.batch import ask_all
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
-from freegap.base2.questions import answer_question, draw_threshold
+from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.results import AboveThreshold, released
 from freegap.base2.setting import Setting
 from freegap.bits import BitSource, source_or_system
-from freegap.errors import FreegapError
 from freegap.values.rationals import Rational
 
 __all__ = ["OnlineRun", "SparseVector", "run_batch", "sparse_vector"]
@@ -83,13 +82,12 @@ def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: b
 
 
 class OnlineRun:
-    """One run, one question at a time; the noisy threshold is drawn at the start. Thread-safe."""
+    """One run, one question at a time. Thread-safe."""
 
     def __init__(self, setting: Setting, source: BitSource) -> None:
         self._setting = setting
-        self._draws = BitDraws(source)
+        self._run = Run(setting, BitDraws(source))
         self._private = source.private
-        self._rho = draw_threshold(setting, self._draws)
         self._found: list[tuple[int, int]] = []
         self._asked = 0
         self._lock = threading.Lock()
@@ -97,28 +95,23 @@ class OnlineRun:
     @property
     def remaining(self) -> int:
         """How many answers above the threshold may still be released."""
-        return self._setting.k - len(self._found)
+        return self._setting.k - self._run.found
 
     @property
     def exhausted(self) -> bool:
         """Whether the run is over."""
-        return self.remaining == 0
+        return self._run.exhausted
 
     @property
     def spent(self) -> Fraction:
         """The ε charged so far, (η₁ + η₂·found/k)·ln 2, rounded up."""
-        return self._setting.charge(len(self._found))
+        return self._setting.charge(self._run.found)
 
     def _answer(self, answer: Any) -> int | None:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
         with self._lock:
-            if self.exhausted:
-                raise FreegapError(
-                    f"this run has released its {setting.k} answers above the threshold: nothing more may be "
-                    "asked of it. Start another run, with a budget of its own."
-                )
-            reached = answer_question(setting, self._rho, unit, self._draws)
+            reached = self._run.ask(unit)
             if reached is not None:
                 self._found.append((self._asked, reached))
             self._asked += 1
