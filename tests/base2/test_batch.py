@@ -88,9 +88,14 @@ def test_the_table_falls_back_to_exact_sums_where_its_bound_does_not_decide(
     weights = Weights(Fraction(1023, 1024), 200)
     exact = threshold_words(weights, 200, 64).tolist()
     monkeypatch.setattr("freegap.base2.batch._GUARD", guard)
-    calls = []
+    calls: list[int] = []
     tail = Weights.tail
-    monkeypatch.setattr(Weights, "tail", lambda self, k: calls.append(k) or tail(self, k))
+
+    def counted(self: Weights, k: int) -> int:
+        calls.append(k)
+        return tail(self, k)
+
+    monkeypatch.setattr(Weights, "tail", counted)
     assert threshold_words(weights, 200, 64).tolist() == exact
     assert calls
 
@@ -99,7 +104,7 @@ def test_online_and_batch_are_the_same_release() -> None:
     answers = [3, 90, 10, 95, 50, 99, 2, 97, 99]
     batch = base2.sparse_vector(answers, 50, bits=SeededBits(4), **PLAIN)
     run = base2.SparseVector(50, bits=SeededBits(4), **PLAIN)
-    told = []
+    told: list[bool] = []
     while not run.exhausted and len(told) < len(answers):
         told.append(run.ask(answers[len(told)]))
     assert tuple(told) == batch.above
@@ -129,7 +134,7 @@ def test_a_run_that_is_over_says_so() -> None:
     assert run.ask(100)
     assert run.exhausted
     assert run.remaining == 0
-    with pytest.raises(FreegapError, match="has released its 1 answers.*Start another run"):
+    with pytest.raises(FreegapError, match=r"has released its 1 answers.*Start another run"):
         run.ask(0)
 
 
@@ -256,8 +261,8 @@ def test_a_release_can_be_looked_at() -> None:
         ({"granularity": 0}, r"granularity = 0: must be greater than 0"),
         ({"eta": ETA[0]}, r"eta = Eta.*: must be a pair .* Pass for example share_epsilon"),
         ({"eta": (1, 2)}, r"eta\[0\] = 1: must be an Eta"),
-        ({"eta": (ETA[0], base2.Eta(3, 2, 1))}, r"eta\[1\] = Eta\(x=3, y=2, z=1\): does not keep the noise exact .* "
-         r"divided by 8. Build the pair with share_epsilon"),
+        ({"eta": (ETA[0], base2.Eta(3, 2, 1))}, r"eta\[1\] = Eta\(x=3, y=2, z=1\): does not keep the noise "
+         r"exact .* divided by 8. Build the pair with share_epsilon"),
         ({"granularity": "1/2"}, r"eta\[0\] = .*: does not keep the noise exact on the grid 1/2"),
         ({"gaps": [3, 3]}, r"gaps = \[3, 3\]: must be greater than 0 and rise. Sort them"),
         ({"gaps": [0, 3]}, r"gaps = \[0, 3\]: must be greater than 0 and rise"),

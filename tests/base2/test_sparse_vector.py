@@ -16,6 +16,7 @@ import freegap.base2.questions as questions
 from freegap.base2 import Eta
 from freegap.base2.draws import Draws
 from freegap.base2.questions import Run
+from freegap.base2.reading import array_units
 from freegap.base2.samplers import conditional_lazy_threshold_at
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
@@ -174,3 +175,29 @@ def test_a_threshold_clamped_for_itself_is_not_private() -> None:
         assert ours[0] <= setting.eta[0].ratio * ours[1]
     assert ratios[0] < ratios[1] < ratios[2]
     assert ratios[2] > setting.eta[0].ratio * setting.eta[1].ratio
+
+
+def test_answers_off_the_grid_and_out_of_range_are_private_as_well() -> None:
+    setting = settle(1, -1, 1, 2)
+    halves = [Fraction(n, 2) for n in range(-5, 6)]  # beyond [−1, 1] on both sides
+    laws: dict[tuple[Fraction, ...], Law] = {}
+    for raw in product(halves, repeat=2):
+        read = array_units(list(raw), setting.granularity, setting.low, setting.high)
+        laws[raw] = program_law(setting, tuple(read.tolist()))
+    for (a, b), law in laws.items():
+        for (c, d), other in laws.items():
+            if abs(a - c) <= 1 and abs(b - d) <= 1:
+                assert all(p <= cost(setting, output) * other[output] for output, p in law.items())
+
+
+def test_the_noise_is_scaled_by_sensitivity_count_and_granularity() -> None:
+    """2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)), as in 003, algorithm 2, lines 3 and 7."""
+    one, two = Eta(3, 2, 2 * 5), Eta(5, 3, 2 * 3 * 2 * 5)
+    setting = Setting.settle(
+        "5/4", k=3, eta=(one, two), low=0, high=10, width="5/2", sensitivity="5/2", granularity="1/4"
+    )
+    delta, grid = Fraction(5, 2), Fraction(1, 4)
+    assert setting.threshold_weights.base ** int(delta / grid) == one.base
+    assert setting.answer_weights.base ** int(2 * 3 * delta / grid) == two.base
+    # |ρ̂| is at most max(|0 − 5/4 − 5/2|, |10 − 5/4 + 5/2|) = 45/4, which is 45 steps; |τ| at most 10.
+    assert (setting.threshold_weights.reach, setting.answer_weights.reach) == (45, 10)
