@@ -9,6 +9,12 @@
 from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, FreegapError, InvalidArgument, MissingExtra
+from freegap.mechanisms.noisy_score import NoisyScore
+from freegap.mechanisms.private_candidates import (
+    Candidate,
+    best_private_candidate,
+    select_private_candidate,
+)
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
@@ -18,16 +24,20 @@ __version__ = "0.1.0"
 __all__ = [
     "BitSource",
     "BitsExhausted",
+    "Candidate",
     "Counts",
     "FreegapError",
     "InvalidArgument",
     "MissingExtra",
+    "NoisyScore",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
     "SystemBits",
     "TopK",
     "base2",
+    "best_private_candidate",
     "noisy_max",
     "noisy_top_k",
+    "select_private_candidate",
 ]
