@@ -11,7 +11,7 @@ Theorem  003, theorem 3.3 (algorithm 2: no gaps) and section 5 (algorithm 4: gap
 Why it is private, in one line: CLAMP(ρ, q, w) − q is ρ − q clamped to [−w, w], so ρ + Δ on the neighbour is
 never closer to the answer than ρ here (lemma 3.1), and never farther by more than 2Δ. The order matters:
 the *difference* is clamped. A noisy threshold that is itself clamped to a largest value has no ρ + Δ at
-that value, and leaks without bound (`examples/saturating_sparse_vector.py`).
+that value, and leaks without bound (`examples/attack_saturating_sparse_vector.py`).
 
 Everything here is in whole units of γ.
 """
