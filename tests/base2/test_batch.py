@@ -13,25 +13,21 @@ import pandas as pd
 import pytest
 
 from freegap import FreegapError, InvalidArgument, RecordedBits, SeededBits, base2
-from freegap.base2.batch import ask_all, threshold_words
+from freegap.base2.batch import FastRun, threshold_words
 from freegap.base2.draws import BitDraws
 from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
-from freegap.bits import BitSource
 
 ETA = base2.share_epsilon(2, k=4)
 PLAIN: dict[str, Any] = {"k": 4, "eta": ETA, "low": 0, "high": 100, "width": 40}
 
 
-def one_at_a_time(
-    setting: Setting, answers: list[int], source: BitSource, digits: int
-) -> list[tuple[int, int]]:
-    run = Run(setting, BitDraws(source, digits))
+def one_at_a_time(run: Run | FastRun, answers: list[int]) -> list[tuple[int, int]]:
     found = []
     for position, answer in enumerate(answers):
-        if run.exhausted:
+        if (run.run if isinstance(run, FastRun) else run).exhausted:
             break
         reached = run.ask(answer)
         if reached is not None:
@@ -53,8 +49,10 @@ def test_batch_and_online_agree_on_the_same_bits(digits: int, gaps: tuple[int, .
         )  # fmt: skip
         answers = generator.integers(0, 70, 700) - 50
         recorder = RecordedBits(SeededBits(seed))
-        online = one_at_a_time(setting, answers.tolist(), recorder, digits)
-        assert list(ask_all(setting, answers, SeededBits(seed), digits=digits)) == online
+        online = one_at_a_time(Run(setting, BitDraws(recorder, digits)), answers.tolist())
+        assert list(FastRun(setting, SeededBits(seed), digits=digits).ask_all(answers)) == online
+        fast = FastRun(setting, SeededBits(seed), digits=digits)
+        assert one_at_a_time(fast, answers.tolist()) == online
         asked = online[-1][0] + 1 if len(online) == k else len(answers)
         further += not gaps and len(recorder.record) > digits * (asked + 1)
     assert bool(further) == (digits == 8 and not gaps)
@@ -66,8 +64,8 @@ def test_blocks_join_seamlessly() -> None:
     setting = Setting.settle(
         0, k=4, eta=base2.share_epsilon(8, k=4), low=-60, high=60, width=120, sensitivity=1, granularity=1
     )
-    found = list(ask_all(setting, answers, SeededBits(1)))
-    assert found == one_at_a_time(setting, answers.tolist(), SeededBits(1), 64)
+    found = list(FastRun(setting, SeededBits(1)).ask_all(answers))
+    assert found == one_at_a_time(Run(setting, BitDraws(SeededBits(1))), answers.tolist())
     assert {10, 65_535, 65_536} <= {position for position, _ in found}
 
 

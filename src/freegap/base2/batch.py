@@ -1,8 +1,8 @@
-"""Many questions at once: the same bits, the same answers as one at a time, at array speed.
+"""The fast way to ask: the same bits, the same answers as the program in `questions`, from a table.
 
 A question draws one word u of 64 bits and is ⊤ if u/2^64 < P(ν ≥ τ); where the first word does not
 decide that, further words do. With t = ⌊2^64·P(ν ≥ τ)⌋, u > t means ⊥ for certain. So the words of a whole
-block are compared with their t in one step; what is not certainly ⊥ (at most k times ⊤, and u = t with
+block are compared with their t in one step. What is not certainly ⊥ (at most k times ⊤, and u = t with
 probability 2^−64) is handed to the program in `questions`, which reads the same word again and goes on
 from there.
 
@@ -22,7 +22,7 @@ from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource
 
-__all__ = ["ask_all", "threshold_words"]
+__all__ = ["FastRun", "threshold_words"]
 
 _BLOCK = 1 << 16
 # Fraction bits of the running power of B beyond those of a word: enough that its error of at most one
@@ -61,20 +61,37 @@ class _Words:
         return word
 
 
-def ask_all(
-    setting: Setting, answers: NDArray[np.int64], source: BitSource, *, digits: int = WORD
-) -> Iterator[tuple[int, int]]:
-    """The positions answered ⊤, each with how many gaps it reached, until k of them.
+class FastRun:
+    """A `Run` that settles certain ⊥ by the table; the same bits give the same answers.
 
-    answers: minus the threshold, clamped, in units of γ.
     digits: the length of a word, 8, 16, 32 or 64; tests take short ones to force further words.
     """
-    words = _Words(source, digits)
-    run = Run(setting, BitDraws(words, digits))
-    table = threshold_words(setting.answer_weights, setting.width, digits)
-    for begin in range(0, len(answers), _BLOCK):
-        block = answers[begin : begin + _BLOCK]
-        limits = table[np.clip(run.rho - block, -setting.width, setting.width) + setting.width]
+
+    def __init__(self, setting: Setting, source: BitSource, *, digits: int = WORD) -> None:
+        self._words = _Words(source, digits)
+        self._width = setting.width
+        self._table = threshold_words(setting.answer_weights, setting.width, digits)
+        self.run = Run(setting, BitDraws(self._words, digits))
+
+    def ask(self, answer: int) -> int | None:
+        """As `Run.ask`."""
+        distance = max(-self._width, min(self._width, self.run.rho - answer))
+        if not self.run.exhausted and self._words.look(1)[0] > self._table[distance + self._width]:
+            self._words.skip(1)
+            return None
+        return self.run.ask(answer)
+
+    def ask_all(self, answers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """The positions answered ⊤, each with how many gaps it reached, until the run is over."""
+        for begin in range(0, len(answers), _BLOCK):
+            for position, reached in self._ask_block(answers[begin : begin + _BLOCK]):
+                yield begin + position, reached
+            if self.run.exhausted:
+                return
+
+    def _ask_block(self, block: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        words, run = self._words, self.run
+        limits = self._table[np.clip(run.rho - block, -self._width, self._width) + self._width]
         done = 0
         while done < len(block):
             start, base = words.taken, done
@@ -84,7 +101,7 @@ def ask_all(
                 done = base + position + 1
                 reached = run.ask(int(block[done - 1]))
                 if reached is not None:
-                    yield begin + done - 1, reached
+                    yield done - 1, reached
                     if run.exhausted:
                         return
                 if words.taken != start + position + 1:

@@ -10,10 +10,8 @@ import threading
 from fractions import Fraction
 from typing import Any
 
-from freegap.base2.batch import ask_all
-from freegap.base2.draws import BitDraws
+from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
-from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.results import AboveThreshold, released
 from freegap.base2.setting import Setting
@@ -77,7 +75,7 @@ def sparse_vector(
 def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: bool) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
     units = array_units(answers, setting.granularity, setting.low, setting.high) - setting.threshold
-    found = list(ask_all(setting, units, source))
+    found = list(FastRun(setting, source).ask_all(units))
     return released(setting, found, len(units), with_gaps=with_gaps, private=source.private)
 
 
@@ -86,7 +84,8 @@ class OnlineRun:
 
     def __init__(self, setting: Setting, source: BitSource) -> None:
         self._setting = setting
-        self._run = Run(setting, BitDraws(source))
+        self._fast = FastRun(setting, source)
+        self._run = self._fast.run
         self._private = source.private
         self._found: list[tuple[int, int]] = []
         self._asked = 0
@@ -111,7 +110,7 @@ class OnlineRun:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
         with self._lock:
-            reached = self._run.ask(unit)
+            reached = self._fast.ask(unit)
             if reached is not None:
                 self._found.append((self._asked, reached))
             self._asked += 1

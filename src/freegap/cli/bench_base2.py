@@ -34,15 +34,7 @@ def _table(result: dict[str, Any]) -> Table:
         f"(wanted: {result['target_per_second']:,})",
         title_justify="left",
     )
-    for heading in (
-        "k",
-        "width",
-        "granularity",
-        "precision (bits)",
-        "all at once",
-        "with gaps",
-        "one at a time",
-    ):
+    for heading in ("k", "width", "granularity", "bits", "⊤", "batch", "with gaps", "online"):
         table.add_column(heading, justify="right")
     for row in result["rows"]:
         table.add_row(
@@ -50,6 +42,7 @@ def _table(result: dict[str, Any]) -> Table:
             f"{row['width']:,}",
             row["granularity"],
             f"{row['precision_bits']:,}",
+            str(row["found"]),
             *(f"{row[f'{name}_per_second']:,}" for name in ("batch", "gap", "online")),
         )
     return table
