@@ -8,36 +8,57 @@
 
 from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-from freegap.errors import BitsExhausted, FreegapError, InvalidArgument, MissingExtra
+from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.mechanisms.exponential import Choice, exponential_mechanism
+from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
+from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.noisy_score import NoisyScore
+from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
 from freegap.mechanisms.private_candidates import (
     Candidate,
     best_private_candidate,
     select_private_candidate,
 )
+from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
+from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Above",
+    "AboveThreshold",
+    "AdaptiveSparseVector",
+    "Below",
     "BitSource",
     "BitsExhausted",
+    "BudgetSpent",
     "Candidate",
+    "Choice",
     "Counts",
     "FreegapError",
+    "HybridTopK",
     "InvalidArgument",
+    "Measurement",
     "MissingExtra",
     "NoisyScore",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
+    "SparseVector",
     "SystemBits",
     "TopK",
+    "adaptive_sparse_vector",
     "base2",
     "best_private_candidate",
+    "exponential_mechanism",
+    "hybrid_sparse_vector",
+    "hybrid_top_k",
+    "measure",
     "noisy_max",
     "noisy_top_k",
     "select_private_candidate",
+    "sparse_vector",
 ]

@@ -33,7 +33,8 @@ __all__ = [
     "source_or_system",
 ]
 
-_BLOCK_BYTES = 4096
+# Small, because bits are taken from a buffer that is one integer: a larger one is dearer to cut.
+_BLOCK_BYTES = 512
 
 
 @runtime_checkable

@@ -20,55 +20,13 @@ from freegap.values.results import TopK
 
 __all__ = ["Demo", "chart", "generate_baskets", "run"]
 
-PRODUCTS = tuple(
-    [
-        "bananas",
-        "milk",
-        "bread",
-        "eggs",
-        "coffee",
-        "tomatoes",
-        "cheese",
-        "apples",
-        "butter",
-        "yoghurt",
-        "rice",
-        "pasta",
-        "chicken",
-        "onions",
-        "potatoes",
-        "carrots",
-        "tea",
-        "chocolate",
-        "salmon",
-        "olives",
-        "honey",
-        "lemons",
-        "spinach",
-        "garlic",
-        "oats",
-        "beans",
-        "lentils",
-        "flour",
-        "sugar",
-        "salt",
-        "pepper",
-        "vinegar",
-        "mustard",
-        "basil",
-        "cream",
-        "ham",
-        "grapes",
-        "pears",
-        "plums",
-        "nuts",
-    ]
-)
+PRODUCTS = (
+    "bananas milk bread eggs coffee tomatoes cheese apples butter yoghurt rice pasta chicken onions "
+    "potatoes carrots tea chocolate salmon olives honey lemons spinach garlic oats beans lentils "
+    "flour sugar salt pepper vinegar mustard basil cream ham grapes pears plums nuts"
+).split(" ")
 
-SYNTHETIC = (
-    "Synthetic demo data, made by a seeded generator: nobody's shopping. "
-    "Only therefore are true counts shown."
-)
+SYNTHETIC = "Synthetic demo data, made by a seeded generator; only therefore are true counts shown."
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
     FreegapError
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
+    ├── BudgetSpent                             what is left of a budget does not suffice
     └── MissingExtra      (also an ImportError) an optional dependency is not installed
 
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
@@ -11,7 +12,7 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = ["BitsExhausted", "FreegapError", "InvalidArgument", "MissingExtra"]
+__all__ = ["BitsExhausted", "BudgetSpent", "FreegapError", "InvalidArgument", "MissingExtra"]
 
 
 class FreegapError(Exception):
@@ -42,6 +43,10 @@ class InvalidArgument(FreegapError, ValueError):
 
 class BitsExhausted(FreegapError, EOFError):
     """A replayed or scripted source was asked for more bits than it holds."""
+
+
+class BudgetSpent(FreegapError):
+    """What is left of a budget does not suffice. Nothing was drawn, released or charged."""
 
 
 class MissingExtra(FreegapError, ImportError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from freegap import FreegapError, InvalidArgument, RecordedBits, SeededBits, base2
+from freegap import BudgetSpent, FreegapError, InvalidArgument, RecordedBits, SeededBits, base2
 from freegap.base2.batch import FastRun, threshold_words
 from freegap.base2.draws import BitDraws
 from freegap.base2.questions import Run
@@ -111,20 +113,21 @@ def test_online_and_batch_are_the_same_release() -> None:
     gaps = range(10, 60, 10)
     with_gap = base2.sparse_vector_with_gap(answers, 50, gaps=gaps, bits=SeededBits(4), **PLAIN)
     gap_run = base2.SparseVectorWithGap(50, gaps=gaps, bits=SeededBits(4), **PLAIN)
-    assert with_gap.gaps == tuple(gap_run.ask(answer) for answer in answers[: with_gap.asked])
+    assert with_gap.gaps == tuple(gap_run.ask(answer) for answer in answers[: with_gap.answered])
     assert gap_run.release() == with_gap
 
 
 def test_the_charge_follows_the_answers_above() -> None:
+    assert base2.sparse_vector([], 100, **PLAIN).spent == base2.SparseVector(100, **PLAIN).spent == 0
     none = base2.sparse_vector([0] * 50, 100, bits=SeededBits(1), **{**PLAIN, "width": 100})
-    assert none.positions == ()
+    assert none.indices == ()
     assert none.spent == ETA[0].epsilon
     assert none.epsilon == ETA[0].epsilon + ETA[1].epsilon <= 2
     full = base2.sparse_vector([100] * 50, 0, bits=SeededBits(1), **PLAIN)
     assert full.above == (True,) * 4
     assert full.spent == full.epsilon
     half = base2.sparse_vector([100, 0, 100, 0], 50, bits=SeededBits(1), **PLAIN)
-    assert half.spent == ETA[0].epsilon + ETA[1].epsilon * len(half.positions) / 4
+    assert half.spent == ETA[0].epsilon + ETA[1].epsilon * len(half.indices) / 4
 
 
 def test_a_run_that_is_over_says_so() -> None:
@@ -132,7 +135,7 @@ def test_a_run_that_is_over_says_so() -> None:
     assert run.ask(100)
     assert run.exhausted
     assert run.remaining == 0
-    with pytest.raises(FreegapError, match=r"has released its 1 answers.*Start another run"):
+    with pytest.raises(BudgetSpent, match=r"has released its 1 answers.*Start another run"):
         run.ask(0)
 
 
@@ -153,7 +156,7 @@ def test_threads_cannot_overdraw_a_run() -> None:
     for thread in threads:
         thread.join()
     assert sum(run.release().above) == 20
-    assert len(errors) == 120 - run.release().asked
+    assert len(errors) == 120 - run.release().answered
 
 
 GRIDS = [Fraction(1), Fraction(1, 4), Fraction(3, 2), Fraction(1, 10), Fraction(7)]
@@ -186,14 +189,14 @@ def test_every_kind_of_answer_is_read_alike(grid: Fraction) -> None:
         np.array(values, dtype=object),
     ):
         expected = [max(low, min(high, math.floor(Fraction(v) / grid))) for v in values]
-        assert array_units(given, grid, low, high).tolist() == expected
+        assert array_units(given, grid, low, high)[0].tolist() == expected
     expected = [answer_units(x, grid, low, high) for x in exact]
     for given in (floats, np.array(floats), pd.Series(floats), [*floats[:-1], Decimal(floats[-1])]):
-        assert array_units(given, grid, low, high).tolist() == expected
+        assert array_units(given, grid, low, high)[0].tolist() == expected
     assert [answer_units(x, grid, low, high) for x in (math.inf, -math.inf, math.nan, None, pd.NA)] == [
         high, low, low, low, low,
     ]  # fmt: skip
-    assert array_units(np.ma.masked_array([5, 6], mask=[False, True]), grid, low, high).tolist() == [
+    assert array_units(np.ma.masked_array([5, 6], mask=[False, True]), grid, low, high)[0].tolist() == [
         answer_units(5, grid, low, high),
         low,
     ]
@@ -201,9 +204,9 @@ def test_every_kind_of_answer_is_read_alike(grid: Fraction) -> None:
 
 def test_integers_of_all_widths_and_of_any_size_are_clamped() -> None:
     for kind in (np.uint8, np.int8, np.uint64, np.int64, np.bool_):
-        assert array_units(np.array([1, 0], dtype=kind), Fraction(1), 0, 5).tolist() == [1, 0]
-    assert array_units(np.array([2**64 - 1, 3], dtype=np.uint64), Fraction(1), 0, 5).tolist() == [5, 3]
-    assert array_units([2**100, -(2**100), 4], Fraction(1), 0, 5).tolist() == [5, 0, 4]
+        assert array_units(np.array([1, 0], dtype=kind), Fraction(1), 0, 5)[0].tolist() == [1, 0]
+    assert array_units(np.array([2**64 - 1, 3], dtype=np.uint64), Fraction(1), 0, 5)[0].tolist() == [5, 3]
+    assert array_units([2**100, -(2**100), 4], Fraction(1), 0, 5)[0].tolist() == [5, 0, 4]
     assert answer_units(Decimal("1e999999"), Fraction(1), 0, 5) == 5
     assert answer_units(Decimal("-1e-999999"), Fraction(1), -5, 5) == -1
     assert answer_units(Decimal("1e-999999"), Fraction(1), -5, 5) == 0
@@ -222,28 +225,40 @@ def test_rounding_down_keeps_the_sensitivity_and_rounding_half_to_even_does_not(
 def test_no_answer_is_refused() -> None:
     answers = [math.nan, math.inf, -math.inf, 0.1, None, Fraction(1, 3), Decimal("NaN"), 10**400]
     release = base2.sparse_vector(answers, 50, bits=SeededBits(3), **PLAIN)
-    assert release.asked <= len(answers)
+    assert release.answered <= len(answers)
     run = base2.SparseVector(50, bits=SeededBits(3), **PLAIN)
-    for answer in answers[: release.asked]:
+    for answer in answers[: release.answered]:
         run.ask(answer)
 
 
 def test_a_release_can_be_looked_at() -> None:
-    release = base2.sparse_vector_with_gap([3, 95, 10], 50, gaps=[20, 40], bits=SeededBits(2), **PLAIN)
+    counts = {"a": 3, "b": 95, "c": 10}
+    release = base2.sparse_vector_with_gap(counts, 50, gaps=[20, 40], bits=SeededBits(2), **PLAIN)
     assert release.above == (False, True, False)
-    assert "1 of 3 answers above the threshold" in str(release)
+    assert release.labels == ("b",)
+    assert "1 above the threshold, of 3 answered" in str(release)
     assert "NOT PRIVATE" in str(release)
     record = release.to_dict()
-    assert record["positions"] == [1]
+    assert record["indices"] == [1]
     assert record["gaps"] == [40.0]
     assert record["mechanism"] == "base2.sparse_vector_with_gap"
     assert record["parameters"]["precision_bits"] > 0
     assert release.to_json()
-    plain = base2.sparse_vector([3, 95, 10], 50, bits=SeededBits(2), **PLAIN)
-    assert plain.gaps is None
+    plain = base2.sparse_vector(counts, 50, bits=SeededBits(2), **PLAIN)
+    assert plain.gaps == (None, None, None)
     assert plain.to_dict()["mechanism"] == "base2.sparse_vector"
     assert not plain.private
     assert base2.sparse_vector([3], 50, **PLAIN).private
+
+
+def test_a_run_belongs_to_one_process_and_has_no_copy() -> None:
+    run = base2.SparseVector(50, **PLAIN)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(FreegapError, match=r"SparseVector cannot be copied or pickled.*Make a new one"):
+            copied(run)
+    run._process += 1
+    with pytest.raises(FreegapError, match=r"made in another process.*Make one in each"):
+        run.ask(1)
 
 
 @pytest.mark.parametrize(
@@ -269,11 +284,13 @@ def test_a_release_can_be_looked_at() -> None:
     ],
 )  # fmt: skip
 def test_bad_parameters_are_named_before_anything_is_drawn(change: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"threshold": 50, "gaps": [10], **PLAIN, **change}
+    source = RecordedBits(SeededBits(1))
+    arguments: dict[str, Any] = {"threshold": 50, "gaps": [10], "bits": source, **PLAIN, **change}
     with pytest.raises(InvalidArgument, match=message):
         base2.sparse_vector_with_gap([1, 2], **arguments)
     with pytest.raises(InvalidArgument, match=message):
         base2.SparseVectorWithGap(**arguments)
+    assert source.record == ""
 
 
 @pytest.mark.parametrize(

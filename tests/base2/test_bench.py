@@ -14,7 +14,7 @@ def test_a_hundred_thousand_questions_a_second() -> None:
     """Measured at twenty million; a loaded machine is not two hundred times slower."""
     result = bench.run(questions=200_000, cases=bench.CASES[:1], rounds=1)
     (row,) = result["rows"]
-    assert row["asked"] == 200_000
+    assert row["answered"] == 200_000
     assert row["batch_per_second"] >= result["target_per_second"] == 100_000
     assert row["gap_per_second"] >= 100_000
     assert json.loads(json.dumps(result)) == result

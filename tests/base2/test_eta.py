@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freegap import InvalidArgument
@@ -19,6 +19,7 @@ def _ball(number: Fraction) -> object:
     return arb(fmpq(number.numerator, number.denominator))
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9), st.sampled_from([8, 64, 200]))
 def test_logarithms_lie_between_their_bounds(x: Fraction, bits: int) -> None:
     low, high = log_bounds(x, bits)
@@ -54,6 +55,7 @@ def test_etas_compare_by_value() -> None:
     assert Eta(1, 1, 1) != "η"
 
 
+@settings(deadline=None)
 @given(
     st.fractions(min_value=Fraction(1, 1000), max_value=50),
     st.sampled_from([Fraction(1), Fraction(1, 1024), Fraction(1, 10), Fraction(3), Fraction(3, 2)]),

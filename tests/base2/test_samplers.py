@@ -16,6 +16,7 @@ import pytest
 from freegap import InvalidArgument, ReplayedBits, SeededBits, base2
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
+from freegap.base2.questions import reached_gap
 from freegap.base2.samplers import (
     clamped_laplace_at,
     conditional_lazy_threshold_at,
@@ -25,7 +26,7 @@ from freegap.base2.samplers import (
 from freegap.base2.weights import MOST_BITS, Weights
 from freegap.errors import BitsExhausted
 from tests.base2.ideal import clamp, laplace
-from tests.base2.paths import distribution
+from tests.base2.paths import Path, distribution, largest_ratio
 
 BASES = [Fraction(1, 2), Fraction(3, 4), Fraction(1, 16), Fraction(15, 16), Fraction(5, 8)]
 N = 6
@@ -193,3 +194,26 @@ def test_precision_depends_on_public_parameters_alone() -> None:
 def test_bad_arguments_are_named_before_anything_is_drawn(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         call()
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_parts_are_private_on_all_neighbouring_answers(base: Fraction) -> None:
+    """An answer plus clamped noise, a threshold, a threshold with gaps; answers q and q ± 1, 2^−η = B."""
+    low, high, reach = -2, 3, 12
+    weights = Weights(base, reach)
+
+    def answer(q: int, path: Path) -> int:
+        return max(low, min(high, q + clamped_laplace_at(weights, low - high, high - low, path)))
+
+    def above(q: int, path: Path) -> bool:
+        return lazy_threshold_at(weights, 1 - q, path)
+
+    def gap(q: int, path: Path) -> int | None:
+        return (
+            reached_gap(weights, 1 - q, (1, 2, 5), path) if lazy_threshold_at(weights, 1 - q, path) else None
+        )
+
+    for program in (answer, above, gap):
+        laws = {q: distribution(partial(program, q)) for q in range(low, high + 1)}
+        ratios = [largest_ratio(laws[q], laws[r]) for q in laws for r in (q - 1, q + 1) if r in laws]
+        assert max(ratios, key=lambda ratio: ratio or 10**9) == 1 / base  # η is used up, and not exceeded

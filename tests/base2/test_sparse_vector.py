@@ -182,7 +182,7 @@ def test_answers_off_the_grid_and_out_of_range_are_private_as_well() -> None:
     halves = [Fraction(n, 2) for n in range(-5, 6)]  # beyond [−1, 1] on both sides
     laws: dict[tuple[Fraction, ...], Law] = {}
     for raw in product(halves, repeat=2):
-        read = array_units(list(raw), setting.granularity, setting.low, setting.high)
+        read, _ = array_units(list(raw), setting.granularity, setting.low, setting.high)
         laws[raw] = program_law(setting, tuple(read.tolist()))
     for (a, b), law in laws.items():
         for (c, d), other in laws.items():

@@ -12,7 +12,6 @@ public parameters before any private value is looked at.
 
 from freegap.base2.draws import normalized_sample
 from freegap.base2.eta import Eta
-from freegap.base2.results import AboveThreshold
 from freegap.base2.samplers import (
     clamped_laplace,
     conditional_lazy_threshold,
@@ -25,7 +24,6 @@ from freegap.base2.sparse_vector_with_gap import SparseVectorWithGap, sparse_vec
 from freegap.base2.weights import get_sum
 
 __all__ = [
-    "AboveThreshold",
     "Eta",
     "SparseVector",
     "SparseVectorWithGap",

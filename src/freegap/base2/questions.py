@@ -29,7 +29,7 @@ from freegap.base2.samplers import (
 )
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
-from freegap.errors import FreegapError
+from freegap.errors import BudgetSpent
 
 __all__ = ["Run", "answer_question", "draw_threshold", "reached_gap"]
 
@@ -54,7 +54,7 @@ class Run:
     def ask(self, answer: int) -> int | None:
         """None for ⊥, else the number of gaps reached; for an answer minus the threshold, in range."""
         if self.exhausted:
-            raise FreegapError(
+            raise BudgetSpent(
                 f"this run has released its {self.setting.k} answers above the threshold: nothing more may "
                 "be asked of it. Start another run, with a budget of its own."
             )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from freegap.base2.eta import Eta
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import read_numbers
+from freegap.values.answers import as_array, read_numbers, split_labels
 from freegap.values.rationals import rational
 
 __all__ = ["answer_units", "array_units", "eta_argument", "multiple_argument"]
@@ -87,51 +87,38 @@ def _finite(value: Decimal | numbers.Real) -> Fraction:
     return Fraction(int(numerator), int(denominator))
 
 
-def array_units(answers: Any, grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
-    """`answer_units` of each answer: a list, an array, a dict or a Series of numbers.
+def array_units(
+    answers: Any, grid: Fraction, low: int, high: int
+) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
+    """`answer_units` of each answer, and what names them: a list, an array, a dict or a Series of numbers.
 
-    >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10).tolist()
+    >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
     """
-    plain = _plain(answers)
-    kind = plain.dtype.kind if isinstance(plain, np.ndarray) else ""
+    numbers_, label = split_labels(answers)
+    if isinstance(numbers_, np.ma.MaskedArray):
+        numbers_ = numbers_.tolist()  # masked entries become None
+    array = as_array(numbers_, "answers")
+    if array.ndim != 1:
+        raise InvalidArgument(
+            "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
+        )
+    return _on_grid(array, grid, low, high), label
+
+
+def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
     per_unit = grid.denominator
     # Beyond these two, every answer is clamped; up to them, value·per_unit fits its type.
     least, most = math.floor(low * grid) - 1, math.ceil(high * grid) + 1
     largest = max(abs(least), abs(most)) * per_unit
-    if kind and kind in "iub" and largest < 2**62:
-        if plain.dtype == np.uint64:
-            plain = np.minimum(plain, np.uint64(2**62))
-        whole = np.clip(plain.astype(np.int64), least, most) * per_unit
-    elif kind == "f" and plain.dtype.itemsize <= 8 and largest < 2**53:
-        finite = np.clip(np.where(np.isnan(plain), least, plain).astype(np.float64), least, most)
+    if array.dtype.kind in "iub" and largest < 2**62:
+        if array.dtype == np.uint64:
+            array = np.minimum(array, np.uint64(2**62))
+        whole = np.clip(array.astype(np.int64), least, most) * per_unit
+    elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
+        finite = np.clip(np.where(np.isnan(array), least, array).astype(np.float64), least, most)
         whole = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
     else:
-        whole = np.array([answer_units(value, grid, low, high) for value in plain], dtype=np.int64)
-        return whole
+        return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
     units: NDArray[np.int64] = np.clip(whole // grid.numerator, low, high)
     return units
-
-
-def _plain(answers: Any) -> Any:
-    """The numbers alone: an array where they have one type, else a list."""
-    if isinstance(answers, Mapping):
-        answers = list(answers.values())
-    elif hasattr(answers, "to_numpy"):
-        answers = answers.to_numpy()
-    if isinstance(answers, np.ma.MaskedArray):
-        answers = answers.tolist()  # masked entries become None
-    if isinstance(answers, str | bytes) or not isinstance(answers, np.ndarray | Sequence):
-        raise InvalidArgument(
-            "answers", REDACTED, "must be a sequence of numbers", "Pass a list, an array, a dict or a Series."
-        )
-    if isinstance(answers, np.ndarray):
-        if answers.ndim != 1:
-            raise InvalidArgument(
-                "answers", REDACTED, f"must have one dimension, not {answers.ndim}", "Pass answers.ravel()."
-            )
-        return answers
-    kinds = set(map(type, answers))
-    if kinds <= {int} and max(map(abs, answers), default=0) < 2**63:
-        return np.array(answers, dtype=np.int64)
-    return np.array(answers, dtype=np.float64) if kinds == {float} else answers

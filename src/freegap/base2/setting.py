@@ -92,14 +92,15 @@ class Setting:
     @property
     def epsilon(self) -> Fraction:
         """The charge of a run to its end: (η₁ + η₂)·ln 2, rounded up."""
-        return self.charge(self.k)
+        return self.eta[0].epsilon + self.eta[1].epsilon
 
-    def charge(self, found: int) -> Fraction:
+    def charge(self, asked: int, found: int) -> Fraction:
         """The charge when `found` ⊤ were released: (η₁ + η₂·found/k)·ln 2, rounded up.
 
-        003, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing.
+        003, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing. Where
+        nothing was asked nothing was released, and that is free.
         """
-        return self.eta[0].epsilon + self.eta[1].epsilon * found / self.k
+        return self.eta[0].epsilon + self.eta[1].epsilon * found / self.k if asked else Fraction(0)
 
     @property
     def public(self) -> dict[str, Any]:

@@ -6,16 +6,19 @@ The program and its theorem are in `questions`; here is what a caller touches, f
 
 from __future__ import annotations
 
+import os
 import threading
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
 from freegap.base2.reading import answer_units, array_units
-from freegap.base2.results import AboveThreshold, released
+from freegap.base2.results import released
 from freegap.base2.setting import Setting
 from freegap.bits import BitSource, source_or_system
+from freegap.errors import FreegapError
+from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
 __all__ = ["OnlineRun", "SparseVector", "run_batch", "sparse_vector"]
@@ -74,13 +77,13 @@ def sparse_vector(
 
 def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: bool) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units = array_units(answers, setting.granularity, setting.low, setting.high) - setting.threshold
-    found = list(FastRun(setting, source).ask_all(units))
-    return released(setting, found, len(units), with_gaps=with_gaps, private=source.private)
+    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
+    found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+    return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
 
 
 class OnlineRun:
-    """One run, one question at a time. Thread-safe."""
+    """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
     def __init__(self, setting: Setting, source: BitSource) -> None:
         self._setting = setting
@@ -90,6 +93,7 @@ class OnlineRun:
         self._found: list[tuple[int, int]] = []
         self._asked = 0
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     @property
     def remaining(self) -> int:
@@ -103,18 +107,30 @@ class OnlineRun:
 
     @property
     def spent(self) -> Fraction:
-        """The ε charged so far, (η₁ + η₂·found/k)·ln 2, rounded up."""
-        return self._setting.charge(self._run.found)
+        """The ε charged so far: (η₁ + η₂·found/k)·ln 2, rounded up; nothing before the first question."""
+        return self._setting.charge(self._asked, self._run.found)
 
     def _answer(self, answer: Any) -> int | None:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
         with self._lock:
+            if os.getpid() != self._process:
+                raise FreegapError(
+                    f"this {type(self).__name__} was made in another process: two processes would use the "
+                    "same noise twice. Make one in each process, each with a budget of its own."
+                )
             reached = self._fast.ask(unit)
             if reached is not None:
                 self._found.append((self._asked, reached))
             self._asked += 1
             return reached
+
+    def __reduce__(self) -> NoReturn:
+        """Neither copied nor sent elsewhere."""
+        raise FreegapError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
+            "Make a new one with a budget of its own."
+        )
 
     def _release(self, *, with_gaps: bool) -> AboveThreshold:
         with self._lock:

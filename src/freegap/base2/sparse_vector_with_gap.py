@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.base2.eta import Eta
-from freegap.base2.results import AboveThreshold
 from freegap.base2.setting import Setting
 from freegap.base2.sparse_vector import OnlineRun, run_batch
 from freegap.bits import BitSource, source_or_system
+from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
 __all__ = ["SparseVectorWithGap", "sparse_vector_with_gap"]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from freegap import base2
 from freegap.bench.timing import interleaved_ms
 from freegap.bits import SeededBits
+from freegap.values.above import AboveThreshold
 
 __all__ = ["run"]
 
@@ -80,13 +81,13 @@ def _row(answers: NDArray[np.int64], case: Case, rounds: int) -> dict[str, Any]:
     }
     few = answers[:ONLINE_QUESTIONS].tolist()
 
-    def plain() -> base2.AboveThreshold:
+    def plain() -> AboveThreshold:
         return base2.sparse_vector(answers, case.threshold, bits=SeededBits(1), **setting)
 
-    def gap() -> base2.AboveThreshold:
+    def gap() -> AboveThreshold:
         return base2.sparse_vector_with_gap(answers, case.threshold, gaps=GAPS, bits=SeededBits(1), **setting)
 
-    def online() -> base2.AboveThreshold:
+    def online() -> AboveThreshold:
         run = base2.SparseVector(case.threshold, bits=SeededBits(1), **setting)
         for answer in few:
             if run.exhausted:
@@ -100,9 +101,9 @@ def _row(answers: NDArray[np.int64], case: Case, rounds: int) -> dict[str, Any]:
         "width": case.width,
         "granularity": str(case.granularity),
         "precision_bits": plain().parameters["precision_bits"],
-        "asked": plain().asked,
-        "found": len(plain().positions),
-        "batch_per_second": round(1000 * plain().asked / times["plain"]),
-        "gap_per_second": round(1000 * gap().asked / times["gap"]),
-        "online_per_second": round(1000 * online().asked / times["online"]),
+        "answered": plain().answered,
+        "found": len(plain().indices),
+        "batch_per_second": round(1000 * plain().answered / times["plain"]),
+        "gap_per_second": round(1000 * gap().answered / times["gap"]),
+        "online_per_second": round(1000 * online().answered / times["online"]),
     }

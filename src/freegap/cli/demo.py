@@ -39,7 +39,7 @@ def demo(
             chart(made, out / f"top10.{suffix}")
             written.append(out / f"top10.{suffix}")
     except MissingExtra as missing:
-        console.print(f"No chart: {missing}")
+        console.print(Text(f"No chart: {missing}"))
     console.print("\nWritten: " + ", ".join(map(str, written)))
 
 

@@ -9,16 +9,15 @@ Lemma. For a candidate of group size m and rank r ≤ m let x be the true noise,
 2^-44·(1 + r/64)·(1 + |z| + |x|).
 
 Proof. Let η = 2^-53, and let log, log1p and expm1 err by at most 8η relatively (NumPy promises less).
-  û. The 80 leading digits as a double err by 3η relatively (two conversions, one sum); the digits left
-     out add at most 2^-80, that is η relatively where û ≥ 2^-27. Smaller û are given an infinite bound.
-     The same holds for the complement 1 − û, formed from the inverted digits, and for streams of
-     rank r > 1, of which 64 digits are used and û ≥ 2^-11 is required instead.
+  û. The 128 or 144 leading digits as a double err by 5η relatively (conversions and sums of positive
+     terms); the digits left out add at most 2^-128, that is η relatively where û ≥ 2^-75. Smaller û are
+     given an infinite bound. The same holds for the complement 1 − û, from the inverted digits.
   λ = −ln(1 − u), by log1p for û < ½ and from the complement otherwise, errs relatively by at most
-     2·4η + 8η (the condition number of log1p(−u) below ½ is at most 1.45; for the logarithm of a
+     2·6η + 8η (the condition number of log1p(−u) below ½ is at most 1.45; for the logarithm of a
      complement below ½ it is at most 1/ln 2).
-  L_r = Σ λ_i/(m − i + 1) is a sum of positive terms and errs relatively by at most (18 + 2r)η.
-  u_r = 1 − e^−L has a condition number of at most 1 in L and errs relatively by at most (27 + 2r)η.
-  x = Q(u_r) changes by at most the relative change of u_r (or of 1 − u_r, that is L·(18 + 2r)η, where
+  L_r = Σ λ_i/(m − i + 1) is a sum of positive terms and errs relatively by at most (22 + 2r)η.
+  u_r = 1 − e^−L has a condition number of at most 1 in L and errs relatively by at most (31 + 2r)η.
+  x = Q(u_r) changes by at most the relative change of u_r (or of 1 − u_r, that is L·(22 + 2r)η, where
      the law looks at that end), and its own logarithm errs by 8η·(|x| + 1).
   z: an exact integer rounded once, times a rational rounded once: 3η·|z|. The sum rounds once more.
 So the error is below (64 + 3r)η·(1 + |z| + |x|), and the bound is more than eight times that.   ∎
@@ -38,7 +37,7 @@ from numpy.typing import NDArray
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import Law
 
-__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise"]
+__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "stream_noise"]
 
 FILTER_BITS = 44
 """The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
@@ -46,8 +45,7 @@ FILTER_BITS = 44
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_SMALLEST_OF_80 = 2.0**-27
-_SMALLEST_OF_64 = 2.0**-11
+_SMALLEST = 2.0**-75
 
 
 @dataclass(slots=True)
@@ -114,13 +112,13 @@ class DoubleNoise:
     def of_items(self, items: Indices, offsets: Floats) -> Candidates:
         """Each item's noise, for a group the largest of its members'."""
         u, rest = self._uniforms(items)
-        usable = u >= _SMALLEST_OF_80
+        usable = u >= _SMALLEST
         if self._sizes is not None:
-            usable &= rest >= _SMALLEST_OF_80
+            usable &= rest >= _SMALLEST
             total = _minus_log(u, rest) / self._sizes[items]
             u = -np.expm1(-total)
         elif self._law.looks_at_rest:
-            usable &= rest >= _SMALLEST_OF_80
+            usable &= rest >= _SMALLEST
             total = _minus_log(u, rest)
         else:
             total = u
@@ -167,24 +165,23 @@ class DoubleNoise:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """L_r of `reals.OrderStatistic` for consecutive ranks of each group, one row a group."""
         shape = (len(groups), len(ranks))
-        high = self._digits.block(
+        words = self._digits.block(
             0, np.tile(ranks - 1, len(groups)).astype(np.uint64), np.repeat(groups, len(ranks))
-        )[:, 0].reshape(shape)
-        u: Floats = high * 2.0**-64
-        rest: Floats = ~high * 2.0**-64
+        )
+        u, rest = _fraction(words).reshape(shape), _fraction(~words).reshape(shape)
         # Ranks beyond the group's size are computed and then left out: one member each, at least.
         left = np.maximum(self._group_sizes()[groups][:, None] - (ranks - 1), 1)
         sums = before[:, None] + np.cumsum(_minus_log(u, rest) / left, axis=1)
-        usable = (u >= _SMALLEST_OF_64) & (rest >= _SMALLEST_OF_64)
+        usable = (u >= _SMALLEST) & (rest >= _SMALLEST)
         usable[:, 0] &= usable_before
         return sums, np.logical_and.accumulate(usable, axis=1)
 
     def _uniforms(self, items: Indices) -> tuple[Floats, Floats]:
-        """U and 1 − U from the leading 80 digits."""
-        high = self._digits.block(0, 0, items)[:, 0]
+        """U and 1 − U from the leading 144 digits."""
+        words = self._digits.block(0, 0, items)
         first = self._first[items].astype(np.float64)
-        u = (first + high * 2.0**-64) * 2.0**-16
-        rest = (65535.0 - first + ~high * 2.0**-64) * 2.0**-16
+        u = (first + _fraction(words)) * 2.0**-16
+        rest = (65535.0 - first + _fraction(~words)) * 2.0**-16
         return u, rest
 
     def _candidates(
@@ -197,7 +194,8 @@ class DoubleNoise:
         usable: NDArray[np.bool_],
     ) -> Candidates:
         noise = self._law.estimate(u, total)
-        noisy = offsets + noise
+        with np.errstate(invalid="ignore"):
+            noisy = offsets + noise
         error = np.abs(offsets)
         error += np.abs(noise)
         error += 1.0
@@ -213,6 +211,30 @@ class DoubleNoise:
         if self._sizes is None:
             raise AssertionError("only groups have members")
         return self._sizes
+
+
+def stream_noise(
+    law: Law, digits: KeyedDigits, rank: int, items: Indices, slack: float
+) -> tuple[Floats, Floats]:
+    """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
+    words = digits.block(0, rank, items)
+    u, rest = _fraction(words), _fraction(~words)
+    usable = u >= _SMALLEST
+    total = u
+    if law.looks_at_rest:
+        usable &= rest >= _SMALLEST
+        total = _minus_log(u, rest)
+    noise = law.estimate(u, total)
+    bound = (np.abs(noise) + 1.0) * slack
+    if not usable.all():
+        bound[~usable] = math.inf
+        noise[~usable] = 0.0
+    return noise, bound
+
+
+def _fraction(words: NDArray[np.uint64]) -> Floats:
+    """0.d₁d₂… of 128 digits each."""
+    return np.asarray(words[:, 0] * 2.0**-64 + words[:, 1] * 2.0**-128, dtype=np.float64)
 
 
 def _minus_log(u: Floats, rest: Floats) -> Floats:

@@ -59,18 +59,24 @@ def shuffle(items: list[T], source: BitSource) -> list[T]:
 def sample_without_replacement(size: int, n: int, source: BitSource) -> list[int]:
     """`size` distinct members of {0, …, n−1}, every ordered choice equally likely.
 
-    The first `size` steps of a Fisher–Yates shuffle of a list that is never written out, so that
-    n may be 10**12.
+    Uniform draws of which repetitions are dropped; where most members are wanted, the beginning of a
+    shuffle. Nothing is listed where n is large: n may be 10**12.
     """
     if not 0 <= size <= n:
         raise InvalidArgument("size", size, f"must be between 0 and {n}", "Ask for fewer members.")
-    moved: dict[int, int] = {}
-    chosen = []
-    for i in range(size):
-        j = i + uniform_below(n - i, source)
-        chosen.append(moved.get(j, j))
-        moved[j] = moved.pop(i, i)
-    return chosen
+    if 2 * size > n:
+        return shuffle(list(range(n)), source)[:size]
+    width = (n - 1).bit_length()
+    mask = (1 << width) - 1
+    chosen: dict[int, None] = {}  # in the order drawn
+    while len(chosen) < size:
+        batch = min(size - len(chosen), 64)
+        drawn = source.bits(width * batch)
+        for place in range(batch):
+            member = (drawn >> (width * place)) & mask
+            if member < n:
+                chosen.setdefault(member)
+    return list(chosen)
 
 
 def bernoulli(p: Fraction, source: BitSource) -> bool:

@@ -35,6 +35,7 @@ from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, reached_by
 from freegap.values.answers import GridValues
+from freegap.values.rationals import double
 
 __all__ = ["NoisyRanking", "Ranked"]
 
@@ -77,7 +78,7 @@ class NoisyRanking:
         self._grain = grain
         self._scale = scale
         self._resolution = resolution
-        self._rate = float(grain / scale)
+        self._rate = double(grain / scale)
         self._law = law
         self._digits = digits
         self._sizes = sizes
@@ -89,7 +90,7 @@ class NoisyRanking:
     def largest(self, top: int) -> Ranked:
         """The `top` largest noisy answers and the top − 1 gaps between them."""
         n = len(self._values)
-        if n < _SCREENED_ABOVE or 2 * top >= n:
+        if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
             everyone = np.arange(n)
             candidates = self._drawn(everyone, reached_by(self._values, 1), -math.inf, top)
         else:
@@ -107,15 +108,16 @@ class NoisyRanking:
             candidates = self._drawn(chosen, pivot, bar, top)
             if np.count_nonzero(candidates.low >= bar) >= top:
                 return candidates
-            if len(chosen) == len(self._values):
-                return self._drawn(chosen, pivot, -math.inf, top)
+            if bar < -20.0 or len(chosen) == len(self._values):
+                return self._drawn(np.arange(len(self._values)), pivot, -math.inf, top)
             bar -= 1.0
 
     def _drawn(self, items: Indices, pivot: int, bar: float, top: int) -> Candidates:
         """The chosen items, and the members of chosen groups, that may be above the bar."""
         values = self._values
         chosen = [values[i] for i in items] if isinstance(values, list) else values[items]
-        offsets = differences(chosen, pivot) * self._rate
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
+            offsets = differences(chosen, pivot) * self._rate
         candidates = self._doubles.of_items(items, offsets)
         if self._sizes is None:
             return candidates
@@ -147,11 +149,13 @@ class NoisyRanking:
 
     def _gaps(self, ordered: Candidates) -> list[int]:
         """Each difference of neighbours in multiples of γ, rounded down."""
-        per_noise = float(self._scale / self._resolution)
-        steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
-        bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise + np.abs(steps) * 2.0**-50
-        floors = np.floor(steps)
-        sure = (steps - floors > bound) & (floors + 1.0 - steps > bound) & (np.abs(steps) < 2.0**50)
+        per_noise = double(self._scale / self._resolution)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
+            steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
+            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise + np.abs(steps) * 2.0**-50
+            floors = np.floor(steps)
+            sure = (steps - floors > bound) & (floors + 1.0 - steps > bound)
+            sure &= np.abs(steps) < 2.0**50
         floors[~sure] = 0.0
         gaps = self._value_steps(ordered.items, floors.astype(np.int64))
         for j in np.flatnonzero(~sure).tolist():
@@ -172,8 +176,10 @@ class NoisyRanking:
         return [(a - b) * per_value + floor for a, b, floor in rows]
 
     def _real(self, candidates: Candidates, j: int) -> Real:
-        """Candidate j's noisy answer as an exact real, on the same digits."""
-        item, rank = int(candidates.items[j]), int(candidates.ranks[j])
+        return self.noisy_answer(int(candidates.items[j]), int(candidates.ranks[j]))
+
+    def noisy_answer(self, item: int, rank: int = 1) -> Real:
+        """The noisy answer of an item (of the rank-th member of a group) as an exact real."""
         if (item, rank) not in self._reals:
             answer = int(self._values[item]) * self._grain
             self._reals[item, rank] = Real(answer, {self._noise(item, rank): self._scale})
@@ -184,4 +190,4 @@ class NoisyRanking:
         streams = [self._digits.stream(item, place) for place in range(rank)]
         if size == 1:
             return Variable(self._law, streams[0], start=self._start)
-        return OrderStatistic(self._law, size, list(streams), start=self._start)
+        return OrderStatistic(self._law, size, streams, start=self._start)

@@ -13,8 +13,7 @@ when the enclosures decide it. Ties have probability zero, so each comparison en
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import total_ordering
 from typing import Any, Protocol
@@ -26,7 +25,7 @@ from freegap.bits import BitSource
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.exact.laws import LAWS, Law
 
-__all__ = ["START_DIGITS", "LazyNoise", "OrderStatistic", "Real", "Variable"]
+__all__ = ["START_DIGITS", "LazyNoise", "OrderStatistic", "Real", "TruncatedLogistic", "Variable"]
 
 START_DIGITS = 64
 """How many digits a variable shows at first. Any number gives the same outputs; 64 rarely refines."""
@@ -35,19 +34,29 @@ START_DIGITS = 64
 # instance a variable with itself through two objects), or that the source is broken.
 _MOST_DIGITS = 1 << 16
 
+_MOST_REPETITIONS = 100
+
 ReadDigits = Callable[[int], int]
 
 _precision_lock = threading.RLock()
 
 
-@contextmanager
-def _working_precision(bits: int) -> Iterator[None]:
-    """Ball arithmetic at this precision. Balls stay rigorous at any precision; this is for width."""
-    with _precision_lock:  # flint's precision is global to the process
+def _at_precision(bits: int, compute: Callable[[], Any]) -> Any:
+    """The result of a computation in ball arithmetic at this precision.
+
+    Balls are rigorous at any precision; what precision decides is their width. flint's is global to the
+    process: the lock keeps our own threads apart, and where foreign code changes it meanwhile, the
+    computation is repeated, a limited number of times.
+    """
+    with _precision_lock:
         previous = flint.ctx.prec
-        flint.ctx.prec = bits
         try:
-            yield
+            for _ in range(_MOST_REPETITIONS):
+                flint.ctx.prec = bits
+                result = compute()
+                if flint.ctx.prec == bits:
+                    break
+            return result
         finally:
             flint.ctx.prec = previous
 
@@ -89,65 +98,21 @@ class _Uniform:
         return self.value * scale, (self.value + 1) * scale
 
 
-class _Enclosed:
-    """Shared by all variables: the enclosure between the quantiles at the two ends, kept until refined."""
+class _Monotone:
+    """A real that falls with each of the uniform variables that it is made of.
 
-    __slots__ = ("_ball", "_law")
-
-    def __init__(self, law: Law) -> None:
-        self._law = law
-        self._ball: Any = None
-
-    def _between(self, low: Any, high: Any) -> Any:
-        ball = self._law.quantile(low).union(self._law.quantile(high))
-        return ball if ball.is_finite() else None
-
-
-class Variable(_Enclosed):
-    """A noise variable Q(U) with scale 1, known through the first digits of U."""
-
-    __slots__ = ("_uniform",)
-
-    def __init__(self, law: Law, read: ReadDigits, *, start: int = START_DIGITS) -> None:
-        super().__init__(law)
-        self._uniform = _Uniform(read, start)
-
-    @property
-    def digits(self) -> int:
-        """How many digits of U are known."""
-        return self._uniform.width
-
-    def refine(self) -> None:
-        """Draw as many digits again as are known."""
-        self._uniform.refine()
-        self._ball = None
-
-    def enclosure(self) -> Any:
-        """A ball that contains the value, or None while it is unbounded."""
-        if self._ball is None:
-            with _working_precision(self.digits + 64):
-                self._ball = self._between(*self._uniform.ends())
-        return self._ball
-
-
-class OrderStatistic(_Enclosed):
-    """The r-th largest of m independent noise variables, from r uniform variables U₁ … U_r.
-
-    With L_r = Σ_{i≤r} −ln(1 − U_i)/(m − i + 1), the numbers e^−L₁ > e^−L₂ > … are distributed as the
-    order statistics of m uniform variables from the largest down (Rényi), so Q(1 − e^−L_r) is the
-    r-th largest noise. It falls with every U_i, which gives the enclosure.
+    So it lies between its values where all of them are at the lower, and at the upper end of what is known.
     """
 
-    __slots__ = ("_size", "_uniforms")
+    __slots__ = ("_ball", "_uniforms")
 
-    def __init__(self, law: Law, size: int, reads: list[ReadDigits], *, start: int = START_DIGITS) -> None:
-        super().__init__(law)
-        self._size = size
+    def __init__(self, reads: Sequence[ReadDigits], start: int) -> None:
         self._uniforms = [_Uniform(read, start) for read in reads]
+        self._ball: Any = None
 
     @property
     def digits(self) -> int:
-        """How many digits of each uniform variable are known."""
+        """How many digits are known of each uniform variable."""
         return self._uniforms[0].width
 
     def refine(self) -> None:
@@ -159,15 +124,79 @@ class OrderStatistic(_Enclosed):
     def enclosure(self) -> Any:
         """A ball that contains the value, or None while it is unbounded."""
         if self._ball is None:
-            # −ln(1−U) loses log2(m) digits to the division and the exponential.
-            with _working_precision(self.digits + 64 + self._size.bit_length()):
-                low, high = arb(0), arb(0)
-                for i, uniform in enumerate(self._uniforms):
-                    below, above = uniform.ends()
-                    low += -((1 - below).log()) / (self._size - i)
-                    high += -((1 - above).log()) / (self._size - i)
-                self._ball = self._between(-((-low).expm1()), -((-high).expm1()))
+            ball = _at_precision(self.digits + 64 + self._guard_digits(), self._between_ends)
+            self._ball = ball if ball.is_finite() else None
         return self._ball
+
+    def _between_ends(self) -> Any:
+        low, high = zip(*(uniform.ends() for uniform in self._uniforms), strict=True)
+        return self._value(low).union(self._value(high))
+
+    def _value(self, uniforms: Sequence[Any]) -> Any:
+        """The value in ball arithmetic, given those of the uniform variables."""
+        raise NotImplementedError
+
+    def _guard_digits(self) -> int:
+        """Digits that the computation of the value loses."""
+        return 0
+
+
+class Variable(_Monotone):
+    """A noise variable Q(U) with scale 1, known through the first digits of U."""
+
+    __slots__ = ("_law",)
+
+    def __init__(self, law: Law, read: ReadDigits, *, start: int = START_DIGITS) -> None:
+        super().__init__([read], start)
+        self._law = law
+
+    def _value(self, uniforms: Sequence[Any]) -> Any:
+        return self._law.quantile(uniforms[0])
+
+
+class OrderStatistic(_Monotone):
+    """The r-th largest of m independent noise variables, from r uniform variables U₁ … U_r.
+
+    With L_r = Σ_{i≤r} −ln(1 − U_i)/(m − i + 1), the numbers e^−L₁ > e^−L₂ > … are distributed as the order
+    statistics of m uniform variables from the largest down (Rényi), so Q(1 − e^−L_r) is the r-th largest.
+    """
+
+    __slots__ = ("_law", "_size")
+
+    def __init__(
+        self, law: Law, size: int, reads: Sequence[ReadDigits], *, start: int = START_DIGITS
+    ) -> None:
+        super().__init__(reads, start)
+        self._law = law
+        self._size = size
+
+    def _value(self, uniforms: Sequence[Any]) -> Any:
+        total = arb(0)
+        for i, u in enumerate(uniforms):
+            total -= (1 - u).log() / (self._size - i)
+        return self._law.quantile(-((-total).expm1()))
+
+    def _guard_digits(self) -> int:
+        return self._size.bit_length()  # lost where e^−L is close to 1
+
+
+class TruncatedLogistic(_Monotone):
+    """A logistic variable with location θ, conditioned on being positive (000, algorithm 21).
+
+    P(X > x) = (1 + w)/(1 + w·e^x) with w = e^−θ, so X = ln(1 + (1 + w)(1 − U)/(w·U)) has that law. `odds`
+    computes w in ball arithmetic, at whatever precision is set when it is called.
+    """
+
+    __slots__ = ("_odds",)
+
+    def __init__(self, odds: Callable[[], Any], read: ReadDigits, *, start: int = START_DIGITS) -> None:
+        super().__init__([read], start)
+        self._odds = odds
+
+    def _value(self, uniforms: Sequence[Any]) -> Any:
+        (u,) = uniforms
+        w = self._odds()
+        return (1 + (1 + w) * (1 - u) / (w * u)).log()
 
 
 Number = int | Fraction
@@ -231,7 +260,7 @@ class Real:
         """−1, 0 or 1; zero only where no noise is left."""
         if not self.terms:
             return (self.constant > 0) - (self.constant < 0)
-        for ball in self._refined():
+        for ball, _ in self._refined():
             if ball > 0:
                 return 1
             if ball < 0:
@@ -242,8 +271,9 @@ class Real:
         """The largest integer j with j·grid ≤ this number."""
         if not self.terms:
             return int(self.constant // grid)
-        for ball in (self / grid)._refined():
-            floor = ball.floor().unique_fmpz()
+        for ball, precision in (self / grid)._refined():
+            # At a lower precision the floor itself would be rounded.
+            floor = _at_precision(precision, ball.floor).unique_fmpz()
             if floor is not None:
                 return int(floor)
         raise AssertionError("unreachable")  # pragma: no cover
@@ -252,13 +282,13 @@ class Real:
         """A double near this number, for looking at; never for a decision."""
         if not self.terms:
             return float(self.constant)
-        return next(float(ball.mid()) for ball in self._refined() if ball.rad() < 1e-9)
+        return next(float(ball.mid()) for ball, _ in self._refined() if ball.rad() < 1e-9)
 
     def __repr__(self) -> str:
         return f"Real({float(self):.6g}…)"
 
-    def _refined(self) -> Iterator[Any]:
-        """Ever tighter enclosures of this number."""
+    def _refined(self) -> Iterator[tuple[Any, int]]:
+        """Ever tighter enclosures of this number, each with the precision that it was computed at."""
         while True:
             digits = max(variable.digits for variable in self.terms)
             if digits > _MOST_DIGITS:
@@ -266,19 +296,21 @@ class Real:
                     f"a comparison is undecided after {_MOST_DIGITS} digits: either two equal "
                     "quantities are compared, or the source of bits is broken"
                 )
-            ball = self._enclosure(digits)
+            precision = digits + 64 + abs(self.constant.numerator).bit_length()
+            ball = self._enclosure(precision)
             if ball is not None:
-                yield ball
+                yield ball, precision
             for variable in self.terms:
                 if variable.digits <= digits:
                     variable.refine()
 
-    def _enclosure(self, digits: int) -> Any:
+    def _enclosure(self, precision: int) -> Any:
         balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
         if any(ball is None for ball, _ in balls):
             return None
-        with _working_precision(digits + 64 + abs(self.constant.numerator).bit_length()):
-            return sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+        return _at_precision(
+            precision, lambda: sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+        )
 
 
 class LazyNoise:
@@ -322,6 +354,10 @@ class LazyNoise:
     def logistic(self, scale: Number, label: Any = None) -> Real:
         """Distribution function 1/(1 + e^(−x/scale))."""
         return self.draw("logistic", scale, label)
+
+    def geometric(self, scale: Number, label: Any = None) -> Real:
+        """⌊scale·X⌋, X exponential: P(m) proportional to e^(−m/scale) on {0, 1, …} (004, lemma 5.4)."""
+        return Real(self.exponential(scale, label).floor())
 
     def uniform(self, scale: Number = 1, label: Any = None) -> Real:
         """Uniform on (0, scale)."""

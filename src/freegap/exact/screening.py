@@ -27,7 +27,10 @@ __all__ = ["Screen", "differences", "reached_by"]
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
 
-_LOG_CEILING = 80.0  # e^80 fits single precision; offsets are clipped there
+# Offsets and bars are clipped such that e^(offset − bar) fits single precision. An offset above the
+# ceiling has S = 1 at any bar; one below the floor has S < 2^-57, far less than 16 digits can show.
+_FLOOR, _CEILING = -80.0, 40.0
+_LOWEST_BAR, _HIGHEST_BAR = -40.0, 40.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
 
@@ -39,7 +42,9 @@ class Screen:
         self, values: GridValues, pivot: int, rate: float, law: Law, sizes: NDArray[np.int64] | None
     ) -> None:
         self._law = law
-        self._sizes = None if sizes is None else sizes.astype(np.float32)
+        # Mostly groups of one, where the domain is large: only the others need their sizes.
+        self._groups = np.flatnonzero(sizes > 1) if sizes is not None else np.empty(0, np.intp)
+        self._sizes = sizes[self._groups].astype(np.float32) if sizes is not None else None
         self._weights = _exponentials(values, pivot, rate)
         self._scratch = np.empty_like(self._weights)
 
@@ -56,7 +61,7 @@ class Screen:
             step = math.log(max(expected, 1e-30) / wanted)
             if step < 0 and self._law.guarded_below:
                 break  # one-sided noise: the `top` answers above the pivot stay there
-            bar = min(max(bar + step, -_LOG_CEILING / 2), _LOG_CEILING / 2)
+            bar = min(max(bar + step, _LOWEST_BAR), _HIGHEST_BAR)
             if -0.5 < step < 0.1:
                 break
         return bar
@@ -72,18 +77,19 @@ class Screen:
         np.multiply(self._weights, np.float32(math.exp(-bar)), out=self._scratch)
         self._law.survival(self._scratch)
         if self._sizes is not None:
-            self._scratch *= self._sizes
+            self._scratch[self._groups] *= self._sizes
         return self._scratch
 
 
 def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
-    """e^((v − pivot)·rate), clipped to e^±80."""
+    """e^((v − pivot)·rate), clipped."""
     z = np.empty(len(values), dtype=np.float32)
     for begin in range(0, len(values), _CHUNK):
         part = slice(begin, begin + _CHUNK)
-        z[part] = differences(values[part], pivot)
-        z[part] *= np.float32(rate)
-    np.clip(z, -_LOG_CEILING, _LOG_CEILING, out=z)
+        offsets = differences(values[part], pivot)
+        with np.errstate(over="ignore"):
+            offsets *= rate
+        z[part] = np.clip(offsets, _FLOOR, _CEILING, out=offsets)
     return np.exp(z, out=z)
 
 

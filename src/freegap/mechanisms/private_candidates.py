@@ -29,10 +29,11 @@ are alike. Summed over the number of draws, with S = (b^T − a^T)/(b − a) = �
     P(x) = Q(x)·γ/((1 − βa)(1 − βb))·(1 + R)        R = β^T·((1 − βa)(1 − b)·S/γ − a^T)
 
 As before, 1 − βa and 1 − βb change by at most e^ε₁ each. It remains to bound R, from below by −β^T. From
-above: (1 − βa)/γ = 1 + β(1−a)/γ. First, (1−b)·S ≤ T(1−b)b^(T−1) ≤ 1/2. Second, (1−a)(1−b)·S ≤ 4γ: in every term
-of S one of the two exponents is at least (T−1)/2; that power, times its 1−a or 1−b, is at most
-2/(e(T−1)) ≤ 2γ, and what is left of such terms adds up to at most 1, once for a and once for b. So
-R ≤ (1/2 + 4)·β^T, and (1 + R)/(1 + R') ≤ (1 + 9ε₀/4)/(1 − ε₀/2) ≤ e^(3ε₀). Together: 3ε₁ + 3ε₀.
+above: (1 − βa)/γ = 1 + β(1−a)/γ. First, (1−b)·S ≤ T(1−b)b^(T−1) ≤ 1/2, since T ≥ 2. Second,
+(1−a)(1−b)·S ≤ 4γ: in every term of S one of the two exponents is at least (T−1)/2; that power, times its
+1−a or 1−b, is at most 2/(e(T−1)) ≤ 2γ, and what is left of such terms adds up to at most 1, once for a and
+once for b. So R ≤ (1/2 + 4)·β^T, and (1 + R)/(1 + R') ≤ (1 + 9ε₀/4)/(1 − ε₀/2) ≤ e^(3ε₀). Together:
+3ε₁ + 3ε₀.
 """
 
 from __future__ import annotations

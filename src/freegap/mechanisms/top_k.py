@@ -15,21 +15,16 @@ function of the same noise by the fast core (`freegap.exact.ranking`); a test co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.integers import sample_without_replacement
 from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
 from freegap.exact.ranking import NoisyRanking
-from freegap.values.answers import read_answers
-from freegap.values.counts import Counts
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.population import read_population
 from freegap.values.rationals import (
     Rational,
     count_argument,
@@ -39,11 +34,9 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import TopK
 
-__all__ = ["DEFAULT_RESOLUTION", "noisy_max", "noisy_top_k", "program"]
+__all__ = ["LAWS", "noisy_max", "noisy_top_k", "program"]
 
-DEFAULT_RESOLUTION = Fraction(1, 1024)
-
-_LAWS: dict[str, Law] = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
+LAWS: dict[str, Law] = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
 
 
 def program(
@@ -90,29 +83,27 @@ def noisy_top_k(
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
-    law = _law_argument(noise)
-    flag = _flag_argument("monotonic", monotonic)
+    law = LAWS[noise_argument(noise, LAWS)]
+    flag = flag_argument("monotonic", monotonic)
     source = source_or_system(bits)
-    grouped = answers if isinstance(answers, Counts) else None
-    read = grouped.read(grid) if grouped is not None else read_answers(answers, grid)
-    _require_runner_up(k, len(read) if grouped is None else grouped.items)
+    population = read_population(answers, grid)
+    _require_runner_up(k, population.items)
 
     scale = (1 if flag else 2) * delta * k / budget
     ranking = NoisyRanking(
-        read.values,
-        grain=read.grain,
+        population.values,
+        grain=population.grain,
         scale=scale,
         resolution=grid,
         law=law,
-        digits=KeyedDigits(source, len(read)),
-        sizes=None if grouped is None else grouped.sizes,
+        digits=KeyedDigits(source, len(population.values)),
+        sizes=population.sizes,
     )
     ranked = ranking.largest(k + 1)
     selected = ranked.items[:k]
-    labels = read.labels(selected) if grouped is None else _names(grouped, selected, source)
     return TopK(
         indices=tuple(selected),
-        labels=labels,
+        labels=population.labels(selected, source),
         gap_multiples=tuple(ranked.gaps),
         resolution=grid,
         epsilon=budget,
@@ -154,35 +145,6 @@ def noisy_max(
         resolution=resolution,
         bits=bits,
     )
-
-
-def _names(counts: Counts, selected: list[int], source: BitSource) -> tuple[Any, ...]:
-    """A name for each selected item of a group: members of a group are chosen uniformly, without
-    replacement, which is the law of the identities of its largest noisy answers."""
-    members: dict[int, list[int]] = {}
-    sizes: NDArray[np.int64] = counts.sizes
-    for group in selected:
-        members.setdefault(group, []).append(0)
-    for group, places in members.items():
-        members[group] = sample_without_replacement(len(places), int(sizes[group]), source)[::-1]
-    return tuple(counts.label(group, members[group].pop()) for group in selected)
-
-
-def _law_argument(noise: Any) -> Law:
-    law = _LAWS.get(noise) if isinstance(noise, str) else None
-    if law is None:
-        raise InvalidArgument(
-            "noise", noise, "is not a known noise", f"Pass one of {', '.join(map(repr, _LAWS))}."
-        )
-    return law
-
-
-def _flag_argument(argument: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidArgument(
-            argument, value, "must be True or False", f"Pass {argument}=True only if it is so."
-        )
-    return bool(value)
 
 
 def _require_runner_up(k: int, n: int) -> None:

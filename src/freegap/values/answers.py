@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["Answers", "GridValues", "read_answers", "read_numbers"]
+__all__ = [
+    "Answers",
+    "GridValues",
+    "as_array",
+    "exact_number",
+    "read_answers",
+    "read_numbers",
+    "split_labels",
+]
 
 # Differences of two values of at most this size fit an int64.
 _INT64_SAFE = 2**62
@@ -58,19 +66,21 @@ def read_answers(answers: Any, resolution: Fraction) -> Answers:
     >>> read_answers({"a": 3, "b": 5}, Fraction(1, 1024)).values.tolist()
     [3, 5]
     """
-    numbers_, label = _split_labels(answers)
+    numbers_, label = split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
         raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
     return Answers(values, grain, label)
 
 
-def read_numbers(numbers_: Any, resolution: Fraction) -> tuple[GridValues, Fraction]:
+def read_numbers(
+    numbers_: Any, resolution: Fraction, *, argument: str = "answers"
+) -> tuple[GridValues, Fraction]:
     """A sequence of numbers as whole numbers in units of the returned grain."""
-    array = _as_array(numbers_)
+    array = as_array(numbers_, argument)
     if array.ndim != 1:
         raise InvalidArgument(
-            "answers",
+            argument,
             REDACTED,
             f"must have one dimension, not {array.ndim}",
             "Pass one number for each item; for an array, answers.ravel().",
@@ -78,11 +88,12 @@ def read_numbers(numbers_: Any, resolution: Fraction) -> tuple[GridValues, Fract
     if array.dtype.kind in "iub":
         return _integers_on_grid(array), Fraction(1)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        return _floats_on_grid(array.astype(np.float64, copy=False), resolution), resolution
-    return _objects_on_grid(array, resolution)
+        return _floats_on_grid(array.astype(np.float64, copy=False), resolution, argument), resolution
+    return _objects_on_grid(array, resolution, argument)
 
 
-def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
+def split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
+    """The numbers alone, and what names the i-th of them; None where they are named by position."""
     if isinstance(answers, str | bytes | set | frozenset):
         raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
@@ -95,13 +106,14 @@ def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
     return answers, None
 
 
-def _as_array(numbers_: Any) -> NDArray[Any]:
+def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
+    """A sequence of numbers as an array that keeps each of them as it is."""
     if isinstance(numbers_, np.ma.MaskedArray) and np.ma.is_masked(numbers_):
         raise InvalidArgument("answers", REDACTED, "must not have masked entries", "Fill them in first.")
     if isinstance(numbers_, np.ndarray):
         return numbers_
     if not isinstance(numbers_, Iterable):
-        raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
+        raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
     sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
     # A mixture such as [2**60 + 1, 0.5] would silently become float64 and lose the integer.
     kinds = set(map(type, sequence))
@@ -125,19 +137,19 @@ def _integers_on_grid(array: NDArray[Any]) -> GridValues:
     return array.astype(np.int64, copy=False)
 
 
-def _refuse_not_finite() -> InvalidArgument:
+def _refuse_not_finite(argument: str) -> InvalidArgument:
     return InvalidArgument(
-        "answers",
+        argument,
         REDACTED,
         "must not contain NaN, infinity or missing values",
         "Decide what those items count as, for every data set alike, before asking.",
     )
 
 
-def _floats_on_grid(array: NDArray[np.float64], resolution: Fraction) -> GridValues:
+def _floats_on_grid(array: NDArray[np.float64], resolution: Fraction, argument: str) -> GridValues:
     """floor(x/γ) for each double x, exactly."""
     if not np.isfinite(array).all():
-        raise _refuse_not_finite()
+        raise _refuse_not_finite(argument)
     per_unit = resolution.denominator
     if per_unit > 2**53 or (len(array) and float(np.abs(array).max()) * per_unit >= 2.0**61):
         return [_floor_on_grid(float(x), per_unit) for x in array]
@@ -158,8 +170,8 @@ def _floor_on_grid(x: float, per_unit: int) -> int:
     return math.floor(Fraction(x) * per_unit)
 
 
-def _objects_on_grid(array: NDArray[Any], resolution: Fraction) -> tuple[GridValues, Fraction]:
-    exact = [_exact(value) for value in array]
+def _objects_on_grid(array: NDArray[Any], resolution: Fraction, argument: str) -> tuple[GridValues, Fraction]:
+    exact = [exact_number(value, argument) for value in array]
     grain = Fraction(1) if all(value.denominator == 1 for value in exact) else resolution
     values = [math.floor(value / grain) for value in exact]
     if max(map(abs, values), default=0) <= _INT64_SAFE:
@@ -167,23 +179,24 @@ def _objects_on_grid(array: NDArray[Any], resolution: Fraction) -> tuple[GridVal
     return values, grain
 
 
-def _exact(value: Any) -> Fraction:
+def exact_number(value: Any, argument: str) -> Fraction:
+    """One number of the private data (or a threshold), as the rational that it is."""
     if isinstance(value, numbers.Integral):
         return Fraction(int(value))
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal | numbers.Real):
-        if not math.isfinite(value):
-            raise _refuse_not_finite()
-        if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT:
             raise InvalidArgument(
-                "answers",
+                argument,
                 REDACTED,
                 f"must lie between 10^-{_LARGEST_EXPONENT} and 10^{_LARGEST_EXPONENT} in size",
                 "Clamp them to a public range first.",
             )
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+            raise _refuse_not_finite(argument)
         numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
         return Fraction(int(numerator), int(denominator))
     if value is None or str(value) in ("<NA>", "NaT"):
-        raise _refuse_not_finite()
-    raise InvalidArgument("answers", REDACTED, "must all be numbers", _KINDS)
+        raise _refuse_not_finite(argument)
+    raise InvalidArgument(argument, REDACTED, "must all be numbers", _KINDS)

@@ -93,7 +93,7 @@ class Counts:
         def name(group: int, member: int) -> Any:
             if group < len(positions):
                 return items[group]
-            return domain[member + int(np.searchsorted(absent_before, member, side="right"))]
+            return domain[member + int(absent_before.searchsorted(member, side="right"))]
 
         return cls(padded, sizes, name=name)
 

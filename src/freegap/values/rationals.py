@@ -17,6 +17,7 @@ from freegap.errors import InvalidArgument
 __all__ = [
     "Rational",
     "count_argument",
+    "double",
     "positive_rational",
     "rational",
     "resolution_argument",
@@ -60,12 +61,20 @@ def _from_text(argument: str, text: str) -> Fraction:
     try:
         if len(text) > 1000:  # 1e999999999 would otherwise fill the memory
             raise ValueError
-        head, _, exponent = text.lower().partition("e")
+        _, _, exponent = text.lower().partition("e")
         if exponent and abs(int(exponent)) > 1000:
             raise ValueError
-        return Fraction(text) if head else Fraction(0)
+        return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise InvalidArgument(argument, text, "is not a number", _REMEDY) from None
+
+
+def double(number: Fraction) -> float:
+    """The nearest double; an infinity where the number is beyond all doubles, which then decides nothing."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def positive_rational(argument: str, value: Any) -> Fraction:

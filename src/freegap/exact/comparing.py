@@ -1,0 +1,201 @@
+"""Noisy answers against one noisy threshold, exactly, for one question or for many at once.
+
+Question i has an offset d_i (its answer minus the public threshold). Branch b adds noise of scale s_b to
+it; the threshold has noise of scale s₀, drawn once. With X and Y noise of scale 1,
+
+    v = d_i + s_b·X_{i,b} − s₀·Y − shift_b,
+
+and question i is *above by branch b* where v ≥ margin_b and no earlier branch had it above. Where it is
+above, v is released, rounded down to a multiple of γ. For geometric noise, X and Y are exponential and
+each product is rounded down first: ⌊s·X⌋ is geometric (004, lemma 5.4).
+
+Doubles decide where the bound of `doubles` decides; the rest is decided by exact reals on the same digits.
+Digits have addresses: stream (0, 1) is the threshold's, stream (i + 1, b + 1) that of question i in branch
+b. So asking one by one and asking all at once are the same function of the same digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.exact.digits import KeyedDigits
+from freegap.exact.doubles import FILTER_BITS, stream_noise
+from freegap.exact.laws import Law
+from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.values.rationals import double
+
+__all__ = ["BELOW", "Branch", "NoisyThreshold"]
+
+BELOW = -1
+"""The branch of a question that is below the threshold in every branch."""
+
+_AHEAD = 256  # questions whose noise is drawn at once when they come one by one
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One comparison: noise of this scale, above where v reaches the margin; costs this budget."""
+
+    budget: Fraction
+    scale: Fraction
+    shift: Fraction
+    margin: Fraction
+
+
+class NoisyThreshold:
+    """A noisy threshold that questions are compared with; see the module's docstring."""
+
+    def __init__(
+        self,
+        *,
+        law: Law,
+        discrete: bool,
+        threshold_scale: Fraction,
+        branches: Sequence[Branch],
+        resolution: Fraction,
+        digits: KeyedDigits,
+        filter_bits: int = FILTER_BITS,
+        start_digits: int = START_DIGITS,
+    ) -> None:
+        self._law = law
+        self._discrete = discrete
+        self._branches = tuple(branches)
+        self._resolution = resolution
+        self._digits = digits
+        self._slack = 2.0**-filter_bits
+        self._start = start_digits
+        self._bar = self._noise(0, 1, threshold_scale)
+        self._bar_double, self._bar_bound = self._bar_as_double(threshold_scale)
+        self._per_grid = double(1 / resolution)
+        self._margins = [double(branch.margin) for branch in branches]
+        self._ahead: list[list[tuple[float, float]]] = []
+        self._ahead_from = 0
+
+    # -- one question --------------------------------------------------------------------------
+
+    def one(self, question: int, offset: Fraction | int) -> tuple[int, int]:
+        """The branch by which a question is above (or BELOW), and its gap in multiples of γ."""
+        if not 0 <= question - self._ahead_from < (len(self._ahead[0]) if self._ahead else 0):
+            self._draw_ahead(question)
+        try:
+            near = float(offset)
+        except OverflowError:
+            near = double(Fraction(offset))
+        place = question - self._ahead_from
+        for number in range(len(self._branches)):
+            noise, bound = self._ahead[number][place]
+            value = near + noise
+            bound += abs(near) * 2.0**-48
+            over = value - self._margins[number]
+            above = over > bound
+            if not above and not over < -bound:  # undecided, or not a number
+                above = self._exact(question, number, offset) >= self._branches[number].margin
+            if above:
+                return number, self._gap(question, number, offset, value, bound)
+        return BELOW, 0
+
+    def _draw_ahead(self, question: int) -> None:
+        items = question + 1 + np.arange(_AHEAD)
+        self._ahead_from = question
+        self._ahead = [
+            list(zip(*(a.tolist() for a in self._as_doubles(items, number)), strict=True))
+            for number in range(len(self._branches))
+        ]
+
+    def _gap(self, question: int, number: int, offset: Fraction | int, value: float, bound: float) -> int:
+        steps, margin = value * self._per_grid, bound * self._per_grid + abs(value) * 2.0**-48
+        if abs(steps) < 2.0**50:
+            floor = steps // 1.0
+            if steps - floor > margin and floor + 1.0 - steps > margin:
+                return int(floor)
+        return self._exact(question, number, offset).floor(self._resolution)
+
+    # -- many questions ------------------------------------------------------------------------
+
+    def many(
+        self, first: int, offsets: Floats, exact: Callable[[int], Fraction]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Callable[[int], int]]:
+        """Questions first, first + 1, …: the places of those above, their branches, and their gaps.
+
+        offsets: the d_i as doubles, each within 2^-50 relatively; exact(j) is the j-th exactly.
+        The gap of the j-th question above is computed when it is asked for.
+        """
+        places = np.arange(len(offsets))
+        found: list[tuple[NDArray[np.intp], int, Floats, Floats]] = []
+        for number, branch in enumerate(self._branches):
+            noise, bound = self._as_doubles(first + 1 + places, number)
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = offsets[places] + noise
+                bound = bound + np.abs(offsets[places]) * 2.0**-48
+                over = values - self._margins[number]
+                above = over > bound
+                unsure = np.flatnonzero(~above & ~(over < -bound))
+            for j in unsure.tolist():
+                place = int(places[j])
+                above[j] = self._exact(first + place, number, exact(place)) >= branch.margin
+            found.append((places[above], number, values[above], bound[above]))
+            places = places[~above]
+        where = np.concatenate([part for part, _, _, _ in found])
+        order = np.argsort(where, kind="stable")
+        branches = np.concatenate([np.full(len(part), number) for part, number, _, _ in found])[order]
+        values = np.concatenate([part for _, _, part, _ in found])[order]
+        bounds = np.concatenate([part for _, _, _, part in found])[order]
+        where = where[order]
+
+        def gap(j: int) -> int:
+            place, number = int(where[j]), int(branches[j])
+            return self._gap(first + place, number, exact(place), float(values[j]), float(bounds[j]))
+
+        return where, branches, gap
+
+    # -- noise -----------------------------------------------------------------------------------
+
+    def _as_doubles(self, items: NDArray[np.intp], number: int) -> tuple[Floats, Floats]:
+        """s_b·X − s₀·Y − shift_b for each item, and a bound on the error of each."""
+        branch = self._branches[number]
+        scale = double(branch.scale)
+        noise, bound = stream_noise(self._law, self._digits, number + 1, items, self._slack)
+        with np.errstate(invalid="ignore", over="ignore"):
+            noise, bound = noise * scale, bound * scale
+            bound += np.abs(noise) * 2.0**-50
+            if self._discrete:
+                noise, bound = self._rounded_down(noise, bound, items, number)
+            noise -= self._bar_double + double(branch.shift)
+            bound += self._bar_bound + abs(double(branch.shift)) * 2.0**-48
+        return noise, bound
+
+    def _rounded_down(
+        self, noise: Floats, bound: Floats, items: NDArray[np.intp], number: int
+    ) -> tuple[Floats, Floats]:
+        floors = np.floor(noise)
+        unsure = ~((noise - floors > bound) & (floors + 1.0 - noise > bound) & (noise < 2.0**50))
+        for j in np.flatnonzero(unsure).tolist():
+            exact = self._noise(int(items[j]), number + 1, self._branches[number].scale).constant
+            floors[j] = double(exact)
+        # Whole numbers up to 2^53 are exact; larger ones were rounded once.
+        return floors, np.where(floors < 2.0**53, 0.0, floors * 2.0**-52)
+
+    def _bar_as_double(self, scale: Fraction) -> tuple[float, float]:
+        if self._discrete:
+            return double(self._bar.constant), abs(double(self._bar.constant)) * 2.0**-52
+        noise, bound = stream_noise(self._law, self._digits, 1, np.zeros(1, np.intp), self._slack)
+        value = float(noise[0]) * double(scale)
+        return value, float(bound[0]) * double(scale) + abs(value) * 2.0**-50
+
+    def _noise(self, item: int, rank: int, scale: Fraction) -> Real:
+        variable = Variable(self._law, self._digits.stream(item, rank), start=self._start)
+        noise = Real(0, {variable: scale})
+        return Real(noise.floor()) if self._discrete else noise
+
+    def _exact(self, question: int, number: int, offset: Fraction | int) -> Real:
+        """v as an exact real."""
+        branch = self._branches[number]
+        noise = self._noise(question + 1, number + 1, branch.scale)
+        return noise - self._bar + (offset - branch.shift)

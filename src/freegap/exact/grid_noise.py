@@ -1,0 +1,43 @@
+"""Noise added to many numbers and rounded to a grid, exactly: ⌊factor·X_i + offset⌋ for i < n.
+
+Doubles decide where the bound of `doubles` decides, exact reals elsewhere, on the same digits.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from freegap.exact.digits import KeyedDigits
+from freegap.exact.doubles import FILTER_BITS, stream_noise
+from freegap.exact.laws import Law
+from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.values.rationals import double
+
+__all__ = ["floored_noise"]
+
+
+def floored_noise(
+    law: Law,
+    n: int,
+    *,
+    factor: Fraction,
+    offset: Fraction,
+    digits: KeyedDigits,
+    filter_bits: int = FILTER_BITS,
+    start_digits: int = START_DIGITS,
+) -> list[int]:
+    """⌊factor·X_i + offset⌋ for independent X_0, …, X_{n−1} of a law."""
+    noise, bound = stream_noise(law, digits, 1, np.arange(n), 2.0**-filter_bits)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = noise * double(factor) + double(offset)
+        bound = bound * double(factor) + np.abs(values) * 2.0**-48 + abs(double(offset)) * 2.0**-48
+        floors = np.floor(values)
+        sure = (values - floors > bound) & (floors + 1.0 - values > bound) & (np.abs(values) < 2.0**50)
+    floors[~sure] = 0.0
+    rounded: list[int] = floors.astype(np.int64).tolist()
+    for i in np.flatnonzero(~sure).tolist():
+        variable = Variable(law, digits.stream(i, 1), start=start_digits)
+        rounded[i] = Real(offset, {variable: factor}).floor()
+    return rounded

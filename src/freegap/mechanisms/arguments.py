@@ -1,0 +1,34 @@
+"""Arguments that several mechanisms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from freegap.errors import InvalidArgument
+
+__all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument"]
+
+DEFAULT_RESOLUTION = Fraction(1, 1024)
+
+
+def noise_argument(noise: Any, known: Iterable[str]) -> str:
+    """The name of one of the known noises."""
+    names = list(known)
+    if not isinstance(noise, str) or noise not in names:
+        raise InvalidArgument(
+            "noise", noise, "is not a known noise", f"Pass one of {', '.join(map(repr, names))}."
+        )
+    return noise
+
+
+def flag_argument(argument: str, value: Any) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(
+            argument, value, "must be True or False", f"Pass {argument}=True only if it is so."
+        )
+    return bool(value)

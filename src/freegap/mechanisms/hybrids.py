@@ -1,0 +1,317 @@
+"""Top-k and sparse vector combined: the largest items that are above a threshold (000, algorithms 19 and 20).
+
+Hybrid top-k (algorithm 19)
+Input    answers of sensitivity Δ on the grid γ; a public threshold T, which takes part as an item
+Noise    every answer and the threshold: exponential or Laplace of scale cΔk/ε
+Release  the largest noisy items in order, down to the threshold or to the k-th, with the gap of each to the
+         next; where the threshold is reached, it is the last one released
+Charge   ε·t/k, t the number of released items, the threshold included
+Theorem  000, lemma 5.10: the alignment of top-k with the released items (equations 5.2 to 5.4)
+
+Hybrid sparse vector (algorithm 20)
+Noise    threshold: scale Δ/ε₀; answers: scale cΔ/ε₁; Laplace, or exponential less its mean
+Release  the k largest noisy answers in order, as far as they are above the noisy threshold, with the gap of
+         each to the threshold
+Charge   (θ + (1−θ)t/k)·ε, t the number of released items
+Theorem  000, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from freegap.bits import BitSource, source_or_system
+from freegap.errors import InvalidArgument
+from freegap.exact.digits import KeyedDigits
+from freegap.exact.ranking import NoisyRanking
+from freegap.exact.reals import Real, Variable
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.population import Population, read_population
+from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.top_k import LAWS
+from freegap.values.above import AboveThreshold
+from freegap.values.answers import GridValues
+from freegap.values.rationals import (
+    Rational,
+    count_argument,
+    positive_rational,
+    resolution_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, TopK, aligned
+from freegap.values.thresholds import read_threshold
+
+__all__ = [
+    "HybridTopK",
+    "hybrid_sparse_vector",
+    "hybrid_sparse_vector_alignment",
+    "hybrid_sparse_vector_program",
+    "hybrid_top_k",
+    "hybrid_top_k_charge",
+    "hybrid_top_k_program",
+]
+
+
+def hybrid_top_k_program(
+    answers: Sequence[Any], noise: Any, *, k: int, scale: Any, threshold: Any = 0, law: str = "exponential"
+) -> tuple[list[int], list[Any]]:
+    """000, algorithm 19, on any numbers: item 0 is the threshold; gaps not rounded."""
+    draw = getattr(noise, law)
+    noisy = [value + draw(scale, label=i) for i, value in enumerate([threshold, *answers])]
+    order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
+    stop = order.index(0) + 1 if 0 in order[:k] else k
+    gaps = [noisy[a] - noisy[b] for a, b in pairwise(order)]
+    return order[:stop], gaps[:stop]
+
+
+def hybrid_top_k_charge(
+    output: tuple[Sequence[int], Sequence[Any]], *, k: int, epsilon: Fraction
+) -> Fraction:
+    """ε/k for each released item, the threshold included."""
+    return epsilon * len(output[0]) / k
+
+
+def hybrid_sparse_vector_program(
+    answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0
+) -> tuple[list[int], list[Any]]:
+    """000, algorithm 20, on any numbers; gaps not rounded."""
+    draw = getattr(noise, plan.noise)
+    branch = plan.branches[-1]
+    bar = threshold + draw(plan.threshold_scale, label="threshold")
+    noisy = [answer + draw(branch.scale, label=i) - branch.shift for i, answer in enumerate(answers)]
+    items: list[int] = []
+    for i in sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: plan.k]:
+        if noisy[i] < bar:
+            break
+        items.append(i)
+    return items, [noisy[i] - bar for i in items]
+
+
+def hybrid_sparse_vector_alignment(
+    answers: Sequence[Any],
+    neighbour: Sequence[Any],
+    output: tuple[Sequence[int], Sequence[Any]],
+    noise: Mapping[Any, Any],
+    *,
+    plan: ThresholdPlan,
+) -> dict[Any, Any]:
+    """Raise the threshold by Δ (by 0 if monotonic and no answer rises), and the released items with it."""
+    falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
+    lift = Fraction(0) if falling else plan.sensitivity
+    moved: dict[Any, Any] = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
+    return moved | {"threshold": noise["threshold"] + lift}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridTopK(TopK):
+    """The largest items above a threshold.
+
+    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
+
+    reached: whether the threshold was reached, so that no further items are above it.
+    """
+
+    threshold: Fraction
+    reached: bool
+
+    @cached_property
+    def estimates(self) -> tuple[Fraction, ...] | None:
+        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
+        if not self.reached:
+            return None
+        estimates: list[Fraction] = []
+        total = self.threshold
+        for gap in reversed(self.gaps[:-1]):
+            total += gap
+            estimates.append(total)
+        return tuple(reversed(estimates))
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        below = "all that are" if self.reached else "the first"
+        return f"{len(self.indices)} above the threshold {self.threshold} ({below}), with gaps"
+
+    def columns(self) -> list[Column]:
+        """Rank, label and gap, and estimates where the threshold was reached."""
+        own = len(self.indices)
+        columns = [
+            Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
+            Column("item", tuple(str(label) for label in self.labels)),
+            Column("gap to next", aligned(self.gaps[:own]), numeric=True),
+        ]
+        if self.estimates is not None:
+            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        estimates = None if self.estimates is None else [float(e) for e in self.estimates]
+        return super().to_dict() | {
+            "mechanism": "hybrid_top_k",
+            "threshold": str(self.threshold),
+            "reached": self.reached,
+            "estimates": estimates,
+        }
+
+
+def hybrid_top_k(
+    answers: Any,
+    threshold: Rational,
+    *,
+    k: int,
+    epsilon: Rational,
+    sensitivity: Rational = 1,
+    monotonic: bool = False,
+    noise: str = "exponential",
+    resolution: Rational = DEFAULT_RESOLUTION,
+    bits: BitSource | None = None,
+) -> HybridTopK:
+    """The k largest items, but none below a threshold; what is not released is not charged.
+
+    With fewer than k items above, the threshold itself is reached, the charge is less than ε (`spent`), and
+    the gaps down to the threshold estimate the answers (`estimates`). The threshold is rounded to the grid.
+
+    >>> import freegap as fg
+    >>> r = fg.hybrid_top_k([900, 20, 700], 400, k=3, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    >>> r.indices, r.reached, r.spent  # two items and the threshold
+    ((0, 2), True, Fraction(1, 1))
+    """
+    k = count_argument("k", k)
+    budget = positive_rational("epsilon", epsilon)
+    grid = resolution_argument(resolution)
+    delta = sensitivity_argument(sensitivity, grid)
+    law = LAWS[noise_argument(noise, LAWS)]
+    flag = flag_argument("monotonic", monotonic)
+    bar = read_threshold(threshold, discrete=False) // grid * grid
+    source = source_or_system(bits)
+    population = read_population(answers, grid)
+    _require_enough(k, population.items)
+    scale = (1 if flag else 2) * delta * k / budget
+    values, grain = _with_threshold(population, bar, grid)
+    sizes = population.sizes
+    ranking = NoisyRanking(
+        values,
+        grain=grain,
+        scale=scale,
+        resolution=grid,
+        law=law,
+        digits=KeyedDigits(source, len(values)),
+        sizes=None if sizes is None else np.append(sizes, 1),
+    )
+    ranked = ranking.largest(k + 1)
+    place = len(population.values)
+    reached = place in ranked.items[:k]
+    stop = ranked.items.index(place) + 1 if reached else k
+    items = [i for i in ranked.items[:stop] if i != place]
+    return HybridTopK(
+        indices=tuple(items),
+        labels=population.labels(items, source),
+        gap_multiples=tuple(ranked.gaps[:stop]),
+        resolution=grid,
+        threshold=bar,
+        reached=reached,
+        epsilon=budget,
+        spent=budget * stop / k,
+        private=source.private,
+        parameters={"k": k, "noise": law.name, "scale": scale, "sensitivity": delta, "monotonic": flag},
+    )
+
+
+def hybrid_sparse_vector(
+    answers: Any,
+    threshold: Rational,
+    *,
+    k: int,
+    epsilon: Rational,
+    sensitivity: Rational = 1,
+    monotonic: bool = False,
+    noise: str = "exponential",
+    share: Rational | None = None,
+    resolution: Rational = DEFAULT_RESOLUTION,
+    bits: BitSource | None = None,
+) -> AboveThreshold:
+    """The k largest items above a threshold, each with its gap to the threshold, and so an estimate.
+
+    All answers are looked at, and the result lists the items by rank. What is not released is not charged.
+
+    >>> import freegap as fg
+    >>> r = fg.hybrid_sparse_vector([900, 20, 700], 400, k=3, epsilon=1, bits=fg.SeededBits(1))
+    >>> r.indices
+    (0, 2)
+    """
+    noise_argument(noise, LAWS)
+    plan = plan_threshold(
+        k=k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=resolution,
+        share=share,
+    )
+    bar = read_threshold(threshold, discrete=False)
+    source = source_or_system(bits)
+    population = read_population(answers, plan.resolution)
+    _require_enough(plan.k, population.items)
+    branch = plan.branches[-1]
+    digits = KeyedDigits(source, len(population.values))
+    ranking = NoisyRanking(
+        population.values,
+        grain=population.grain,
+        scale=branch.scale,
+        resolution=plan.resolution,
+        law=plan.law,
+        digits=digits,
+        sizes=population.sizes,
+    )
+    # Stream (n, 1) is no item's: it is the threshold's.
+    stream = digits.stream(len(population.values), 1)
+    drawn = Real(0, {Variable(plan.law, stream): plan.threshold_scale})
+    ranked = ranking.largest(plan.k)
+    items: list[int] = []
+    gaps: list[int] = []
+    for item, rank in zip(ranked.items, ranked.ranks, strict=True):
+        value = ranking.noisy_answer(item, rank) - drawn - (bar + branch.shift)
+        if value < 0:
+            break
+        items.append(item)
+        gaps.append(value.floor(plan.resolution))
+    return AboveThreshold(
+        answered=population.items,
+        indices=tuple(items),
+        labels=population.labels(items, source),
+        gap_multiples=tuple(gaps),
+        branches=(0,) * len(items),
+        thresholds=(bar,) * len(items),
+        resolution=plan.resolution,
+        mechanism="hybrid_sparse_vector",
+        epsilon=plan.epsilon,
+        spent=plan.threshold_budget + len(items) * branch.budget,
+        private=source.private,
+        parameters=plan.parameters(),
+    )
+
+
+def _with_threshold(population: Population, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:
+    """The answers and, as the last item, the threshold, in common units."""
+    values = population.values
+    grain = population.grain if (bar / population.grain).denominator == 1 else grid
+    factor, last = int(population.grain / grain), int(bar / grain)
+    if isinstance(values, np.ndarray):
+        largest = max(factor * max(int(values.max()), -int(values.min())), abs(last))
+        if largest < 2**61:  # so that differences fit an int64
+            return np.append(values * factor, last), grain
+    return [*(int(value) * factor for value in values), last], grain
+
+
+def _require_enough(k: int, n: int) -> None:
+    if k > n:
+        raise InvalidArgument("k", k, f"must be at most the number of answers, which is {n}", f"Pass k={n}.")

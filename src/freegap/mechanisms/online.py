@@ -1,0 +1,255 @@
+"""Sparse vector for questions that are not known in advance: the same mechanisms, one question at a time.
+
+`SparseVector(...).ask(answer)` and `sparse_vector(answers, ...)` give the same output on the same bits. A
+question may depend on all earlier replies: theorem 5.3 of 000 holds for questions chosen adaptively, because
+the alignment leaves all earlier replies as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from freegap.bits import BitSource, source_or_system
+from freegap.errors import BudgetSpent, FreegapError
+from freegap.exact.comparing import BELOW
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
+from freegap.mechanisms.sparse_vector import noisy_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.values.answers import exact_number
+from freegap.values.rationals import Rational, count_argument
+from freegap.values.thresholds import read_threshold
+
+__all__ = ["Above", "AdaptiveSparseVector", "Below", "SparseVector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The answer is above the threshold: by this gap (None without gaps), at this charge."""
+
+    gap: Fraction | None
+    spent: Fraction
+    branch: int = 0
+
+    def __bool__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The answer is below the threshold, which costs nothing."""
+
+    gap: None = None
+    spent: Fraction = Fraction(0)
+    branch: None = None
+
+    def __bool__(self) -> bool:
+        return False
+
+
+_BELOW = Below()
+
+
+class _Online:
+    """What both online classes share: a noisy threshold, and a budget that answers above use up."""
+
+    def __init__(
+        self,
+        plan: ThresholdPlan,
+        threshold: Any,
+        bits: BitSource | None,
+        *,
+        gap: bool,
+        stop_after: int | None,
+    ) -> None:
+        self._plan = plan
+        self._threshold = None if threshold is None else read_threshold(threshold, discrete=plan.discrete)
+        self._gap = gap
+        self._stop_after = math.inf if stop_after is None else stop_after
+        source = source_or_system(bits)
+        self.private: bool = source.private
+        self._bar = noisy_threshold(plan, source)
+        self._asked = 0
+        self._above = 0
+        self._answers_spent = Fraction(0)
+        self._exhausted = False
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The budget that was asked for."""
+        return self._plan.epsilon
+
+    @property
+    def spent(self) -> Fraction:
+        """What has been charged so far: nothing before the first question."""
+        return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the budget."""
+        return self.epsilon - self.spent
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no further question will be answered."""
+        return self._exhausted
+
+    @property
+    def asked(self) -> int:
+        """How many questions have been answered."""
+        return self._asked
+
+    def ask(self, answer: Any, threshold: Any = None) -> Above | Below:
+        """Is this answer above the threshold? Costs only where it is.
+
+        answer: the true answer to the question; a number.
+        threshold: of this question alone, instead of the common one.
+        """
+        with self._lock:
+            self._require_own_process()
+            if self._exhausted:
+                self._refuse()
+            offset = self._offset(answer, threshold)
+            # Counted before it is answered: an interruption from here on wastes the question, and the
+            # noise that was drawn for it is never used for another.
+            question, self._asked = self._asked, self._asked + 1
+            number, multiple = self._bar.one(question, offset)
+            if number == BELOW:
+                return _BELOW
+            branch = self._plan.branches[number]
+            self._above += 1
+            self._answers_spent += branch.budget
+            self._exhausted = (
+                self.spent > self._plan.epsilon - self._plan.answer_budget or self._above >= self._stop_after
+            )
+            gap = multiple * self._plan.resolution if self._gap else None
+            return Above(gap, branch.budget, len(self._plan.branches) - 1 - number)
+
+    def _offset(self, answer: Any, threshold: Any) -> Fraction | int:
+        bar = (
+            self._threshold if threshold is None else read_threshold(threshold, discrete=self._plan.discrete)
+        )
+        if bar is None:
+            read_threshold(None, discrete=False)  # says that a threshold is needed
+        if type(answer) is int:
+            value: int | Fraction = answer
+        else:
+            exact, grid = exact_number(answer, "answer"), self._plan.resolution
+            value = (exact // grid) * grid
+        return value - bar  # type: ignore[operator]
+
+    def _refuse(self) -> NoReturn:
+        why = (
+            f"{self._above} answers above the threshold were given, as asked for"
+            if self._above >= self._stop_after
+            else f"of ε = {self.epsilon} only {self.remaining} is left, less than the "
+            f"{self._plan.answer_budget} that another answer above the threshold may cost"
+        )
+        raise BudgetSpent(
+            f"no further questions: {why}. Nothing was drawn or charged for this one. Make a new "
+            f"{type(self).__name__} with a budget of its own."
+        )
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            raise FreegapError(
+                f"this {type(self).__name__} was made in another process: two processes would use the same "
+                "noise twice. Make one in each process, each with a budget of its own."
+            )
+
+    def __reduce__(self) -> NoReturn:
+        """Neither copied nor sent elsewhere: a second one would use the same noise again."""
+        raise FreegapError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
+            "Make a new one with a budget of its own."
+        )
+
+    def __repr__(self) -> str:
+        state = "exhausted" if self._exhausted else f"{self.remaining} left"
+        return (
+            f"<{type(self).__name__}: {self._asked} asked, {self._above} above, ε = {self.epsilon}, {state}>"
+        )
+
+
+class SparseVector(_Online):
+    """Sparse vector, online: ask one question after the other, until k were above the threshold.
+
+    The arguments are those of `sparse_vector`. `threshold` may be left out and given with each question.
+
+    >>> import freegap as fg
+    >>> asking = fg.SparseVector(500, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    >>> [bool(asking.ask(answer)) for answer in (2, 950, 3)], asking.exhausted
+    ([False, True, False], False)
+    """
+
+    def __init__(
+        self,
+        threshold: Any = None,
+        *,
+        k: int,
+        epsilon: Rational,
+        sensitivity: Rational = 1,
+        monotonic: bool = False,
+        noise: str = "exponential",
+        share: Rational | None = None,
+        gap: bool = True,
+        resolution: Rational = DEFAULT_RESOLUTION,
+        bits: BitSource | None = None,
+    ) -> None:
+        plan = plan_threshold(
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            resolution=resolution,
+            share=share,
+        )
+        super().__init__(plan, threshold, bits, gap=flag_argument("gap", gap), stop_after=None)
+
+
+class AdaptiveSparseVector(_Online):
+    """Adaptive sparse vector, online; the arguments are those of `adaptive_sparse_vector`.
+
+    >>> import freegap as fg
+    >>> asking = fg.AdaptiveSparseVector(100, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    >>> replies = [asking.ask(900), asking.ask(900)]
+    >>> [reply.branch for reply in replies], asking.exhausted  # half the price each: one more is possible
+    ([1, 1], False)
+    """
+
+    def __init__(
+        self,
+        threshold: Any = None,
+        *,
+        k: int,
+        epsilon: Rational,
+        branches: int = 1,
+        margin: Rational = 2,
+        stop_after: int | None = None,
+        sensitivity: Rational = 1,
+        monotonic: bool = False,
+        noise: str = "exponential",
+        share: Rational | str | None = None,
+        resolution: Rational = DEFAULT_RESOLUTION,
+        bits: BitSource | None = None,
+    ) -> None:
+        plan = plan_threshold(
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            resolution=resolution,
+            share=share,
+            halvings=branches,
+            margin=margin,
+        )
+        stop = None if stop_after is None else count_argument("stop_after", stop_after)
+        super().__init__(plan, threshold, bits, gap=True, stop_after=stop)

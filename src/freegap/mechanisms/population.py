@@ -1,0 +1,69 @@
+"""The items that a mechanism chooses among: listed one by one, or in groups with equal answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.bits import BitSource
+from freegap.exact.integers import sample_without_replacement
+from freegap.values.answers import Answers, GridValues, read_answers
+from freegap.values.counts import Counts
+
+__all__ = ["Population", "read_population"]
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Answers on a grid, with the number of items that have each; `sizes` is None where each is one."""
+
+    answers: Answers
+    counts: Counts | None
+
+    @property
+    def values(self) -> GridValues:
+        """The answers in units of `grain`."""
+        return self.answers.values
+
+    @property
+    def grain(self) -> Fraction:
+        """The unit of the values."""
+        return self.answers.grain
+
+    @property
+    def sizes(self) -> NDArray[np.int64] | None:
+        """How many items have each answer."""
+        return None if self.counts is None else self.counts.sizes
+
+    @property
+    def items(self) -> int:
+        """How many items there are in all."""
+        return len(self.answers) if self.counts is None else self.counts.items
+
+    def labels(self, selected: Sequence[int], source: BitSource) -> tuple[Any, ...]:
+        """A label for each selected place.
+
+        Members of a group are chosen uniformly, without replacement: the law of the identities of its
+        largest noisy answers.
+        """
+        if self.counts is None:
+            return self.answers.labels(selected)
+        sizes = self.counts.sizes
+        members = {
+            group: [0] if sizes[group] == 1 else sample_without_replacement(chosen, int(sizes[group]), source)
+            for group, chosen in Counter(selected).items()
+        }
+        return tuple(self.counts.label(group, members[group].pop()) for group in selected)
+
+
+def read_population(answers: Any, resolution: Fraction) -> Population:
+    """Read answers or `Counts`, rounded down to the grid."""
+    if isinstance(answers, Counts):
+        return Population(answers.read(resolution), answers)
+    return Population(read_answers(answers, resolution), None)

@@ -1,0 +1,91 @@
+"""Results of the sparse-vector mechanisms: which questions were above the threshold, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from freegap.values.results import Column, Release, aligned, jsonable
+
+__all__ = ["AboveThreshold"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboveThreshold(Release):
+    """One entry for each question that was answered: above the threshold or not, and by how much.
+
+    answered: how many questions were answered before the budget for answers above was used up.
+    indices, labels: the questions above the threshold, in the order of asking (hybrids: of rank).
+    gap_multiples: their gaps to the threshold as whole multiples of `resolution`, or None without gaps.
+    branches: for each, how often the budget ε₁ was halved to answer it (0 without adaptivity).
+    thresholds: the public threshold of each.
+    """
+
+    answered: int
+    indices: tuple[int, ...]
+    labels: tuple[Any, ...]
+    gap_multiples: tuple[int, ...] | None
+    branches: tuple[int, ...]
+    thresholds: tuple[Fraction, ...]
+    resolution: Fraction
+    mechanism: str
+
+    @cached_property
+    def above(self) -> tuple[bool, ...]:
+        """For each question that was answered, whether it was above the threshold."""
+        chosen = set(self.indices)
+        return tuple(i in chosen for i in range(self.answered))
+
+    @cached_property
+    def gaps(self) -> tuple[Fraction | None, ...]:
+        """For each question that was answered, its gap; None below the threshold or without gaps."""
+        gaps: list[Fraction | None] = [None] * self.answered
+        if self.gap_multiples is not None:
+            for index, multiple in zip(self.indices, self.gap_multiples, strict=True):
+                gaps[index] = multiple * self.resolution
+        return tuple(gaps)
+
+    @cached_property
+    def selected_gaps(self) -> tuple[Fraction, ...]:
+        """The gaps of the questions above the threshold, as `indices` lists them."""
+        return tuple(multiple * self.resolution for multiple in self.gap_multiples or ())
+
+    @cached_property
+    def estimates(self) -> tuple[Fraction, ...]:
+        """Threshold plus gap: an estimate of each answer above the threshold, as `indices` lists them."""
+        pairs = zip(self.thresholds, self.selected_gaps, strict=False)
+        return tuple(threshold + gap for threshold, gap in pairs)
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        return f"{len(self.indices)} above the threshold, of {self.answered} answered"
+
+    def columns(self) -> list[Column]:
+        """The questions above the threshold."""
+        columns = [
+            Column("question", tuple(str(index) for index in self.indices), numeric=True),
+            Column("item", tuple(str(label) for label in self.labels)),
+        ]
+        if self.gap_multiples is not None:
+            columns.append(Column("gap to threshold", aligned(self.selected_gaps), numeric=True))
+            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
+        if any(self.branches):
+            columns.append(Column("branch", tuple(str(b) for b in self.branches), numeric=True))
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        return {
+            "mechanism": self.mechanism,
+            "answered": self.answered,
+            "indices": [jsonable(index) for index in self.indices],
+            "labels": [jsonable(label) for label in self.labels],
+            "gaps": None if self.gap_multiples is None else [float(gap) for gap in self.selected_gaps],
+            "branches": list(self.branches),
+            "thresholds": [jsonable(threshold) for threshold in self.thresholds],
+            "resolution": str(self.resolution),
+            **self._common(),
+        }

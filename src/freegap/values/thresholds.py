@@ -1,0 +1,94 @@
+"""Reading thresholds: one for all questions, or one for each, which is then subtracted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.errors import InvalidArgument
+from freegap.values.answers import Answers, GridValues, read_numbers
+from freegap.values.rationals import double, rational
+
+__all__ = ["Offsets", "read_threshold", "subtract_threshold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Answers minus thresholds: offset i is values[i]·grain − constant."""
+
+    values: GridValues
+    grain: Fraction
+    constant: Fraction
+    thresholds: tuple[Fraction, ...] | Fraction
+
+    def exact(self, i: int) -> Fraction:
+        """Offset i."""
+        return int(self.values[i]) * self.grain - self.constant
+
+    def doubles(self, begin: int, end: int) -> NDArray[np.float64]:
+        """Offsets begin, …, end − 1, each within 2^-50 relatively."""
+        whole = math.floor(self.constant / self.grain)
+        rest = float(self.constant - whole * self.grain)
+        part = self.values[begin:end]
+        if isinstance(part, list) or abs(whole) >= 2**62:
+            return np.array([double(self.exact(i)) for i in range(begin, begin + len(part))])
+        # The whole part is subtracted exactly; the rest is less than one grain.
+        return (part - np.int64(whole)).astype(np.float64) * float(self.grain) - rest
+
+    def threshold(self, i: int) -> Fraction:
+        """The threshold of question i."""
+        return self.thresholds[i] if isinstance(self.thresholds, tuple) else self.thresholds
+
+
+def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
+    """One threshold; a whole number where everything else is."""
+    if threshold is None or isinstance(threshold, bool | list | tuple | dict | np.ndarray):
+        raise InvalidArgument("threshold", threshold, "must be a number", "Pass for example threshold=100.")
+    number = rational("threshold", threshold)
+    if discrete and number.denominator != 1:
+        raise InvalidArgument(
+            "threshold",
+            threshold,
+            "must be a whole number with geometric noise",
+            'Pass a whole number, or noise="exponential".',
+        )
+    return number
+
+
+def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *, discrete: bool) -> Offsets:
+    """The offsets of all answers from one threshold, or from one each.
+
+    Thresholds are public. One for all is taken as it is; a sequence is rounded down to the grid.
+    """
+    if not isinstance(threshold, list | tuple | np.ndarray) and not hasattr(threshold, "to_numpy"):
+        number = read_threshold(threshold, discrete=discrete)
+        return Offsets(answers.values, answers.grain, number, number)
+    values, grain = read_numbers(threshold, resolution, argument="threshold")
+    if len(values) != len(answers):
+        raise InvalidArgument(
+            "threshold",
+            f"<{len(values)} thresholds>",
+            f"must be one for all or one for each of the {len(answers)} answers",
+            "Pass a number, or as many numbers as there are answers.",
+        )
+    common = min(grain, answers.grain)
+    own = _multiplied(answers.values, int(answers.grain / common))
+    other = _multiplied(values, int(grain / common))
+    differences: GridValues
+    if isinstance(own, np.ndarray) and isinstance(other, np.ndarray):
+        differences = own - other
+    else:
+        differences = [int(a) - int(t) for a, t in zip(own, other, strict=True)]
+    return Offsets(differences, common, Fraction(0), tuple(int(t) * grain for t in values))
+
+
+def _multiplied(values: GridValues, factor: int) -> GridValues:
+    """As int64 where differences of the products still fit, else as Python ints."""
+    if isinstance(values, np.ndarray) and factor * max(int(values.max()), -int(values.min()), 1) < 2**61:
+        return values * factor
+    return [int(value) * factor for value in values]

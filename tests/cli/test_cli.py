@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import freegap
+import freegap.bench.top_k
+from freegap import cli
+from freegap.errors import InvalidArgument, MissingExtra
+
+runner = CliRunner()
+
+
+def test_version() -> None:
+    done = runner.invoke(cli.app, ["--version"])
+    assert done.stdout.strip() == f"freegap {freegap.__version__}"
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["bench"], ["bench", "top-k"]])
+def test_help_fits_80_columns(command: list[str]) -> None:
+    done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> None:
+    done = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "Synthetic demo data" in done.output
+    assert "bananas" in done.output
+    assert "█" in done.output
+    release = json.loads((tmp_path / "top10.json").read_text())
+    assert len(release["labels"]) == 10
+    assert release["private"] is True
+    assert (tmp_path / "top10.png").stat().st_size > 5000
+    assert "<svg" in (tmp_path / "top10.svg").read_text()
+
+
+def test_demo_without_matplotlib_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "pip install 'freegap[plot]'" in done.output.replace("\n", " ")
+
+
+def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = freegap.bench.top_k.run
+
+    def small(**options: Any) -> dict[str, Any]:
+        return real(**{**options, "sizes": (942,), "ks": (25,), "large": 3000, "huge": 10**9})
+
+    monkeypatch.setattr(freegap.bench.top_k, "run", small)
+    done = runner.invoke(cli.app, ["bench", "top-k", "--json", "--rounds", "2"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
+    (row,) = result["rows"]
+    assert (row["n"], row["k"]) == (942, 25)
+    assert row["ratio"] == pytest.approx(row["secure_ms"] / row["insecure_ms"])
+    assert row["reference_ms"] > 0
+    assert {large["domain"] for large in result["large"]} == {10**9}
+    table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
+    assert "milliseconds a release" in table.output
+
+
+def test_a_users_mistake_is_one_line_and_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def mistaken() -> None:
+        raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
+
+    monkeypatch.setattr(cli, "app", mistaken)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == "freegap: k = 0: must be at least 1. Pass k=1.\n"
+
+
+def test_the_installed_command_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from freegap.cli import main; main()", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("freegap ")
+
+
+def test_missing_extra_names_the_extra() -> None:
+    assert str(MissingExtra("matplotlib", "plot")) == (
+        "This needs matplotlib. Install it with: pip install 'freegap[plot]'"
+    )

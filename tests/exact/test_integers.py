@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+from scipy.stats import chisquare
+
+from freegap.bits import SeededBits
+from freegap.errors import InvalidArgument
+from freegap.exact.integers import (
+    bernoulli,
+    bernoulli_exp,
+    geometric,
+    sample_without_replacement,
+    shuffle,
+    two_sided_geometric,
+    uniform_below,
+)
+from tests.enumeration import outcomes
+
+
+def assert_law(decided: dict, undecided: Fraction, law: dict, *, loose: float) -> None:  # type: ignore[type-arg]
+    """Each closed-form probability lies between what is decided and that plus what is undecided."""
+    assert undecided < loose
+    assert set(decided) <= set(law)
+    for outcome, probability in law.items():
+        low = float(decided.get(outcome, Fraction(0)))
+        assert low - 1e-12 <= probability <= low + float(undecided) + 1e-12, outcome
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_uniform_below_is_uniform(n: int) -> None:
+    decided, undecided = outcomes(lambda s: uniform_below(n, s), depth=14)
+    assert_law(decided, undecided, {i: 1 / n for i in range(n)}, loose=0.002)
+    # By symmetry of the algorithm the decided parts are equal to the last bit.
+    assert len(set(decided.values())) == 1
+
+
+def test_uniform_below_wastes_few_bits() -> None:
+    # Knuth and Yao: at least log2(n) bits are needed; the dice roller takes at most two more.
+    source = SeededBits(1)
+
+    class Counting:
+        private = False
+        read = 0
+
+        def bits(self, n: int) -> int:
+            self.read += n
+            return source.bits(n)
+
+    counting = Counting()
+    for _ in range(4000):
+        uniform_below(1000, counting)
+    assert counting.read / 4000 < math.log2(1000) + 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_shuffle_gives_every_permutation_the_same_chance(n: int) -> None:
+    decided, undecided = outcomes(lambda s: tuple(shuffle(list(range(n)), s)), depth=14)
+    law = {p: 1 / math.factorial(n) for p in permutations(range(n))}
+    assert_law(decided, undecided, law, loose=0.01)
+
+
+def test_sample_without_replacement_gives_every_ordered_choice_the_same_chance() -> None:
+    decided, undecided = outcomes(lambda s: tuple(sample_without_replacement(2, 4, s)), depth=14)
+    assert_law(decided, undecided, {p: 1 / 12 for p in permutations(range(4), 2)}, loose=0.01)
+
+
+def test_sample_without_replacement_from_a_huge_set() -> None:
+    chosen = sample_without_replacement(1000, 10**12, SeededBits(3))
+    assert len(set(chosen)) == 1000
+    assert all(0 <= member < 10**12 for member in chosen)
+    everything = sample_without_replacement(50, 50, SeededBits(3))
+    assert sorted(everything) == list(range(50))
+
+
+@pytest.mark.parametrize("p", [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(2, 7), Fraction(5, 6)])
+def test_bernoulli(p: Fraction) -> None:
+    decided, undecided = outcomes(lambda s: bernoulli(p, s), depth=14)
+    law = {True: float(p), False: float(1 - p)}
+    assert_law(decided, undecided, {o: q for o, q in law.items() if q}, loose=0.001)
+
+
+@pytest.mark.parametrize("theta", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(7, 4)])
+def test_bernoulli_exp(theta: Fraction) -> None:
+    decided, undecided = outcomes(lambda s: bernoulli_exp(theta, s), depth=17)
+    p = math.exp(-theta)
+    assert_law(decided, undecided, {True: p, False: 1 - p} if theta else {True: 1.0}, loose=0.02)
+
+
+@pytest.mark.parametrize("theta", [Fraction(1), Fraction(1, 2), Fraction(3, 2)])
+def test_geometric(theta: Fraction) -> None:
+    decided, undecided = outcomes(lambda s: geometric(theta, s), depth=17)
+    p = 1 - math.exp(-theta)
+    assert_law(decided, undecided, {m: p * (1 - p) ** m for m in range(60)}, loose=0.15)
+
+
+def test_two_sided_geometric() -> None:
+    theta = Fraction(1)
+    decided, undecided = outcomes(lambda s: two_sided_geometric(theta, s), depth=16)
+    q = math.exp(-1)
+    law = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-60, 61)}
+    assert_law(decided, undecided, law, loose=0.35)
+
+
+def test_many_draws_fit_their_law_and_no_other() -> None:
+    """200,000 geometric draws fit their law and not one whose rate is 2 % off."""
+    theta, draws = Fraction(1, 3), 200_000
+    source = SeededBits(11)
+    seen = Counter(geometric(theta, source) for _ in range(draws))
+
+    def p_value(rate: float) -> float:
+        cells = [math.exp(-rate * m) * (1 - math.exp(-rate)) * draws for m in range(15)]
+        observed = [seen[m] for m in range(15)]
+        return float(chisquare([*observed, draws - sum(observed)], [*cells, draws - sum(cells)]).pvalue)
+
+    assert p_value(float(theta)) > 1e-9
+    assert p_value(float(theta) * 1.02) < 1e-9
+    assert p_value(float(theta) * 0.98) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: uniform_below(0, s), "n = 0: must be at least 1"),
+        (lambda s: bernoulli(Fraction(3, 2), s), "p = Fraction(3, 2): must be between 0 and 1"),
+        (lambda s: bernoulli_exp(Fraction(-1), s), "theta = Fraction(-1, 1): must be at least 0"),
+        (lambda s: geometric(Fraction(0), s), "theta = Fraction(0, 1): must be greater than 0"),
+        (lambda s: sample_without_replacement(3, 2, s), "size = 3: must be between 0 and 2"),
+    ],
+)
+def test_bad_parameters(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidArgument) as caught:
+        call(SeededBits(1))
+    assert message in str(caught.value)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import freegap as fg
+from freegap.errors import InvalidArgument
+
+
+def test_a_domain_of_a_million_million() -> None:
+    counts = fg.Counts.over(range(10**12), {17: 10**6, 99: 5 * 10**5})
+    assert counts.items == 10**12
+    release = fg.noisy_top_k(counts, 2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    assert release.labels == (17, 99)
+    # Of 10^12 zeros the largest noise is about scale·ln(10^12) = 55, so the gap falls short by that.
+    assert 499_000 < release.gaps[1] < 500_000
+
+
+def test_items_that_do_not_occur_take_part() -> None:
+    counts = fg.Counts.over(range(1000), {5: 1})
+    winners = {fg.noisy_max(counts, epsilon="0.1", bits=fg.SeededBits(seed)).labels[0] for seed in range(200)}
+    assert len(winners) > 150
+
+
+def test_every_absent_item_can_be_named_and_no_present_one_is_named_twice() -> None:
+    counts = fg.Counts.over("abcdefgh", {"b": 3, "a": 1, "h": 2})
+    names = [counts.label(group, member) for group in range(4) for member in range(counts.sizes[group])]
+    assert sorted(names) == list("abcdefgh")
+    assert [counts.label(3, member) for member in range(5)] == list("cdefg")
+
+
+def test_members_of_a_group_are_chosen_uniformly_without_replacement() -> None:
+    counts = fg.Counts([0], [4])
+    seen: Counter[Any] = Counter()
+    for seed in range(12_000):
+        labels = fg.noisy_top_k(counts, 2, epsilon=1, bits=fg.SeededBits(seed)).labels
+        assert len(set(labels)) == 2
+        seen[labels] += 1
+    assert len(seen) == 12
+    assert all(abs(count - 1000) < 6.5 * 30.3 for count in seen.values())
+
+
+def test_a_whole_domain_that_occurs() -> None:
+    counts = fg.Counts.over(["x", "y", "z"], {"y": 900, "x": 1, "z": 2})
+    assert fg.noisy_max(counts, epsilon=1, bits=fg.SeededBits(1)).labels == ("y",)
+
+
+def test_parallel_arrays_in_any_order() -> None:
+    items = np.array([999, 3, 500])
+    counts = fg.Counts.over(range(1000), items=items, values=np.array([1, 10**6, 2]))
+    release = fg.noisy_max(counts, epsilon=1, bits=fg.SeededBits(1))
+    assert release.labels == (3,)
+    assert [counts.label(3, m) for m in (0, 3, 498, 996)] == [0, 4, 499, 998]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fg.Counts([1, 2], [1]), "sizes = '<1 sizes>': must be as many as the values, which are 2"),
+        (lambda: fg.Counts([1], [0]), "sizes: must each be between 1 and 2^62"),
+        (lambda: fg.Counts([1], np.array([1.5])), "sizes: must be a sequence of whole numbers"),
+        (lambda: fg.Counts([1, 2], [2**62, 2**62]), "sizes: must add up to at most 2^62 items"),
+        (lambda: fg.Counts.over(range(5), {7: 1}), "items: must all be in the domain"),
+        (lambda: fg.Counts.over(["a"], {"b": 1}), "items: must all be in the domain"),
+        (lambda: fg.Counts.over(["a", "a"], {"a": 1}), "must not name an item twice"),
+        (
+            lambda: fg.Counts.over(range(9), items=np.array([1, 1]), values=[1, 2]),
+            "items: must not name an item twice",
+        ),
+        (
+            lambda: fg.Counts.over(range(9), items=np.array([-1]), values=[1]),
+            "items: must all be in the domain",
+        ),
+        (
+            lambda: fg.Counts.over(range(9), items=np.array([0.5]), values=[1]),
+            "items: must all be in the domain",
+        ),
+        (lambda: fg.Counts.over(range(9)), "counts = None: is missing"),
+        (lambda: fg.noisy_max(fg.Counts([], []), epsilon=1), "must not be empty"),
+        (lambda: fg.noisy_max(fg.Counts([4], [1]), epsilon=1), "k = 1: must be smaller than the number"),
+    ],
+)
+def test_bad_counts(make: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_the_group_is_shown_by_default() -> None:
+    release = fg.noisy_max(fg.Counts([5, 900], [3, 1]), epsilon=1, bits=fg.SeededBits(2))
+    assert release.labels == ((1, 0),)
+    assert repr(fg.Counts([5, 900], [3, 1])) == "<Counts: 4 items in 2 groups>"
