@@ -207,6 +207,11 @@ def test_integers_of_all_widths_and_of_any_size_are_clamped() -> None:
         assert array_units(np.array([1, 0], dtype=kind), Fraction(1), 0, 5)[0].tolist() == [1, 0]
     assert array_units(np.array([2**64 - 1, 3], dtype=np.uint64), Fraction(1), 0, 5)[0].tolist() == [5, 3]
     assert array_units([2**100, -(2**100), 4], Fraction(1), 0, 5)[0].tolist() == [5, 0, 4]
+    for name in ("float16", "float32", "float64", "longdouble"):
+        given = np.array([-math.inf, -3.5, 2.25, math.inf, math.nan], dtype=name)
+        wide = 2**25 + 1  # not a float32, far beyond float16
+        assert array_units(given, Fraction(1), -wide, wide)[0].tolist() == [-wide, -4, 2, wide, -wide]
+    assert answer_units(np.True_, Fraction(1), 0, 5) == 1
     assert answer_units(Decimal("1e999999"), Fraction(1), 0, 5) == 5
     assert answer_units(Decimal("-1e-999999"), Fraction(1), -5, 5) == -1
     assert answer_units(Decimal("1e-999999"), Fraction(1), -5, 5) == 0

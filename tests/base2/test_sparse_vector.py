@@ -96,7 +96,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("k", "low", "high", "width", "gaps", "delta", "n"), CASES)
+LONG_CASES = [(2, -2, 2, 3, (1, 2), 1, 3), (3, -2, 2, 2, (), 2, 3), (1, -4, 4, 6, (1, 2, 4, 7), 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("k", "low", "high", "width", "gaps", "delta", "n"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG_CASES)],
+)
 def test_exact_probabilities_and_exact_privacy(
     k: int, low: int, high: int, width: int, gaps: tuple[int, ...], delta: int, n: int
 ) -> None:

@@ -2,8 +2,8 @@
 
 A public parameter that is off the grid is refused, before anything private is looked at. A private
 answer never is: an error would be a channel (003, section 4). Off the grid it is rounded *down*, which
-keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma 4.2; rounding to the nearest multiple
-does not). Outside the public range it is clamped, infinities included, and what is not a number at
+keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma 4.2; to the nearest multiple, halves to
+even, does not). Outside the public range it is clamped, infinities included, and what is not a number at
 all (NaN, None, a missing value) counts as the low end of the range. Clamping does not raise
 sensitivity either. Only something of a wrong *kind*, such as a text, is an error: that is the
 caller's program, not the data.
@@ -60,7 +60,7 @@ def answer_units(
     >>> [answer_units(x, Fraction(1, 2), 0, 10) for x in (1.3, -7, math.inf, math.nan, None)]
     [2, 0, 10, 0, 0]
     """
-    if isinstance(value, numbers.Integral):
+    if isinstance(value, numbers.Integral | np.bool_):
         exact = Fraction(int(value))
     elif isinstance(value, numbers.Rational):
         exact = Fraction(int(value.numerator), int(value.denominator))
@@ -116,7 +116,8 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArra
             array = np.minimum(array, np.uint64(2**62))
         whole = np.clip(array.astype(np.int64), least, most) * per_unit
     elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
-        finite = np.clip(np.where(np.isnan(array), least, array).astype(np.float64), least, most)
+        doubles = array.astype(np.float64)
+        finite = np.clip(np.where(np.isnan(doubles), least, doubles), least, most)
         whole = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
     else:
         return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
