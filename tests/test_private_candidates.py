@@ -323,6 +323,11 @@ def test_a_score_that_is_no_number_is_below_everything(value: Any) -> None:
         [constant(value), constant(-1e300)], lambda x: x, epsilon=1, stop="0.01", bits=SeededBits(3)
     )
     assert result.output == -1e300
+    none_better = fg.best_private_candidate(
+        [constant(value)], lambda x: x, epsilon=1, stop=1, bits=SeededBits(3)
+    )
+    assert none_better.score == -math.inf
+    assert none_better.to_dict()["score"] == "-inf"  # JSON has no infinity
 
 
 VALID: dict[str, Any] = {"epsilon": 1, "stop": "0.1"}

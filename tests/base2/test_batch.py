@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -243,6 +244,7 @@ def test_a_release_can_be_looked_at() -> None:
     assert release.labels == ("b",)
     assert "1 above the threshold, of 3 answered" in str(release)
     assert "NOT PRIVATE" in str(release)
+    assert re.search(r"\nε asked 1\.99\d{7}, spent \d\.\d{9}\n", str(release))  # 2^64 in full would not do
     record = release.to_dict()
     assert record["indices"] == [1]
     assert record["gaps"] == [40.0]

@@ -109,7 +109,7 @@ class Candidate(Release):
             "index": self.index,
             "label": jsonable(self.label),
             "output": None if self.output is None else str(self.output),
-            "score": None if self.score is None else float(self.score),
+            "score": None if self.score is None else jsonable(float(self.score)),
             **self._common(),
         }
 
