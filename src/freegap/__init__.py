@@ -9,6 +9,8 @@
 from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.estimate.bounds import expected_gap, lower_bounds
+from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
@@ -38,6 +40,7 @@ __all__ = [
     "Candidate",
     "Choice",
     "Counts",
+    "Estimates",
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
@@ -53,12 +56,15 @@ __all__ = [
     "adaptive_sparse_vector",
     "base2",
     "best_private_candidate",
+    "expected_gap",
     "exponential_mechanism",
     "hybrid_sparse_vector",
     "hybrid_top_k",
+    "lower_bounds",
     "measure",
     "noisy_max",
     "noisy_top_k",
+    "select_and_measure",
     "select_private_candidate",
     "sparse_vector",
 ]

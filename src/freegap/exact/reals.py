@@ -290,18 +290,20 @@ class Real:
     def _refined(self) -> Iterator[tuple[Any, int]]:
         """Ever tighter enclosures of this number, each with the precision that it was computed at."""
         while True:
-            digits = max(variable.digits for variable in self.terms)
-            if digits > _MOST_DIGITS:
+            least = min(variable.digits for variable in self.terms)
+            if least > _MOST_DIGITS:
                 raise FreegapError(
                     f"a comparison is undecided after {_MOST_DIGITS} digits: either two equal "
                     "quantities are compared, or the source of bits is broken"
                 )
-            precision = digits + 64 + abs(self.constant.numerator).bit_length()
+            most = max(variable.digits for variable in self.terms)
+            precision = most + 64 + abs(self.constant.numerator).bit_length()
             ball = self._enclosure(precision)
             if ball is not None:
                 yield ball, precision
+            # Only those that are known least: a threshold that is compared often must not grow each time.
             for variable in self.terms:
-                if variable.digits <= digits:
+                if variable.digits == least:
                     variable.refine()
 
     def _enclosure(self, precision: int) -> Any:

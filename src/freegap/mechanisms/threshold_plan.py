@@ -33,7 +33,7 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["NOISES", "ThresholdPlan", "optimal_share", "plan_threshold"]
+__all__ = ["NOISES", "ThresholdPlan", "mean_difference", "optimal_share", "plan_threshold"]
 
 NOISES = ("laplace", "exponential", "geometric")
 
@@ -129,7 +129,7 @@ def plan_threshold(
         Branch(
             budget=each / 2**j,
             scale=scale * 2**j,
-            shift=_mean_difference(name, scale * 2**j, threshold_scale),
+            shift=mean_difference(name, scale * 2**j, threshold_scale),
             margin=_deviations(name, scale * 2**j, deviations) if j else Fraction(0),
         )
         for j in range(halvings, -1, -1)
@@ -180,7 +180,7 @@ def _geometric(scale: Fraction) -> tuple[Any, Any]:
     return 1 / theta.expm1(), (theta / 2).exp() / theta.expm1()
 
 
-def _mean_difference(noise: str, scale: Fraction, threshold_scale: Fraction) -> Fraction:
+def mean_difference(noise: str, scale: Fraction, threshold_scale: Fraction) -> Fraction:
     """E[answer's noise] − E[threshold's noise], for geometric noise the nearest whole number to it.
 
     A gap that must be a whole number can only be shifted by one; what is left of the mean is at most

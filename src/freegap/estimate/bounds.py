@@ -1,0 +1,76 @@
+"""Is it really above the threshold? Lower confidence bounds from gaps alone, and what a choice's gap says."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from freegap.errors import InvalidArgument
+from freegap.estimate.noise_laws import GapNoise
+from freegap.values.above import AboveThreshold
+from freegap.values.rationals import Rational, rational
+
+__all__ = ["confidence_argument", "expected_gap", "gap_noise", "lower_bounds"]
+
+
+def confidence_argument(confidence: Rational) -> Fraction:
+    """A confidence strictly between 0 and 1."""
+    level = rational("confidence", confidence)
+    if not 0 < level < 1:
+        raise InvalidArgument(
+            "confidence", confidence, "must lie strictly between 0 and 1", "Pass for example confidence=0.95."
+        )
+    return level
+
+
+def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
+    """The law of the noise in the gaps that a branch of this release gave."""
+    scales = release.parameters["scales"]  # the cheapest branch first, the base branch last
+    return GapNoise(
+        release.parameters["noise"],
+        Fraction(scales[len(scales) - 1 - branch]),
+        release.parameters["threshold_scale"],
+    )
+
+
+def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tuple[float, ...]:
+    """For each answer above the threshold a value that it exceeds, with this confidence.
+
+    Meaning: before a question is asked, the chance that it is reported above the threshold with a bound that
+    exceeds its true answer is at most 1 − confidence. A bound above the threshold says that the answer really
+    is above it. The bounds cost nothing: they follow from the gaps (000, section 5.4.3).
+
+    >>> import freegap as fg
+    >>> r = fg.sparse_vector([2, 950], 500, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    >>> [bound > 500 for bound in fg.lower_bounds(r, confidence=0.99)]
+    [True]
+    """
+    if not isinstance(release, AboveThreshold) or release.gap_multiples is None:
+        raise InvalidArgument(
+            "release",
+            type(release).__name__,
+            "must be a sparse-vector release with gaps",
+            "Ask with gap=True.",
+        )
+    level = float(confidence_argument(confidence))
+    below = {branch: gap_noise(release, branch).quantile(level) for branch in set(release.branches)}
+    # Gaps were rounded down, which only lowers the bound.
+    return tuple(
+        float(estimate) - below[branch]
+        for estimate, branch in zip(release.estimates, release.branches, strict=True)
+    )
+
+
+def expected_gap(theta: float) -> float:
+    """E[gap] of the exponential mechanism, (1 + e^−θ)·ln(1 + e^θ) (000, theorem 5.13).
+
+    theta: ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)) of the chosen candidate s. It is a function of the private
+    utilities: for planning and for experiments, not for a release.
+
+    >>> round(expected_gap(0.0), 4)  # 2·ln 2
+    1.3863
+    """
+    softplus = math.log1p(math.exp(-abs(theta))) + max(theta, 0.0)
+    if theta < -30:
+        return 1.0 + math.exp(theta) / 2  # the product of a huge and a tiny number, by its series
+    return (1 + math.exp(-theta)) * softplus

@@ -1,0 +1,264 @@
+"""Select, then measure what was selected, and fuse the free gaps in (000, sections 5.4.3 and 5.5.3).
+
+Charge   what the selection charged + what the measurement charged (composition): at most ε
+Theorem  those of the two mechanisms; the estimates are post-processing
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from freegap.bits import BitSource, source_or_system
+from freegap.errors import InvalidArgument
+from freegap.estimate.bounds import confidence_argument, gap_noise
+from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
+from freegap.estimate.noise_laws import WeightedNoise, tail_bound
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
+from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.population import read_population
+from freegap.mechanisms.sparse_vector import sparse_vector
+from freegap.mechanisms.top_k import noisy_top_k
+from freegap.values.above import AboveThreshold
+from freegap.values.counts import Counts
+from freegap.values.rationals import (
+    Rational,
+    count_argument,
+    positive_rational,
+    rational,
+    resolution_argument,
+)
+from freegap.values.results import Column, Release, TopK, aligned, jsonable
+
+__all__ = ["Estimates", "select_and_measure"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates(Release):
+    """The selected items with estimates of their answers.
+
+    estimates: measurements and gaps, fused; exact rationals.
+    standard_errors: of the estimates, by their variance.
+    measured: the measurements alone, for comparison.
+    selection, measurement: the two releases behind it.
+    """
+
+    indices: tuple[int, ...]
+    labels: tuple[Any, ...]
+    estimates: tuple[Fraction, ...]
+    standard_errors: tuple[float, ...]
+    selection: TopK | AboveThreshold
+    measurement: Measurement | None
+    terms: tuple[tuple[WeightedNoise, ...], ...]
+    rounding: float
+
+    @property
+    def measured(self) -> tuple[Fraction, ...]:
+        """The measurements alone."""
+        return () if self.measurement is None else self.measurement.values
+
+    def intervals(self, *, confidence: Rational = 0.95) -> tuple[tuple[float, float], ...]:
+        """For each estimate an interval that contains the true answer with at least this confidence.
+
+        By Chernoff's bound on the noises that went in, each with its weight. The noise of the selection is
+        taken as it was drawn; averaged over the selected items, being selected does not change its law much.
+        """
+        tail = (1 - float(confidence_argument(confidence))) / 2
+        intervals = []
+        for estimate, terms in zip(self.estimates, self.terms, strict=True):
+            over = tail_bound(terms, tail)
+            under = tail_bound([WeightedNoise(t.noise, t.scale, -t.weight) for t in terms], tail)
+            value = float(estimate)
+            intervals.append((value - over - self.rounding, value + under + self.rounding))
+        return tuple(intervals)
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        return f"{len(self.indices)} selected items with estimates"
+
+    def columns(self) -> list[Column]:
+        """Label, estimate, standard error and interval."""
+        ranks = tuple(str(rank) for rank in range(1, len(self.indices) + 1))
+        intervals = tuple(f"{low:,.1f} to {high:,.1f}" for low, high in self.intervals())
+        return [
+            Column("rank", ranks, numeric=True),
+            Column("item", tuple(str(label) for label in self.labels)),
+            Column("estimate", aligned(self.estimates), numeric=True),
+            Column("standard error", tuple(f"{e:,.3f}" for e in self.standard_errors), numeric=True),
+            Column("95 % interval", intervals, numeric=True),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        return {
+            "mechanism": "select_and_measure",
+            "indices": [jsonable(index) for index in self.indices],
+            "labels": [jsonable(label) for label in self.labels],
+            "estimates": [float(estimate) for estimate in self.estimates],
+            "standard_errors": list(self.standard_errors),
+            "intervals": [list(interval) for interval in self.intervals()],
+            "selection": self.selection.to_dict(),
+            "measurement": None if self.measurement is None else self.measurement.to_dict(),
+            **self._common(),
+        }
+
+
+def select_and_measure(
+    answers: Any,
+    k: int,
+    *,
+    epsilon: Rational,
+    threshold: Any = None,
+    split: Rational = "1/2",
+    sensitivity: Rational = 1,
+    monotonic: bool = False,
+    noise: str = "exponential",
+    resolution: Rational = DEFAULT_RESOLUTION,
+    bits: BitSource | None = None,
+) -> Estimates:
+    """Select k items, measure them, and fuse the gaps of the selection into the estimates.
+
+    split: the part of ε that selects; the rest measures.
+    threshold: select by `sparse_vector` (the first k above this threshold) instead of `noisy_top_k`. What was
+        not selected is then neither measured nor charged.
+
+    >>> import freegap as fg
+    >>> counts = {"flu": 812, "cold": 790, "measles": 31, "mumps": 12}
+    >>> r = fg.select_and_measure(counts, 2, epsilon=2, monotonic=True, bits=fg.SeededBits(3))
+    >>> sorted(r.labels), r.spent
+    (['cold', 'flu'], Fraction(2, 1))
+    """
+    k = count_argument("k", k)
+    budget = positive_rational("epsilon", epsilon)
+    selecting = _split_argument(split) * budget
+    grid = resolution_argument(resolution)
+    source = source_or_system(bits)
+    if isinstance(answers, Iterator):
+        answers = list(answers)
+    shared: dict[str, Any] = {
+        "epsilon": selecting,
+        "sensitivity": sensitivity,
+        "monotonic": monotonic,
+        "noise": noise,
+        "resolution": grid,
+        "bits": source,
+    }
+    selection: TopK | AboveThreshold
+    if threshold is None:
+        selection = noisy_top_k(answers, k, **shared)
+    else:
+        if isinstance(answers, Counts):
+            raise InvalidArgument(
+                "answers", answers, "must be listed one by one for a threshold", "Leave out the threshold."
+            )
+        selection = sparse_vector(answers, threshold, k=k, **shared)
+    measurement = _measured(answers, selection, budget - selecting, k, sensitivity, source)
+    estimates, variances, terms = (
+        _fuse_top_k(selection, measurement)
+        if isinstance(selection, TopK)
+        else _fuse_above(selection, measurement)
+    )
+    return Estimates(
+        indices=selection.indices,
+        labels=selection.labels,
+        estimates=tuple(estimates),
+        standard_errors=tuple(math.sqrt(variance) for variance in variances),
+        selection=selection,
+        measurement=measurement,
+        terms=tuple(terms),
+        rounding=float(selection.resolution) * (len(selection.indices) + 1),
+        epsilon=budget,
+        spent=selection.spent + (measurement.spent if measurement is not None else 0),
+        private=source.private,
+        parameters={"k": k, "split": _split_argument(split), "noise": noise, "monotonic": monotonic},
+    )
+
+
+def _split_argument(split: Any) -> Fraction:
+    part = rational("split", split)
+    if not 0 < part < 1:
+        raise InvalidArgument(
+            "split", split, "must lie strictly between 0 and 1", 'Pass for example split="1/2".'
+        )
+    return part
+
+
+def _measured(
+    answers: Any,
+    selection: TopK | AboveThreshold,
+    budget: Fraction,
+    k: int,
+    sensitivity: Rational,
+    source: BitSource,
+) -> Measurement | None:
+    """Noisy answers of the selected items, at budget/k each: what was not selected is not charged."""
+    chosen = len(selection.indices)
+    if chosen == 0:
+        return None
+    population = read_population(answers, selection.resolution)
+    truth = [int(population.values[i]) * population.grain for i in selection.indices]
+    return measure(
+        truth,
+        epsilon=budget * chosen / k,
+        sensitivity=sensitivity,
+        resolution=selection.resolution,
+        bits=source,
+    )
+
+
+Fused = tuple[list[Fraction], list[float], list[tuple[WeightedNoise, ...]]]
+
+
+def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
+    """000, theorem 5.9, with the λ of the noise that was used."""
+    if measurement is None:
+        raise AssertionError("top-k always selects")
+    k = len(selection.indices)
+    scale: Fraction = selection.parameters["scale"]
+    kind: str = selection.parameters["noise"]
+    ratio = (2 if kind == "laplace" else 1) * scale**2 / measurement.variance
+    # Rounding down takes half a grid step from each gap on average.
+    gaps = [gap + selection.resolution / 2 for gap in selection.gaps[:-1]]
+    estimates = blue(measurement.values, gaps, ratio)
+    variance = float(measurement.variance * blue_variance_ratio(k, ratio))
+    total = float(1 + ratio)
+    own, other = (float(ratio) + 1 / k) / total, 1 / k / total
+    terms = (
+        WeightedNoise("laplace", float(measurement.scale), own),
+        *(WeightedNoise("laplace", float(measurement.scale), other) for _ in range(k - 1)),
+        WeightedNoise(kind, float(scale), (1 - 1 / k) / total),
+        *(WeightedNoise(kind, float(scale), -1 / k / total) for _ in range(k - 1)),
+    )
+    return estimates, [variance] * k, [terms] * k
+
+
+def _fuse_above(selection: AboveThreshold, measurement: Measurement | None) -> Fused:
+    """000, section 5.4.3: inverse-variance weights."""
+    estimates: list[Fraction] = []
+    variances: list[float] = []
+    terms: list[tuple[WeightedNoise, ...]] = []
+    if measurement is None:
+        return estimates, variances, terms
+    half = Fraction(0) if selection.parameters["noise"] == "geometric" else selection.resolution / 2
+    for measured, by_gap, branch in zip(
+        measurement.values, selection.estimates, selection.branches, strict=True
+    ):
+        law = gap_noise(selection, branch)
+        gap_variance = Fraction(law.variance)
+        centred = by_gap + half - Fraction(law.mean)
+        value, fused = inverse_variance([(measured, measurement.variance), (centred, gap_variance)])
+        weight = float(fused / measurement.variance)
+        estimates.append(value)
+        variances.append(float(fused))
+        terms.append(
+            (
+                WeightedNoise("laplace", float(measurement.scale), weight),
+                WeightedNoise(law.noise, float(law.scale), 1 - weight),
+                WeightedNoise(law.noise, float(law.threshold_scale), weight - 1),
+            )
+        )
+    return estimates, variances, terms

@@ -1,0 +1,292 @@
+"""Exact distributions of the free-gap family on tiny cases, against independent integrals.
+
+α = 1e-9 throughout. Power: the same tests reject noise 2 % too wide, a swapped θ, and a wrong c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import freegap as fg
+from freegap.bits import SeededBits
+from tests.distributions import ALPHA, NoiseLaw, fit_p, top_k_cells
+from tests.families import (
+    HybridSparseVector,
+    Setting,
+    simulate_hybrid_sparse_vector,
+    simulate_sparse_vector,
+    sparse_vector_law,
+)
+
+GRID = 1.0
+MILLION = 1_000_000
+SOME = 12_000
+SHARE = Fraction(2, 5)
+EPSILON = Fraction(3, 2)
+ANSWERS, THRESHOLD = [1, -1], 0
+CASES = {
+    f"{noise} k={k} branches={halvings}": Setting(noise, float(EPSILON), k, float(SHARE), halvings=halvings)
+    for noise in ("laplace", "exponential", "geometric")
+    for k, halvings in ((1, 0), (2, 0), (1, 1))
+}
+
+
+def cells(setting: Setting) -> int:
+    return 26 if setting.k == 1 else 16
+
+
+@cache
+def law_of(setting: Setting) -> dict[Any, float]:
+    return sparse_vector_law(setting, [float(a - THRESHOLD) for a in ANSWERS], GRID, cells(setting))
+
+
+def released(setting: Setting, runs: int) -> Counter[Any]:
+    source = SeededBits(repr(setting))
+    seen: Counter[Any] = Counter()
+    for _ in range(runs):
+        release = fg.adaptive_sparse_vector(
+            ANSWERS,
+            THRESHOLD,
+            k=setting.k,
+            epsilon=EPSILON,
+            share=SHARE,
+            branches=setting.halvings,
+            noise=setting.noise,
+            resolution=1,
+            bits=source,
+        )
+        output: list[Any] = [None] * release.answered
+        for i, multiple, branch in zip(
+            release.indices, release.gap_multiples or (), release.branches, strict=True
+        ):
+            output[i] = (setting.halvings - branch, multiple)
+        seen[tuple(output)] += 1
+    return seen
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sparse_vector(name: str) -> None:
+    assert fit_p(released(CASES[name], SOME), law_of(CASES[name])) > ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_sparse_vector_on_a_million_runs(name: str) -> None:
+    assert fit_p(released(CASES[name], MILLION), law_of(CASES[name])) > ALPHA
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_tables_are_right_and_the_test_has_power(name: str) -> None:
+    """By NumPy: the right law is accepted; 2 % wider noise, θ swapped for 1−θ, and c = 1 are rejected."""
+    setting = CASES[name]
+    offsets = [float(a - THRESHOLD) for a in ANSWERS]
+    assert 0.8 < sum(law_of(setting).values()) < 1 + 1e-6
+
+    def p(simulated: Setting, runs: int) -> float:
+        outputs = simulate_sparse_vector(simulated, offsets, GRID, runs, seed=3)
+        return fit_p(Counter(outputs), law_of(setting))
+
+    assert p(setting, 300_000) > ALPHA
+    assert p(replace(setting, wrong_scale=1.02), 600_000) < ALPHA
+    assert p(replace(setting, share=1 - setting.share), 40_000) < ALPHA
+    assert p(replace(setting, c=1.0), 40_000) < ALPHA
+
+
+HYBRIDS = [(noise, k) for noise in ("exponential", "laplace") for k in (1, 2)]
+
+
+@cache
+def hybrid_top_k_law(noise: str, k: int) -> dict[Any, float]:
+    """Three items of which the last is the threshold: the law of top-k, cut at the threshold.
+
+    Cells that the cut sums over a truncated second gap are left out: they are only bounded below.
+    """
+    scale = 2 * k / float(EPSILON)
+    full = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), GRID, 22 if k == 1 else 14)
+    return {(order, gaps): p for (order, gaps), p in full.items() if 2 not in order[:-1]}
+
+
+def hybrid_top_k_output(order: tuple[int, ...], gaps: tuple[int, ...]) -> Any:
+    stop = order.index(2) + 1 if 2 in order else len(order)
+    return order[:stop], gaps[:stop]
+
+
+def hybrid_top_k_releases(noise: str, k: int, runs: int) -> Counter[Any]:
+    source = SeededBits(f"hybrid {noise} {k}")
+    seen: Counter[Any] = Counter()
+    for _ in range(runs):
+        release = fg.hybrid_top_k(
+            ANSWERS, THRESHOLD, k=k, epsilon=EPSILON, noise=noise, resolution=1, bits=source
+        )
+        order = release.indices + ((2,) if release.reached else ())
+        assert release.spent == EPSILON * len(order) / k
+        seen[order, release.gap_multiples] += 1
+    return seen
+
+
+@pytest.mark.parametrize(("noise", "k"), HYBRIDS)
+def test_hybrid_top_k(noise: str, k: int) -> None:
+    assert fit_p(hybrid_top_k_releases(noise, k, SOME), hybrid_top_k_law(noise, k)) > ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("noise", "k"), HYBRIDS)
+def test_hybrid_top_k_on_a_million_runs(noise: str, k: int) -> None:
+    assert fit_p(hybrid_top_k_releases(noise, k, MILLION), hybrid_top_k_law(noise, k)) > ALPHA
+
+
+@pytest.mark.parametrize(("noise", "k"), HYBRIDS)
+def test_the_test_of_hybrid_top_k_has_power(noise: str, k: int) -> None:
+    def p(factor: float) -> float:
+        generator = np.random.default_rng(k)
+        scale = factor * 2 * k / float(EPSILON)
+        noisy = np.array([1.0, -1.0, 0.0]) + getattr(generator, noise)(scale=scale, size=(MILLION, 3))
+        order = np.argsort(-noisy, axis=1)[:, : k + 1]
+        ranked = np.take_along_axis(noisy, order, axis=1)
+        gaps = np.floor(ranked[:, :-1] - ranked[:, 1:]).astype(int)
+        outputs = zip(map(tuple, order[:, :k].tolist()), map(tuple, gaps.tolist()), strict=True)
+        return fit_p(Counter(hybrid_top_k_output(o, g) for o, g in outputs), hybrid_top_k_law(noise, k))
+
+    assert p(1.0) > ALPHA
+    assert p(1.02) < ALPHA
+    assert p(0.5) < ALPHA  # c forgotten
+
+
+COARSE = 3.0
+
+
+@cache
+def hybrid_sparse_vector_law(noise: str, k: int) -> dict[Any, float]:
+    setting = Setting(noise, float(EPSILON), k, float(SHARE))
+    return HybridSparseVector(setting, [float(a) for a in ANSWERS], COARSE).law(8)
+
+
+def hybrid_sparse_vector_releases(noise: str, k: int, runs: int) -> Counter[Any]:
+    source = SeededBits(f"hybrid sparse vector {noise} {k}")
+    seen: Counter[Any] = Counter()
+    for _ in range(runs):
+        release = fg.hybrid_sparse_vector(
+            ANSWERS, THRESHOLD, k=k, epsilon=EPSILON, share=SHARE, noise=noise, resolution=1, bits=source
+        )
+        gaps = tuple(int(gap // int(COARSE)) for gap in release.selected_gaps)
+        assert release.spent == SHARE * EPSILON + (1 - SHARE) * EPSILON * len(gaps) / k
+        seen[release.indices, gaps] += 1
+    return seen
+
+
+@pytest.mark.parametrize(("noise", "k"), HYBRIDS)
+def test_hybrid_sparse_vector(noise: str, k: int) -> None:
+    law = hybrid_sparse_vector_law(noise, k)
+    assert fit_p(hybrid_sparse_vector_releases(noise, k, SOME), law) > ALPHA
+    setting = Setting(noise, float(EPSILON), k, float(SHARE))
+
+    def p(simulated: Setting, runs: int) -> float:
+        outputs = simulate_hybrid_sparse_vector(simulated, [float(a) for a in ANSWERS], COARSE, runs, seed=k)
+        return fit_p(Counter(outputs), law)
+
+    assert p(setting, 300_000) > ALPHA
+    assert p(replace(setting, wrong_scale=1.02), MILLION) < ALPHA
+    assert p(replace(setting, share=1 - setting.share), 100_000) < ALPHA
+    assert p(replace(setting, c=1.0), 100_000) < ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("noise", "k"), HYBRIDS)
+def test_hybrid_sparse_vector_on_a_million_runs(noise: str, k: int) -> None:
+    seen = hybrid_sparse_vector_releases(noise, k, MILLION)
+    assert fit_p(seen, hybrid_sparse_vector_law(noise, k)) > ALPHA
+
+
+def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
+    """P(choice, gap cell) in closed form: P(s, gap ≥ x) = e^(μ_s−x)/(e^(μ_s−x) + Σ_{i≠s} e^(μ_i))."""
+    exponents = [rate * u for u in utilities]
+    law = {}
+    for s, mu in enumerate(exponents):
+        rest = sum(math.exp(m) for i, m in enumerate(exponents) if i != s)
+
+        def above(x: float, mu: float = mu, rest: float = rest) -> float:
+            return math.exp(mu - x) / (math.exp(mu - x) + rest)
+
+        for j in range(cells):
+            law[s, j] = above(j * rate * GRID) - above((j + 1) * rate * GRID)
+    return law
+
+
+def exponential_releases(form: str, monotonic: bool, runs: int) -> Counter[Any]:
+    source = SeededBits(f"{form} {monotonic}")
+
+    def sampler(exponents: Any) -> int:
+        weights = [math.exp(e) for e in exponents]
+        point = source.bits(53) * 2.0**-53 * sum(weights)
+        for i, weight in enumerate(weights):
+            point -= weight
+            if point < 0:
+                return i
+        return len(weights) - 1
+
+    seen: Counter[Any] = Counter()
+    for _ in range(runs):
+        choice = fg.exponential_mechanism(
+            [2, 0, 1],
+            epsilon=EPSILON,
+            monotonic=monotonic,
+            resolution=1,
+            sampler=sampler if form == "black box" else None,
+            bits=source,
+        )
+        assert choice.utility_gap is not None
+        seen[choice.index, int(choice.utility_gap)] += 1
+    return seen
+
+
+@pytest.mark.parametrize("form", ["Gumbel", "black box"])
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_exponential_mechanism(form: str, monotonic: bool) -> None:
+    rate = float(EPSILON) / (1 if monotonic else 2)
+    law = exponential_law([2.0, 0.0, 1.0], rate, 30)
+    assert fit_p(exponential_releases(form, monotonic, SOME), law) > ALPHA
+
+    def p(factor: float) -> float:
+        noise = np.random.default_rng(1).gumbel(scale=factor / rate, size=(MILLION, 3))
+        ranked = np.sort(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
+        chosen = np.argmax(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
+        gaps = np.floor(ranked[:, 2] - ranked[:, 1]).astype(int)
+        return fit_p(Counter(zip(chosen.tolist(), gaps.tolist(), strict=True)), law)
+
+    assert p(1.0) > ALPHA
+    assert p(1.02) < ALPHA
+    assert p(2.0) < ALPHA  # the wrong c
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["Gumbel", "black box"])
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_exponential_mechanism_on_a_million_runs(form: str, monotonic: bool) -> None:
+    rate = float(EPSILON) / (1 if monotonic else 2)
+    law = exponential_law([2.0, 0.0, 1.0], rate, 30)
+    assert fit_p(exponential_releases(form, monotonic, MILLION), law) > ALPHA
+
+
+def test_measure() -> None:
+    """A million answers in one call: the Laplace law, rounded to the nearest multiple of the grid."""
+    n = MILLION
+    scale = 2.0
+    release = fg.measure([0] * n, epsilon=n // 2, resolution=1, bits=SeededBits("measure"))
+    seen = Counter(release.multiples)
+
+    def law(scale: float) -> dict[int, float]:
+        noise = NoiseLaw("laplace", scale)
+        return {j: noise.cdf(j + 0.5) - noise.cdf(j - 0.5) for j in range(-30, 31)}
+
+    assert release.scale == 2
+    assert fit_p(seen, law(scale)) > ALPHA
+    assert fit_p(seen, law(scale * 1.02)) < ALPHA
+    assert fit_p(seen, law(scale * 0.98)) < ALPHA
