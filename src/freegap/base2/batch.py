@@ -1,10 +1,9 @@
 """The fast way to ask: the same bits, the same answers as the program in `questions`, from a table.
 
 A question draws one word u of 64 bits and is ⊤ if u/2^64 < P(ν ≥ τ); where the first word does not
-decide that, further words do. With t = ⌊2^64·P(ν ≥ τ)⌋, u > t means ⊥ for certain. So the words of a whole
-block are compared with their t in one step. What is not certainly ⊥ (at most k times ⊤, and u = t with
-probability 2^−64) is handed to the program in `questions`, which reads the same word again and goes on
-from there.
+decide that, further words do. With t = ⌊2^64·P(ν ≥ τ)⌋, u < t means ⊤ and u > t means ⊥, for certain; only
+u = t, which has probability 2^−64, is handed to the program in `questions`, which reads the same word
+again and goes on from there. The words of a whole block are compared with their t in one step.
 
 The table of t covers every τ in [−w, w], so that its cost depends on public parameters alone.
 """
@@ -62,7 +61,7 @@ class _Words:
 
 
 class FastRun:
-    """A `Run` that settles certain ⊥ by the table; the same bits give the same answers.
+    """A `Run` that settles what is certain by the table; the same bits give the same answers.
 
     digits: the length of a word, 8, 16, 32 or 64; tests take short ones to force further words.
     """
@@ -75,11 +74,12 @@ class FastRun:
 
     def ask(self, answer: int) -> int | None:
         """As `Run.ask`."""
-        distance = max(-self._width, min(self._width, self.run.rho - answer))
-        if not self.run.exhausted and self._words.look(1)[0] > self._table[distance + self._width]:
-            self._words.skip(1)
-            return None
-        return self.run.ask(answer)
+        tau = self.run.distance(answer)
+        limit = self._table[tau + self._width]
+        if self.run.exhausted or (word := self._words.look(1)[0]) == limit:
+            return self.run.ask(answer)
+        self._words.skip(1)
+        return self.run.passed(tau) if word < limit else None
 
     def ask_all(self, answers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """The positions answered ⊤, each with how many gaps it reached, until the run is over."""
@@ -99,7 +99,7 @@ class FastRun:
             for position in maybe.tolist():
                 words.skip(start + position - words.taken)
                 done = base + position + 1
-                reached = run.ask(int(block[done - 1]))
+                reached = self.ask(int(block[done - 1]))
                 if reached is not None:
                     yield done - 1, reached
                     if run.exhausted:

@@ -31,7 +31,7 @@ from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.errors import BudgetSpent
 
-__all__ = ["Run", "answer_question", "draw_threshold", "reached_gap"]
+__all__ = ["Run", "draw_threshold", "reached_gap"]
 
 
 class Run:
@@ -52,15 +52,28 @@ class Run:
         return self.found == self.setting.k
 
     def ask(self, answer: int) -> int | None:
-        """None for ⊥, else the number of gaps reached; for an answer minus the threshold, in range."""
+        """None for ⊥, else the number of gaps reached (003, algorithm 2, lines 6–7; algorithm 5, 5–13).
+
+        answer: the answer minus the threshold, within [Q_min, Q_max].
+        """
         if self.exhausted:
             raise BudgetSpent(
                 f"this run has released its {self.setting.k} answers above the threshold: nothing more may "
                 "be asked of it. Start another run, with a budget of its own."
             )
-        reached = answer_question(self.setting, self.rho, answer, self._draws)
-        self.found += reached is not None
-        return reached
+        tau = self.distance(answer)
+        if not lazy_threshold_at(self.setting.answer_weights, tau, self._draws):
+            return None
+        return self.passed(tau)
+
+    def distance(self, answer: int) -> int:
+        """τ = CLAMP(ρ̂, q, w) − q: what the noise of this answer must reach."""
+        return symmetric_clamp(self.rho, answer, self.setting.width) - answer
+
+    def passed(self, tau: int) -> int:
+        """Count a ⊤, and draw the number of gaps reached by a noise that is known to be at least τ."""
+        self.found += 1
+        return reached_gap(self.setting.answer_weights, tau, self.setting.gaps, self._draws)
 
 
 def draw_threshold(setting: Setting, draws: Draws) -> int:
@@ -70,17 +83,6 @@ def draw_threshold(setting: Setting, draws: Draws) -> int:
     """
     low, high = setting.low - setting.threshold, setting.high - setting.threshold
     return clamped_laplace_at(setting.threshold_weights, low - setting.width, high + setting.width, draws)
-
-
-def answer_question(setting: Setting, rho: int, answer: int, draws: Draws) -> int | None:
-    """None for ⊥; for ⊤ how many of the gaps were reached (003, algorithm 2, lines 6–7; algorithm 5, 5–13).
-
-    answer: the answer minus the threshold, within [Q_min, Q_max].
-    """
-    tau = symmetric_clamp(rho, answer, setting.width) - answer
-    if not lazy_threshold_at(setting.answer_weights, tau, draws):
-        return None
-    return reached_gap(setting.answer_weights, tau, setting.gaps, draws)
 
 
 def reached_gap(weights: Weights, tau: int, gaps: tuple[int, ...], draws: Draws) -> int:
