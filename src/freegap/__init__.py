@@ -6,6 +6,7 @@
 (1,)
 """
 
+from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
@@ -13,7 +14,13 @@ from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.noisy_score import NoisyScore
 from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
+from freegap.mechanisms.private_candidates import (
+    Candidate,
+    best_private_candidate,
+    select_private_candidate,
+)
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.values.above import AboveThreshold
@@ -30,6 +37,7 @@ __all__ = [
     "BitSource",
     "BitsExhausted",
     "BudgetSpent",
+    "Candidate",
     "Choice",
     "Counts",
     "Estimates",
@@ -38,6 +46,7 @@ __all__ = [
     "InvalidArgument",
     "Measurement",
     "MissingExtra",
+    "NoisyScore",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
@@ -45,6 +54,8 @@ __all__ = [
     "SystemBits",
     "TopK",
     "adaptive_sparse_vector",
+    "base2",
+    "best_private_candidate",
     "expected_gap",
     "exponential_mechanism",
     "gap_variances",
@@ -55,5 +66,6 @@ __all__ = [
     "noisy_max",
     "noisy_top_k",
     "select_and_measure",
+    "select_private_candidate",
     "sparse_vector",
 ]
