@@ -19,6 +19,7 @@ RECORDS = {
     "AboveThreshold",
     "Below",
     "BitSource",
+    "Candidate",
     "Choice",
     "Estimates",
     "HybridTopK",

@@ -23,7 +23,9 @@ def test_version() -> None:
     assert done.stdout.strip() == f"freegap {freegap.__version__}"
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["bench"], ["bench", "top-k"], ["bench", "sparse-vector"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["bench"], ["bench", "top-k"], ["bench", "sparse-vector"], ["bench", "base2"]]
+)
 def test_help_fits_80_columns(command: list[str]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0

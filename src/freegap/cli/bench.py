@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from freegap.cli.bench_base2 import base2
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -19,6 +21,9 @@ app = typer.Typer(
 @app.callback()
 def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
+
+
+app.command("base2")(base2)
 
 
 @app.command("top-k")
