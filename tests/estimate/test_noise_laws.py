@@ -72,11 +72,11 @@ def test_mean_and_variance_against_simulation(noise: str) -> None:
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_tail_bounds_hold_and_are_not_far_off(noise: str) -> None:
-    terms = [
+    terms = (
         WeightedNoise("laplace", 3.0, 0.4),
         WeightedNoise(noise, 5.0, 0.6),
         WeightedNoise(noise, 2.0, -0.6),
-    ]
+    )
     generator = np.random.default_rng(2)
     total = np.zeros(10**6)
     for term in terms:
@@ -94,4 +94,4 @@ def test_tail_bounds_hold_and_are_not_far_off(noise: str) -> None:
 
 
 def test_a_sum_without_noise_has_no_tail() -> None:
-    assert tail_bound([WeightedNoise("laplace", 3.0, 0.0)], 0.05) == 0.0
+    assert tail_bound((WeightedNoise("laplace", 3.0, 0.0),), 0.05) == 0.0

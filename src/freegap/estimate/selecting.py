@@ -70,7 +70,7 @@ class Estimates(Release):
         intervals = []
         for estimate, terms in zip(self.estimates, self.terms, strict=True):
             over = tail_bound(terms, tail)
-            under = tail_bound([WeightedNoise(t.noise, t.scale, -t.weight) for t in terms], tail)
+            under = tail_bound(tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms), tail)
             value = float(estimate)
             intervals.append((value - over - self.rounding, value + under + self.rounding))
         return tuple(intervals)
