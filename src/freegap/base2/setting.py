@@ -15,7 +15,7 @@ from freegap.base2.eta import Eta
 from freegap.base2.reading import eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import Rational, count_argument, positive_rational, rational
+from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
 
 __all__ = ["Setting", "share_epsilon"]
 
@@ -140,9 +140,7 @@ def share_epsilon(
     total = positive_rational("epsilon", epsilon)
     k = count_argument("k", k)
     delta = positive_rational("sensitivity", sensitivity)
-    part = rational("share", share)
-    if not 0 < part < 1:
-        raise InvalidArgument("share", share, "must be between 0 and 1", 'Pass for example share="1/2".')
+    part = proper_fraction("share", share, 'Pass for example share="1/2".')
     return (
         Eta.from_epsilon(part * total, granularity=granularity, divisor=delta),
         Eta.from_epsilon((1 - part) * total, granularity=granularity, divisor=2 * k * delta),

@@ -9,19 +9,14 @@ from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise, variance
 from freegap.mechanisms.hybrids import HybridTopK
 from freegap.values.above import AboveThreshold
-from freegap.values.rationals import Rational, rational
+from freegap.values.rationals import Rational, proper_fraction
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 
 
 def confidence_argument(confidence: Rational) -> Fraction:
     """A confidence strictly between 0 and 1."""
-    level = rational("confidence", confidence)
-    if not 0 < level < 1:
-        raise InvalidArgument(
-            "confidence", confidence, "must lie strictly between 0 and 1", "Pass for example confidence=0.95."
-        )
-    return level
+    return proper_fraction("confidence", confidence, "Pass for example confidence=0.95.")
 
 
 def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
