@@ -126,7 +126,7 @@ def test_share_epsilon_stays_within_its_budget() -> None:
             r"\(3/4\)\^\(1/5\). Build it with .*, or with z a multiple of 5.",
         ),
         (lambda: share_epsilon(1, k=0), r"k = 0: must be at least 1"),
-        (lambda: share_epsilon(1, k=1, share=1), r"share = 1: must be between 0 and 1"),
+        (lambda: share_epsilon(1, k=1, share=1), r"share = 1: must lie strictly between 0 and 1"),
     ],
 )
 def test_bad_arguments_are_named(call: Callable[[], object], message: str) -> None:
