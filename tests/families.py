@@ -1,8 +1,8 @@
 """Exact laws of the sparse-vector family on tiny cases, by integration over the threshold's noise.
 
 Given the threshold's noise, the questions are independent, and each entry's probability is a difference of
-distribution functions. For geometric noise the integral is a sum. Nothing here uses the library's formulas: scales,
-shifts and margins are worked out again from the papers.
+distribution functions. For geometric noise the integral is a sum. Nothing here uses the library's formulas:
+scales, shifts and margins are worked out again from the papers.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def simulate_sparse_vector(
 class HybridSparseVector:
     """P(ranked items above the threshold, their gap cells) for two answers, k = 1 or 2.
 
-    With v_i = offset_i + x_i − y − shift, the output lists the v_i ≥ 0 from the largest down, at most k of them.
+    With v_i = offset_i + x_i − y − shift, the output lists the v_i ≥ 0 from the largest down, at most k.
     """
 
     def __init__(self, setting: Setting, offsets: list[float], grid: float) -> None:

@@ -6,14 +6,21 @@
 (1,)
 """
 
+from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
-from freegap.estimate.bounds import expected_gap, lower_bounds
+from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.noisy_score import NoisyScore
 from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
+from freegap.mechanisms.private_candidates import (
+    Candidate,
+    best_private_candidate,
+    select_private_candidate,
+)
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.prove import prove
@@ -31,6 +38,7 @@ __all__ = [
     "BitSource",
     "BitsExhausted",
     "BudgetSpent",
+    "Candidate",
     "Choice",
     "Counts",
     "Estimates",
@@ -39,6 +47,7 @@ __all__ = [
     "InvalidArgument",
     "Measurement",
     "MissingExtra",
+    "NoisyScore",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
@@ -46,8 +55,11 @@ __all__ = [
     "SystemBits",
     "TopK",
     "adaptive_sparse_vector",
+    "base2",
+    "best_private_candidate",
     "expected_gap",
     "exponential_mechanism",
+    "gap_variances",
     "hybrid_sparse_vector",
     "hybrid_top_k",
     "lower_bounds",
@@ -56,5 +68,6 @@ __all__ = [
     "noisy_top_k",
     "prove",
     "select_and_measure",
+    "select_private_candidate",
     "sparse_vector",
 ]

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import freegap
+import freegap.bench.sparse_vector
 import freegap.bench.top_k
 from freegap import cli
 from freegap.errors import InvalidArgument, MissingExtra
@@ -22,7 +23,9 @@ def test_version() -> None:
     assert done.stdout.strip() == f"freegap {freegap.__version__}"
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["bench"], ["bench", "top-k"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["bench"], ["bench", "top-k"], ["bench", "sparse-vector"], ["bench", "base2"]]
+)
 def test_help_fits_80_columns(command: list[str]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -68,6 +71,23 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {large["domain"] for large in result["large"]} == {10**9}
     table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
     assert "milliseconds a release" in table.output
+
+
+def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = freegap.bench.sparse_vector.run
+
+    def small(**options: Any) -> dict[str, Any]:
+        return real(**options, batch=3000, online=300)
+
+    monkeypatch.setattr(freegap.bench.sparse_vector, "run", small)
+    done = runner.invoke(cli.app, ["bench", "sparse-vector", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert {(row["form"], row["noise"]) for row in rows} == {
+        (form, noise) for form in ("batch", "online") for noise in ("laplace", "exponential", "geometric")
+    }
+    assert all(row["per_second"] > 0 for row in rows)
+    assert "questions a second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output
 
 
 def test_a_users_mistake_is_one_line_and_exit_code_2(

@@ -147,6 +147,16 @@ def test_the_bar_changes_nothing(bar: float, monkeypatch: pytest.MonkeyPatch) ->
     assert moved == normal
 
 
+@pytest.mark.parametrize("law", ["exponential", "laplace", "gumbel"])
+@pytest.mark.parametrize("bar", [-20.0, 0.0, 30.0, 60.0])
+def test_the_screen_passes_over_no_item_that_is_certainly_above(law: str, bar: float) -> None:
+    """Answers far above the bar, beyond what single precision holds, pass with any digits."""
+    values = np.array([90, 10**4, 10**9, 2**62], dtype=np.int64)
+    screen = screening.Screen(values, 0, 1.0, LAWS[law], None)
+    # P(above) ≥ 1 − e^-20 for each, so that even 65,530 of 65,536 must pass.
+    assert screen.passed(bar, np.full(4, 65_530, dtype=np.uint16), 0.0).tolist() == [0, 1, 2, 3]
+
+
 def test_screening_looks_at_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = []
     drawn = NoisyRanking._drawn

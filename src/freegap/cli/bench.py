@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from freegap.cli.bench_base2 import base2
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -19,6 +21,9 @@ app = typer.Typer(
 @app.callback()
 def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
+
+
+app.command("base2")(base2)
 
 
 @app.command("top-k")
@@ -39,6 +44,32 @@ def top_k(
         typer.echo(json.dumps(result, indent=2))
     else:
         Console().print(_top_k_table(result["rows"]), _large_table(result["large"]))
+
+
+@app.command("sparse-vector")
+def sparse_vector(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+) -> None:
+    """Sparse vector: questions a second, in batch and online, against an insecure NumPy loop."""
+    from freegap.bench.sparse_vector import run
+
+    with Console(stderr=True).status("measuring") as status:
+        result = run(progress=status.update)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2))
+        return
+    table = Table(title="Sparse vector: questions a second on one core", title_justify="left")
+    for heading in ("form", "noise", "freegap", "insecure", "ratio of times"):
+        table.add_column(heading, justify="left" if heading in ("form", "noise") else "right")
+    for row in result["rows"]:
+        table.add_row(
+            row["form"],
+            row["noise"],
+            f"{row['per_second']:,.0f}",
+            f"{1000 * row['questions'] / row['insecure_ms']:,.0f}",
+            f"{row['ratio']:.2f}",
+        )
+    Console().print(table)
 
 
 def _top_k_table(rows: list[dict[str, Any]]) -> Table:

@@ -6,21 +6,17 @@ import math
 from fractions import Fraction
 
 from freegap.errors import InvalidArgument
-from freegap.estimate.noise_laws import GapNoise
+from freegap.estimate.noise_laws import GapNoise, variance
+from freegap.mechanisms.hybrids import HybridTopK
 from freegap.values.above import AboveThreshold
-from freegap.values.rationals import Rational, rational
+from freegap.values.rationals import Rational, proper_fraction
 
-__all__ = ["confidence_argument", "expected_gap", "gap_noise", "lower_bounds"]
+__all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 
 
 def confidence_argument(confidence: Rational) -> Fraction:
     """A confidence strictly between 0 and 1."""
-    level = rational("confidence", confidence)
-    if not 0 < level < 1:
-        raise InvalidArgument(
-            "confidence", confidence, "must lie strictly between 0 and 1", "Pass for example confidence=0.95."
-        )
-    return level
+    return proper_fraction("confidence", confidence, "Pass for example confidence=0.95.")
 
 
 def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
@@ -52,12 +48,34 @@ def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tup
             "must be a sparse-vector release with gaps",
             "Ask with gap=True.",
         )
-    level = float(confidence_argument(confidence))
+    # A question has one chance to be wrong in each branch: the error is divided among them.
+    chances = len(release.parameters["scales"])
+    level = 1 - (1 - float(confidence_argument(confidence))) / chances
     below = {branch: gap_noise(release, branch).quantile(level) for branch in set(release.branches)}
     # Gaps were rounded down, which only lowers the bound.
     return tuple(
         float(estimate) - below[branch]
         for estimate, branch in zip(release.estimates, release.branches, strict=True)
+    )
+
+
+def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
+    """The variance of each estimate that the gaps of a release give, as `release.estimates` lists them.
+
+    That of the noise as it was drawn, rounding aside: the answer's and the threshold's together.
+
+    >>> import freegap as fg
+    >>> r = fg.hybrid_top_k([900, 20, 700], 400, k=3, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    >>> fg.gap_variances(r)  # exponential noise of scale 3, twice
+    (18.0, 18.0)
+    """
+    if isinstance(release, HybridTopK):
+        both = 2 * variance(release.parameters["noise"], float(release.parameters["scale"]))
+        return (both,) * len(release.estimates or ())
+    if isinstance(release, AboveThreshold):
+        return tuple(gap_noise(release, branch).variance for branch in release.branches)
+    raise InvalidArgument(
+        "release", type(release).__name__, "must be a release with gaps to a threshold", "See hybrid_top_k."
     )
 
 

@@ -13,9 +13,9 @@ Weighted sums of independent noises have no such form; `tail_bound` is Chernoff'
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,8 @@ class WeightedNoise:
             return np.where(rate > 0, moment - s * self.weight / math.expm1(theta), np.inf)
 
 
-def tail_bound(terms: Sequence[WeightedNoise], level: float) -> float:
+@lru_cache(maxsize=256)  # the items of one release, and releases alike, have the same terms
+def tail_bound(terms: tuple[WeightedNoise, ...], level: float) -> float:
     """A t with P(sum of the terms > t) ≤ level: Chernoff's bound, at nearly the best exponent.
 
     P(S > t) ≤ E[e^(sS)]·e^(−st) for every s > 0, so every s gives a valid t; the least of many is taken.

@@ -28,7 +28,7 @@ from freegap.values.rationals import (
     Rational,
     count_argument,
     positive_rational,
-    rational,
+    proper_fraction,
     resolution_argument,
 )
 from freegap.values.results import Column, Release, TopK, aligned, jsonable
@@ -70,7 +70,7 @@ class Estimates(Release):
         intervals = []
         for estimate, terms in zip(self.estimates, self.terms, strict=True):
             over = tail_bound(terms, tail)
-            under = tail_bound([WeightedNoise(t.noise, t.scale, -t.weight) for t in terms], tail)
+            under = tail_bound(tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms), tail)
             value = float(estimate)
             intervals.append((value - over - self.rounding, value + under + self.rounding))
         return tuple(intervals)
@@ -134,7 +134,8 @@ def select_and_measure(
     """
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
-    selecting = _split_argument(split) * budget
+    part = proper_fraction("split", split, 'Pass for example split="1/2".')
+    selecting = part * budget
     grid = resolution_argument(resolution)
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
@@ -174,17 +175,8 @@ def select_and_measure(
         epsilon=budget,
         spent=selection.spent + (measurement.spent if measurement is not None else 0),
         private=source.private,
-        parameters={"k": k, "split": _split_argument(split), "noise": noise, "monotonic": monotonic},
+        parameters={"k": k, "split": part, "noise": noise, "monotonic": monotonic},
     )
-
-
-def _split_argument(split: Any) -> Fraction:
-    part = rational("split", split)
-    if not 0 < part < 1:
-        raise InvalidArgument(
-            "split", split, "must lie strictly between 0 and 1", 'Pass for example split="1/2".'
-        )
-    return part
 
 
 def _measured(

@@ -92,7 +92,7 @@ class NoisyThreshold:
         for number in range(len(self._branches)):
             noise, bound = self._ahead[number][place]
             value = near + noise
-            bound += abs(near) * 2.0**-48
+            bound += (abs(near) + 1.0) * 2.0**-48
             over = value - self._margins[number]
             above = over > bound
             if not above and not over < -bound:  # undecided, or not a number
@@ -124,7 +124,7 @@ class NoisyThreshold:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Callable[[int], int]]:
         """Questions first, first + 1, …: the places of those above, their branches, and their gaps.
 
-        offsets: the d_i as doubles, each within 2^-50 relatively; exact(j) is the j-th exactly.
+        offsets: the d_i as doubles, each within 2^-50·(1 + |d_i|); exact(j) is the j-th exactly.
         The gap of the j-th question above is computed when it is asked for.
         """
         places = np.arange(len(offsets))
@@ -133,7 +133,7 @@ class NoisyThreshold:
             noise, bound = self._as_doubles(first + 1 + places, number)
             with np.errstate(invalid="ignore", over="ignore"):
                 values = offsets[places] + noise
-                bound = bound + np.abs(offsets[places]) * 2.0**-48
+                bound = bound + (np.abs(offsets[places]) + 1.0) * 2.0**-48
                 over = values - self._margins[number]
                 above = over > bound
                 unsure = np.flatnonzero(~above & ~(over < -bound))

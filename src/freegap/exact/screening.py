@@ -27,10 +27,10 @@ __all__ = ["Screen", "differences", "reached_by"]
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
 
-# Offsets and bars are clipped such that e^(offset − bar) fits single precision. An offset above the
-# ceiling has S = 1 at any bar; one below the floor has S < 2^-57, far less than 16 digits can show.
-_FLOOR, _CEILING = -80.0, 40.0
-_LOWEST_BAR, _HIGHEST_BAR = -40.0, 40.0
+# Offsets are clipped such that e^offset fits single precision. One above the ceiling is at least 20 above
+# every bar, where S is 1 to within e^-20; one below the floor has S < e^-60 at least, and is only overrated.
+_FLOOR, _CEILING = -80.0, 80.0
+_LOWEST_BAR, _HIGHEST_BAR = -20.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
 
@@ -74,7 +74,8 @@ class Screen:
 
     def _expected(self, bar: float) -> Singles:
         """For each item the expected number of its members above the bar, at least P(any is)."""
-        np.multiply(self._weights, np.float32(math.exp(-bar)), out=self._scratch)
+        with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
+            np.multiply(self._weights, np.float32(math.exp(-bar)), out=self._scratch)
         self._law.survival(self._scratch)
         if self._sizes is not None:
             self._scratch[self._groups] *= self._sizes

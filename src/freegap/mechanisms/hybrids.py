@@ -32,19 +32,13 @@ from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap.mechanisms.top_k import LAWS
+from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import GridValues
-from freegap.values.rationals import (
-    Rational,
-    count_argument,
-    positive_rational,
-    resolution_argument,
-    sensitivity_argument,
-)
+from freegap.values.rationals import Rational
 from freegap.values.results import Column, TopK, aligned
 from freegap.values.thresholds import read_threshold
 
@@ -184,44 +178,45 @@ def hybrid_top_k(
     >>> r.indices, r.reached, r.spent  # two items and the threshold
     ((0, 2), True, Fraction(1, 1))
     """
-    k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
-    grid = resolution_argument(resolution)
-    delta = sensitivity_argument(sensitivity, grid)
-    law = LAWS[noise_argument(noise, LAWS)]
-    flag = flag_argument("monotonic", monotonic)
-    bar = read_threshold(threshold, discrete=False) // grid * grid
+    plan = plan_top_k(
+        k=k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=resolution,
+    )
+    bar = read_threshold(threshold, discrete=False) // plan.resolution * plan.resolution
     source = source_or_system(bits)
-    population = read_population(answers, grid)
-    _require_enough(k, population.items)
-    scale = (1 if flag else 2) * delta * k / budget
-    values, grain = _with_threshold(population, bar, grid)
+    population = read_population(answers, plan.resolution)
+    _require_enough(plan.k, population.items)
+    values, grain = _with_threshold(population, bar, plan.resolution)
     sizes = population.sizes
     ranking = NoisyRanking(
         values,
         grain=grain,
-        scale=scale,
-        resolution=grid,
-        law=law,
+        scale=plan.scale,
+        resolution=plan.resolution,
+        law=plan.law,
         digits=KeyedDigits(source, len(values)),
         sizes=None if sizes is None else np.append(sizes, 1),
     )
-    ranked = ranking.largest(k + 1)
+    ranked = ranking.largest(plan.k + 1)
     place = len(population.values)
-    reached = place in ranked.items[:k]
-    stop = ranked.items.index(place) + 1 if reached else k
+    reached = place in ranked.items[: plan.k]
+    stop = ranked.items.index(place) + 1 if reached else plan.k
     items = [i for i in ranked.items[:stop] if i != place]
     return HybridTopK(
         indices=tuple(items),
         labels=population.labels(items, source),
         gap_multiples=tuple(ranked.gaps[:stop]),
-        resolution=grid,
+        resolution=plan.resolution,
         threshold=bar,
         reached=reached,
-        epsilon=budget,
-        spent=budget * stop / k,
+        epsilon=plan.epsilon,
+        spent=plan.epsilon * stop / plan.k,
         private=source.private,
-        parameters={"k": k, "noise": law.name, "scale": scale, "sensitivity": delta, "monotonic": flag},
+        parameters=plan.parameters(),
     )
 
 

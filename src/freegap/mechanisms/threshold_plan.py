@@ -28,6 +28,7 @@ from freegap.mechanisms.arguments import flag_argument, noise_argument
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
+    proper_fraction,
     rational,
     resolution_argument,
     sensitivity_argument,
@@ -153,15 +154,8 @@ def _share_argument(share: Any, k: int, monotonic: bool, halvings: int) -> Fract
         return optimal_share(k, monotonic=monotonic)
     if share == "top":
         return optimal_share(k, monotonic=monotonic, halvings=halvings)
-    theta = rational("share", share)
-    if not 0 < theta < 1:
-        raise InvalidArgument(
-            "share",
-            share,
-            "must lie strictly between 0 and 1",
-            'Leave it out, or pass "middle" or "top", for the one that makes the gaps most accurate.',
-        )
-    return theta
+    remedy = 'Leave it out, or pass "middle" or "top", for the one that makes the gaps most accurate.'
+    return proper_fraction("share", share, remedy)
 
 
 def _require_integer(argument: str, value: Fraction, given: Any) -> None:

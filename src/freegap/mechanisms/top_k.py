@@ -21,22 +21,14 @@ from typing import Any
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
 from freegap.exact.ranking import NoisyRanking
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import read_population
-from freegap.values.rationals import (
-    Rational,
-    count_argument,
-    positive_rational,
-    resolution_argument,
-    sensitivity_argument,
-)
+from freegap.mechanisms.top_k_plan import plan_top_k
+from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = ["LAWS", "alignment", "noisy_max", "noisy_top_k", "program", "shifts"]
-
-LAWS: dict[str, Law] = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
+__all__ = ["alignment", "noisy_max", "noisy_top_k", "program", "shifts"]
 
 
 def program(
@@ -79,43 +71,37 @@ def noisy_top_k(
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
     """
-    k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
-    grid = resolution_argument(resolution)
-    delta = sensitivity_argument(sensitivity, grid)
-    law = LAWS[noise_argument(noise, LAWS)]
-    flag = flag_argument("monotonic", monotonic)
+    plan = plan_top_k(
+        k=k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=resolution,
+    )
     source = source_or_system(bits)
-    population = read_population(answers, grid)
-    _require_runner_up(k, population.items)
-
-    scale = (1 if flag else 2) * delta * k / budget
+    population = read_population(answers, plan.resolution)
+    _require_runner_up(plan.k, population.items)
     ranking = NoisyRanking(
         population.values,
         grain=population.grain,
-        scale=scale,
-        resolution=grid,
-        law=law,
+        scale=plan.scale,
+        resolution=plan.resolution,
+        law=plan.law,
         digits=KeyedDigits(source, len(population.values)),
         sizes=population.sizes,
     )
-    ranked = ranking.largest(k + 1)
-    selected = ranked.items[:k]
+    ranked = ranking.largest(plan.k + 1)
+    selected = ranked.items[: plan.k]
     return TopK(
         indices=tuple(selected),
         labels=population.labels(selected, source),
         gap_multiples=tuple(ranked.gaps),
-        resolution=grid,
-        epsilon=budget,
-        spent=budget,
+        resolution=plan.resolution,
+        epsilon=plan.epsilon,
+        spent=plan.epsilon,
         private=source.private,
-        parameters={
-            "k": k,
-            "noise": law.name,
-            "scale": scale,
-            "sensitivity": delta,
-            "monotonic": flag,
-        },
+        parameters=plan.parameters(),
     )
 
 

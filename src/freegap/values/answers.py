@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["Answers", "GridValues", "exact_number", "read_answers", "read_numbers"]
+__all__ = [
+    "Answers",
+    "GridValues",
+    "as_array",
+    "exact_number",
+    "read_answers",
+    "read_numbers",
+    "split_labels",
+]
 
 # Differences of two values of at most this size fit an int64.
 _INT64_SAFE = 2**62
@@ -58,7 +66,7 @@ def read_answers(answers: Any, resolution: Fraction) -> Answers:
     >>> read_answers({"a": 3, "b": 5}, Fraction(1, 1024)).values.tolist()
     [3, 5]
     """
-    numbers_, label = _split_labels(answers)
+    numbers_, label = split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
         raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
@@ -69,7 +77,7 @@ def read_numbers(
     numbers_: Any, resolution: Fraction, *, argument: str = "answers"
 ) -> tuple[GridValues, Fraction]:
     """A sequence of numbers as whole numbers in units of the returned grain."""
-    array = _as_array(numbers_, argument)
+    array = as_array(numbers_, argument)
     if array.ndim != 1:
         raise InvalidArgument(
             argument,
@@ -84,7 +92,8 @@ def read_numbers(
     return _objects_on_grid(array, resolution, argument)
 
 
-def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
+def split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
+    """The numbers alone, and what names the i-th of them; None where they are named by position."""
     if isinstance(answers, str | bytes | set | frozenset):
         raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
@@ -97,7 +106,8 @@ def _split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
     return answers, None
 
 
-def _as_array(numbers_: Any, argument: str) -> NDArray[Any]:
+def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
+    """A sequence of numbers as an array that keeps each of them as it is."""
     if isinstance(numbers_, np.ma.MaskedArray) and np.ma.is_masked(numbers_):
         raise InvalidArgument("answers", REDACTED, "must not have masked entries", "Fill them in first.")
     if isinstance(numbers_, np.ndarray):

@@ -19,6 +19,7 @@ __all__ = [
     "count_argument",
     "double",
     "positive_rational",
+    "proper_fraction",
     "rational",
     "resolution_argument",
     "sensitivity_argument",
@@ -82,6 +83,14 @@ def positive_rational(argument: str, value: Any) -> Fraction:
     number = rational(argument, value)
     if number <= 0:
         raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
+    return number
+
+
+def proper_fraction(argument: str, value: Any, remedy: str) -> Fraction:
+    """As `rational`, and strictly between 0 and 1."""
+    number = rational(argument, value)
+    if not 0 < number < 1:
+        raise InvalidArgument(argument, value, "must lie strictly between 0 and 1", remedy)
     return number
 
 

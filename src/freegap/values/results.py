@@ -58,7 +58,7 @@ class Release:
 
     def footnotes(self) -> list[str]:
         """Lines below the table."""
-        notes = [f"ε asked {_plain(self.epsilon)}, spent {_plain(self.spent)}"]
+        notes = [f"ε asked {_brief(self.epsilon)}, spent {_brief(self.spent)}"]
         if not self.private:
             notes.append(NOT_PRIVATE)
         return notes
@@ -189,6 +189,12 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, numbers.Real):
         return float(value) if math.isfinite(value) else str(value)
     return str(value)
+
+
+def _brief(number: Fraction) -> str:
+    """A rational as it is, or to nine decimals and upwards where that would fill the line."""
+    exact = _plain(number)
+    return exact if len(exact) <= 24 else f"{math.ceil(number * 10**9) / 10**9:.9f}"
 
 
 def _plain(number: Fraction) -> str:

@@ -31,7 +31,7 @@ class Offsets:
         return int(self.values[i]) * self.grain - self.constant
 
     def doubles(self, begin: int, end: int) -> NDArray[np.float64]:
-        """Offsets begin, …, end − 1, each within 2^-50 relatively."""
+        """Offsets begin, …, end − 1, each within 2^-50·(1 + |offset|): a grain is at most 1."""
         whole = math.floor(self.constant / self.grain)
         rest = float(self.constant - whole * self.grain)
         part = self.values[begin:end]

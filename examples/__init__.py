@@ -1,0 +1,1 @@
+"""Executable documentation: attacks that naive implementations fall to, and a worked example."""

@@ -1,0 +1,39 @@
+"""Differential privacy in powers of two: every probability is a finite binary number, used exactly.
+
+003 (Ilvento): where privacy is measured as 2^η instead of e^ε, and η is chosen well (`Eta`), the weights
+of the noise are finite binary numbers. The precision that they need is *bounded*, and known from
+public parameters before any private value is looked at.
+
+>>> from freegap import SeededBits, base2
+>>> eta = base2.share_epsilon(1, k=1)
+>>> base2.sparse_vector([2, 90], 50, k=1, eta=eta, low=0, high=100, width=50, bits=SeededBits(1)).above
+(False, True)
+"""
+
+from freegap.base2.draws import normalized_sample
+from freegap.base2.eta import Eta
+from freegap.base2.samplers import (
+    clamped_laplace,
+    conditional_lazy_threshold,
+    lazy_threshold,
+    symmetric_clamp,
+)
+from freegap.base2.setting import share_epsilon
+from freegap.base2.sparse_vector import SparseVector, sparse_vector
+from freegap.base2.sparse_vector_with_gap import SparseVectorWithGap, sparse_vector_with_gap
+from freegap.base2.weights import get_sum
+
+__all__ = [
+    "Eta",
+    "SparseVector",
+    "SparseVectorWithGap",
+    "clamped_laplace",
+    "conditional_lazy_threshold",
+    "get_sum",
+    "lazy_threshold",
+    "normalized_sample",
+    "share_epsilon",
+    "sparse_vector",
+    "sparse_vector_with_gap",
+    "symmetric_clamp",
+]

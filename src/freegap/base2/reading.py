@@ -1,0 +1,125 @@
+"""Reading public parameters and private answers in whole units of the granularity γ.
+
+A public parameter that is off the grid is refused, before anything private is looked at. A private
+answer never is: an error would be a channel (003, section 4). Off the grid it is rounded *down*, which
+keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma 4.2; to the nearest multiple, halves to
+even, does not). Outside the public range it is clamped, infinities included, and what is not a number at
+all (NaN, None, a missing value) counts as the low end of the range. Clamping does not raise
+sensitivity either. Only something of a wrong *kind*, such as a text, is an error: that is the
+caller's program, not the data.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.base2.eta import Eta
+from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.answers import as_array, read_numbers, split_labels
+from freegap.values.rationals import rational
+
+__all__ = ["answer_units", "array_units", "eta_argument", "multiple_argument"]
+
+# Powers of ten beyond this are beyond every range that the precision allows, or next to zero.
+_LARGEST_EXPONENT = 5000
+
+
+def eta_argument(argument: str, value: Any) -> Eta:
+    """An `Eta`, or an error that says how to make one."""
+    if not isinstance(value, Eta):
+        raise InvalidArgument(argument, value, "must be an Eta", "Pass for example Eta.from_epsilon(1).")
+    return value
+
+
+def multiple_argument(argument: str, value: Any, grid: Fraction) -> int:
+    """A public number in units of the grid, of which it must be a multiple."""
+    units = rational(argument, value) / grid
+    if units.denominator != 1:
+        raise InvalidArgument(
+            argument,
+            value,
+            f"must be a multiple of the granularity {grid}",
+            f"Pass for example {math.floor(units) * grid}.",
+        )
+    return int(units)
+
+
+def answer_units(
+    value: Any, grid: Fraction, low: int, high: int, *, sign: int = 1, argument: str = "answers"
+) -> int:
+    """⌊sign·value/γ⌋ clamped to [low, high]; `low` for what is not a number.
+
+    >>> [answer_units(x, Fraction(1, 2), 0, 10) for x in (1.3, -7, math.inf, math.nan, None)]
+    [2, 0, 10, 0, 0]
+    """
+    if isinstance(value, numbers.Integral | np.bool_):
+        exact = Fraction(int(value))
+    elif isinstance(value, numbers.Rational):
+        exact = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, Decimal | numbers.Real):
+        if math.isnan(value):
+            return low
+        if math.isinf(value):
+            return high if (float(value) > 0) == (sign > 0) else low
+        exact = _finite(value)
+    elif value is None or str(value) in ("<NA>", "NaT"):
+        return low
+    else:
+        raise InvalidArgument(
+            argument, REDACTED, "must be made of numbers", "Pass ints, floats, Fractions or Decimals."
+        )
+    return max(low, min(high, math.floor(sign * exact / grid)))
+
+
+def _finite(value: Decimal | numbers.Real) -> Fraction:
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+        size = Fraction(10) ** (_LARGEST_EXPONENT if value.adjusted() > 0 else -_LARGEST_EXPONENT)
+        return size * (value > 0) - size * (value < 0)
+    numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
+    return Fraction(int(numerator), int(denominator))
+
+
+def array_units(
+    answers: Any, grid: Fraction, low: int, high: int
+) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
+    """`answer_units` of each answer, and what names them: a list, an array, a dict or a Series of numbers.
+
+    >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
+    [2, 0, 10, 0]
+    """
+    numbers_, label = split_labels(answers)
+    if isinstance(numbers_, np.ma.MaskedArray):
+        numbers_ = numbers_.tolist()  # masked entries become None
+    array = as_array(numbers_, "answers")
+    if array.ndim != 1:
+        raise InvalidArgument(
+            "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
+        )
+    return _on_grid(array, grid, low, high), label
+
+
+def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
+    per_unit = grid.denominator
+    # Beyond these two, every answer is clamped; up to them, value·per_unit fits its type.
+    least, most = math.floor(low * grid) - 1, math.ceil(high * grid) + 1
+    largest = max(abs(least), abs(most)) * per_unit
+    if array.dtype.kind in "iub" and largest < 2**62:
+        if array.dtype == np.uint64:
+            array = np.minimum(array, np.uint64(2**62))
+        whole = np.clip(array.astype(np.int64), least, most) * per_unit
+    elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
+        doubles = array.astype(np.float64)
+        finite = np.clip(np.where(np.isnan(doubles), least, doubles), least, most)
+        whole = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
+    else:
+        return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
+    units: NDArray[np.int64] = np.clip(whole // grid.numerator, low, high)
+    return units

@@ -1,0 +1,45 @@
+"""The record of a base-2 sparse vector: `AboveThreshold`, as for the other sparse vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from freegap.base2.setting import Setting
+from freegap.values.above import AboveThreshold
+
+__all__ = ["released"]
+
+
+def released(
+    setting: Setting,
+    found: list[tuple[int, int]],
+    asked: int,
+    *,
+    label: Callable[[int], Any] | None = None,
+    with_gaps: bool,
+    private: bool,
+) -> AboveThreshold:
+    """The record of a run.
+
+    found: the positions answered ⊤, each with how many of the gaps it reached; its gap is the largest of
+        these, a lower bound of the noisy distance to the noisy threshold.
+    asked: how many questions there were; those after the k-th ⊤ were not answered.
+    """
+    ladder = (0, *setting.gaps)
+    indices = tuple(position for position, _ in found)
+    return AboveThreshold(
+        answered=indices[-1] + 1 if len(found) == setting.k else asked,
+        indices=indices,
+        labels=indices if label is None else tuple(map(label, indices)),
+        gap_multiples=tuple(ladder[reached] for _, reached in found) if with_gaps else None,
+        branches=(0,) * len(found),
+        thresholds=(Fraction(setting.threshold * setting.granularity),) * len(found),
+        resolution=setting.granularity,
+        mechanism="base2.sparse_vector" + ("_with_gap" if with_gaps else ""),
+        epsilon=setting.epsilon,
+        spent=setting.charge(asked, len(found)),
+        private=private,
+        parameters=setting.public,
+    )

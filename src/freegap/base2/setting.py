@@ -1,0 +1,179 @@
+"""The public parameters of a base-2 sparse vector, checked and in whole units of the granularity.
+
+Everything that decides what precision is needed is here (003, section 4): a `Setting` is complete, or an
+error was raised, before the first answer is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from freegap.base2.eta import Eta
+from freegap.base2.reading import eta_argument, multiple_argument
+from freegap.base2.weights import Weights
+from freegap.errors import InvalidArgument
+from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
+
+__all__ = ["Setting", "share_epsilon"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run is allowed to know before it sees an answer. Whole numbers are in units of γ.
+
+    low, high: the range to which answers are clamped.
+    threshold: what they are compared with.
+    width: w; the noisy threshold is clamped to within w of each answer.
+    gaps: g_1 < g_2 < …, none for the plain mechanism.
+    threshold_weights: weights of the threshold noise, base 2^(−η₁γ/Δ).
+    answer_weights: weights of the answer noise, base 2^(−η₂γ/(2kΔ)).
+    """
+
+    k: int
+    low: int
+    high: int
+    threshold: int
+    width: int
+    gaps: tuple[int, ...]
+    granularity: Fraction
+    eta: tuple[Eta, Eta]
+    sensitivity: Fraction
+    threshold_weights: Weights
+    answer_weights: Weights
+
+    @classmethod
+    def settle(
+        cls,
+        threshold: Rational,
+        *,
+        k: int,
+        eta: tuple[Eta, Eta],
+        low: Rational,
+        high: Rational,
+        width: Rational,
+        gaps: Sequence[Rational] = (),
+        sensitivity: Rational,
+        granularity: Rational,
+    ) -> Setting:
+        """Check all public parameters and fix the precision."""
+        k = count_argument("k", k)
+        grid = positive_rational("granularity", granularity)
+        delta = positive_rational("sensitivity", sensitivity)
+        multiple_argument("sensitivity", delta, grid)  # else rounding down would not keep it
+        lowest, highest = multiple_argument("low", low, grid), multiple_argument("high", high, grid)
+        if lowest > highest:
+            raise InvalidArgument("low", low, f"must not be above high = {high}", "Swap them.")
+        middle = multiple_argument("threshold", threshold, grid)
+        w = multiple_argument("width", width, grid)
+        if w < 1:
+            raise InvalidArgument(
+                "width", width, "must be greater than 0", "Several times the noise scale is a good width."
+            )
+        ladder = _gaps_argument(gaps, grid)
+        first, second = _pair_argument(eta)
+        far = max(abs(lowest - middle - w), abs(highest - middle + w))
+        return cls(
+            k=k,
+            low=lowest,
+            high=highest,
+            threshold=middle,
+            width=w,
+            gaps=ladder,
+            granularity=grid,
+            eta=(first, second),
+            sensitivity=delta,
+            threshold_weights=Weights(_base("eta[0]", first, grid, delta), far),
+            answer_weights=Weights(_base("eta[1]", second, grid, 2 * k * delta), w + max(ladder, default=0)),
+        )
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The charge of a run to its end: (η₁ + η₂)·ln 2, rounded up."""
+        return self.eta[0].epsilon + self.eta[1].epsilon
+
+    def charge(self, asked: int, found: int) -> Fraction:
+        """The charge when `found` ⊤ were released: (η₁ + η₂·found/k)·ln 2, rounded up.
+
+        003, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing. Where
+        nothing was asked nothing was released, and that is free.
+        """
+        return self.eta[0].epsilon + self.eta[1].epsilon * found / self.k if asked else Fraction(0)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The parameters for the record of a release."""
+        grid = self.granularity
+        return {
+            "k": self.k,
+            "threshold": self.threshold * grid,
+            "low": self.low * grid,
+            "high": self.high * grid,
+            "width": self.width * grid,
+            "granularity": grid,
+            "sensitivity": self.sensitivity,
+            "eta": [[part.x, part.y, part.z] for part in self.eta],
+            "precision_bits": max(self.threshold_weights.bits, self.answer_weights.bits),
+        }
+
+
+def share_epsilon(
+    epsilon: Rational,
+    *,
+    k: int,
+    sensitivity: Rational = 1,
+    granularity: Rational = 1,
+    share: Rational = "1/2",
+) -> tuple[Eta, Eta]:
+    """η₁ for the threshold and η₂ for the answers of a sparse vector, with a total ε not above `epsilon`.
+
+    Both are in the form that the mechanism needs: 2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)) are exact.
+
+    share: the part of ε that goes to the threshold.
+
+    >>> one, two = share_epsilon(1, k=3)
+    >>> one, two, float(one.epsilon + two.epsilon)
+    (Eta(x=311, y=9, z=1), Eta(x=3769, y=12, z=6), 0.9977387535735234)
+    """
+    total = positive_rational("epsilon", epsilon)
+    k = count_argument("k", k)
+    delta = positive_rational("sensitivity", sensitivity)
+    part = proper_fraction("share", share, 'Pass for example share="1/2".')
+    return (
+        Eta.from_epsilon(part * total, granularity=granularity, divisor=delta),
+        Eta.from_epsilon((1 - part) * total, granularity=granularity, divisor=2 * k * delta),
+    )
+
+
+def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fraction:
+    try:
+        return eta.adjusted(grid / divisor).base
+    except InvalidArgument:
+        raise InvalidArgument(
+            argument,
+            eta,
+            f"does not keep the noise exact on the grid {grid} when divided by {divisor}",
+            "Build the pair with share_epsilon(...), or with "
+            f"Eta.from_epsilon(..., granularity={grid}, divisor={divisor}).",
+        ) from None
+
+
+def _pair_argument(eta: Any) -> tuple[Eta, Eta]:
+    if not isinstance(eta, tuple | list) or len(eta) != 2:
+        raise InvalidArgument(
+            "eta", eta, "must be a pair (η₁, η₂) of Eta", "Pass for example share_epsilon(1, k=3)."
+        )
+    return eta_argument("eta[0]", eta[0]), eta_argument("eta[1]", eta[1])
+
+
+def _gaps_argument(gaps: Any, grid: Fraction) -> tuple[int, ...]:
+    if isinstance(gaps, str | bytes) or not hasattr(gaps, "__iter__"):
+        raise InvalidArgument("gaps", gaps, "must be a sequence of numbers", "Pass for example range(1, 50).")
+    ladder = tuple(multiple_argument("gaps", gap, grid) for gap in gaps)
+    if any(b <= a for a, b in zip((0, *ladder), ladder, strict=False)):
+        raise InvalidArgument(
+            "gaps", gaps, "must be greater than 0 and rise", "Sort them, drop repetitions and zero."
+        )
+    return ladder

@@ -1,0 +1,185 @@
+"""Discrete sparse vector in base 2 (003, algorithm 2): which answers are above a threshold.
+
+The program and its theorem are in `questions`; here is what a caller touches, for all answers at once
+(`sparse_vector`) and for one question at a time (`SparseVector`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from freegap.base2.batch import FastRun
+from freegap.base2.eta import Eta
+from freegap.base2.reading import answer_units, array_units
+from freegap.base2.results import released
+from freegap.base2.setting import Setting
+from freegap.bits import BitSource, source_or_system
+from freegap.errors import FreegapError
+from freegap.values.above import AboveThreshold
+from freegap.values.rationals import Rational
+
+__all__ = ["OnlineRun", "SparseVector", "run_batch", "sparse_vector"]
+
+
+def sparse_vector(
+    answers: Any,
+    threshold: Rational,
+    *,
+    k: int,
+    eta: tuple[Eta, Eta],
+    low: Rational,
+    high: Rational,
+    width: Rational,
+    sensitivity: Rational = 1,
+    granularity: Rational = 1,
+    bits: BitSource | None = None,
+) -> AboveThreshold:
+    """Which answers are above a threshold, until k of them were: (η₁ + η₂)-private in base 2.
+
+    003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
+
+    answers: a list, an array, a dict or a Series of numbers. They are rounded down to the granularity and
+        clamped to [low, high], never refused.
+    threshold: a public number, a multiple of the granularity.
+    k: how many answers above the threshold may be released.
+    eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
+    low, high: the public range of the answers.
+    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a width
+        of less than a few noise scales costs accuracy, a large one costs precision and time.
+    sensitivity: how much one person can change each answer at most, a multiple of the granularity.
+    granularity: γ, the grid on which all of this is exact.
+    bits: leave out for a private release; a seeded source for tests.
+
+    >>> import freegap as fg
+    >>> from freegap import base2
+    >>> release = base2.sparse_vector(
+    ...     [3, 900, 5, 870, 910], 500, k=2, eta=base2.share_epsilon(1, k=2),
+    ...     low=0, high=1000, width=200, bits=fg.SeededBits(5),
+    ... )
+    >>> release.above, float(release.spent)
+    ((False, True, False, True), 0.9982078413661882)
+    """
+    setting = Setting.settle(
+        threshold,
+        k=k,
+        eta=eta,
+        low=low,
+        high=high,
+        width=width,
+        sensitivity=sensitivity,
+        granularity=granularity,
+    )
+    return run_batch(setting, answers, source_or_system(bits), with_gaps=False)
+
+
+def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: bool) -> AboveThreshold:
+    """Read all answers, then ask until k were above."""
+    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
+    found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+    return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
+
+
+class OnlineRun:
+    """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
+
+    def __init__(self, setting: Setting, source: BitSource) -> None:
+        self._setting = setting
+        self._fast = FastRun(setting, source)
+        self._run = self._fast.run
+        self._private = source.private
+        self._found: list[tuple[int, int]] = []
+        self._asked = 0
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @property
+    def remaining(self) -> int:
+        """How many answers above the threshold may still be released."""
+        return self._setting.k - self._run.found
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the run is over."""
+        return self._run.exhausted
+
+    @property
+    def spent(self) -> Fraction:
+        """The ε charged so far: (η₁ + η₂·found/k)·ln 2, rounded up; nothing before the first question."""
+        return self._setting.charge(self._asked, self._run.found)
+
+    def _answer(self, answer: Any) -> int | None:
+        setting = self._setting
+        unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
+        with self._lock:
+            if os.getpid() != self._process:
+                raise FreegapError(
+                    f"this {type(self).__name__} was made in another process: two processes would use the "
+                    "same noise twice. Make one in each process, each with a budget of its own."
+                )
+            reached = self._fast.ask(unit)
+            if reached is not None:
+                self._found.append((self._asked, reached))
+            self._asked += 1
+            return reached
+
+    def __reduce__(self) -> NoReturn:
+        """Neither copied nor sent elsewhere."""
+        raise FreegapError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
+            "Make a new one with a budget of its own."
+        )
+
+    def _release(self, *, with_gaps: bool) -> AboveThreshold:
+        with self._lock:
+            return released(
+                self._setting, self._found, self._asked, with_gaps=with_gaps, private=self._private
+            )
+
+
+class SparseVector(OnlineRun):
+    """`sparse_vector`, one question at a time: a question may be chosen from earlier answers.
+
+    >>> import freegap as fg
+    >>> from freegap import base2
+    >>> run = base2.SparseVector(
+    ...     500, k=2, eta=base2.share_epsilon(1, k=2), low=0, high=1000, width=200, bits=fg.SeededBits(5)
+    ... )
+    >>> run.ask(3), run.ask(900), run.remaining
+    (False, True, 1)
+    """
+
+    def __init__(
+        self,
+        threshold: Rational,
+        *,
+        k: int,
+        eta: tuple[Eta, Eta],
+        low: Rational,
+        high: Rational,
+        width: Rational,
+        sensitivity: Rational = 1,
+        granularity: Rational = 1,
+        bits: BitSource | None = None,
+    ) -> None:
+        setting = Setting.settle(
+            threshold,
+            k=k,
+            eta=eta,
+            low=low,
+            high=high,
+            width=width,
+            sensitivity=sensitivity,
+            granularity=granularity,
+        )
+        super().__init__(setting, source_or_system(bits))
+
+    def ask(self, answer: Any) -> bool:
+        """Whether the noisy answer is at or above the noisy threshold."""
+        return self._answer(answer) is not None
+
+    def release(self) -> AboveThreshold:
+        """The record of everything answered so far."""
+        return self._release(with_gaps=False)
