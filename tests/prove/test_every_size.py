@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.base2 import ideal
+from freegap.cli.library import LIBRARY
 from freegap.errors import InvalidArgument
 from freegap.mechanisms import top_k
 from freegap.prove.forms import Change, Selection, Stream
@@ -192,34 +194,15 @@ def test_the_stream_is_the_program_of_the_papers() -> None:
     assert stream(2).program([0, 0, 0], GivenNoise(labelled)) == expected
 
 
-def clamped_stream() -> Stream:
-    """003, algorithm 4, with two answers above, on the whole numbers."""
-
-    def start(noise: Any) -> Any:
-        return 2, noise.discrete_laplace(Fraction(4), label="threshold")
-
-    def step(state: Any, answer: Any, noise: Any) -> Any:
-        left, bar = state
-        local = programs.clamp(bar, answer, 3)
-        gap = answer + noise.discrete_laplace(Fraction(16, 3), label="answer") - local
-        if gap < 0:
-            return (left, bar), None, False
-        return (left - 1, bar), sum(1 for reached in (1, 2) if gap >= reached), left == 1
-
-    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> Mapping[str, Any]:
-        if entry is None:
-            return {}
-        bar = state[1]
-        drop = programs.clamp(bar + 1, neighbour, 3) - programs.clamp(bar, answer, 3)
-        return {"answer": answer - neighbour + drop}
-
-    return Stream(start, step, lambda direction: {"threshold": 1}, step_shifts)
-
-
 def test_discrete_sparse_vector_with_gap_for_all_n() -> None:
-    proof = fg.prove(clamped_stream(), epsilon=1, grid=1)
+    (entry,) = (entry for entry in LIBRARY if entry.program is ideal.program)
+    assert entry.form is not None
+    form = entry.form(
+        k=2, eta=(Fraction(1, 4), Fraction(3, 4)), sensitivity=Fraction(1), width=3, gaps=(1, 2)
+    )
+    proof = fg.prove(form, epsilon=1, grid=1)
     assert proof.holds, str(proof)
-    assert fg.prove(clamped_stream(), epsilon="3/4", grid=1).holds is False
+    assert fg.prove(form, epsilon="3/4", grid=1).holds is False
 
 
 def test_forms_carry_their_alignment() -> None:

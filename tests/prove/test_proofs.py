@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.base2 import ideal
 from freegap.cli.library import LIBRARY, plan
 from freegap.mechanisms import top_k
 from freegap.prove.registry import Entry
@@ -18,7 +19,7 @@ from . import programs
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))
-TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR = LIBRARY
+TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, _ = LIBRARY
 
 
 Case = tuple[str, Entry, dict[str, Any]]
@@ -139,20 +140,20 @@ def test_a_renewed_threshold() -> None:
     assert proof.holds, str(proof)
 
 
-CLAMPED = {"first": QUARTER, "second": Fraction(3, 4), "width": 2, "gaps": (1, 2), "grid": 1}
+CLAMPED = {"eta": (QUARTER, Fraction(3, 4)), "width": 2, "gaps": (1, 2)}
 
 
 @pytest.mark.parametrize(("queries", "count"), [(3, 1), (2, 2)])
 def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
     """003, algorithm 4, with its clamped alignment and theorem 5.5."""
     proof = fg.prove(
-        programs.clamped_sparse_vector,
-        programs.clamped_alignment,
+        ideal.program,
+        ideal.alignment,
         epsilon=1,
         queries=queries,
         grid=1,
-        parameters=CLAMPED | {"count": count},
-        charge=programs.clamped_charge,
+        parameters=CLAMPED | {"k": count},
+        charge=ideal.charge,
     )
     assert proof.holds, str(proof)
     assert proof.tightness is not None
@@ -162,13 +163,13 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
 @pytest.mark.long
 def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
     proof = fg.prove(
-        programs.clamped_sparse_vector,
-        programs.clamped_alignment,
+        ideal.program,
+        ideal.alignment,
         epsilon=1,
         queries=3,
         grid="1/2",
-        parameters=CLAMPED | {"count": 2, "grid": Fraction(1, 2)},
-        charge=programs.clamped_charge,
+        parameters=CLAMPED | {"k": 2, "granularity": Fraction(1, 2)},
+        charge=ideal.charge,
     )
     assert proof.holds, str(proof)
 

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
+from freegap.base2 import ideal
 from freegap.mechanisms import hybrids, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prove.forms import Selection, Stream
@@ -167,6 +168,48 @@ def _hybrid_sparse_vector_charge(
     return plan.threshold_budget + plan.answer_budget * len(output[0])
 
 
+# Discrete sparse vector with gap, in base 2 ----------------------------------------------
+
+
+def _base2_claims() -> Iterator[Claim]:
+    for queries, k, gaps in (
+        (3, 1, (1, 2)),
+        (2, 2, (1, 2)),
+        (4, 2, ()),
+        (None, 1, (1, 2)),
+        (None, 2, (1, 2)),
+    ):
+        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
+        label = f"k {k}, {len(gaps)} gaps"
+        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+
+
+def _base2_form(
+    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int, gaps: tuple[int, ...]
+) -> Stream:
+    """One question a step; the state is how many ⊤ are left and ρ."""
+
+    def start(noise: Any) -> tuple[int, Any]:
+        return k, noise.discrete_laplace(sensitivity / eta[0], label="threshold")
+
+    def step(state: tuple[int, Any], answer: Any, noise: Any) -> tuple[Any, Any, bool]:
+        left, rho = state
+        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label="answer")
+        distance = answer + nu - ideal.clamp(rho, answer, width)
+        if distance < 0:
+            return (left, rho), None, False
+        return (left - 1, rho), sum(1 for gap in gaps if distance >= gap), left == 1
+
+    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[str, Any]:
+        if entry is None:
+            return {}
+        rho = state[1]
+        change = ideal.clamp(rho + sensitivity, neighbour, width) - ideal.clamp(rho, answer, width)
+        return {"answer": answer - neighbour + change}
+
+    return Stream(start, step, lambda direction: {"threshold": sensitivity}, step_shifts, place_alone=True)
+
+
 LIBRARY: tuple[Entry, ...] = (
     Entry(
         "noisy top-k with gap",
@@ -206,5 +249,14 @@ LIBRARY: tuple[Entry, ...] = (
         hybrids.hybrid_sparse_vector_alignment,
         tuple(_hybrid_sparse_vector_claims()),
         charge=_hybrid_sparse_vector_charge,
+    ),
+    Entry(
+        "base-2 sparse vector with gap",
+        ideal.program,
+        ideal.alignment,
+        tuple(_base2_claims()),
+        charge=ideal.charge,
+        form=_base2_form,
+        form_sizes=(2,),
     ),
 )

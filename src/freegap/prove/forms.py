@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 __all__ = ["Change", "Selection", "Stream"]
@@ -91,13 +92,15 @@ class Stream:
     step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
     direction: str = "each"
     """For `alignment` at a bounded size; a proof for all n goes through the cases of its relation."""
+    place_alone: bool = False
+    """A step makes one draw, and it is labelled i and not (i, label)."""
 
     def program(self, answers: Sequence[Any], noise: Any) -> list[Any]:
-        """The ordinary program. The draws of step i are labelled (i, label)."""
+        """The ordinary program. The draws of step i are labelled (i, label), or i alone."""
         state = self.start(noise)
         output = []
         for i, answer in enumerate(answers):
-            state, entry, stop = self.step(state, answer, _Labelled(noise, i))
+            state, entry, stop = self.step(state, answer, _Labelled(noise, partial(self._label, i)))
             output.append(entry)
             if stop:
                 break
@@ -113,21 +116,24 @@ class Stream:
         for i, entry in enumerate(output):
             shifts = self.step_shifts(self.direction, state, entry, answers[i], neighbour[i])
             for label, shift in shifts.items():
-                moved[i, label] = noise[i, label] + shift
-            state, _, _ = self.step(state, answers[i], _Labelled(source, i))
+                moved[self._label(i, label)] = noise[self._label(i, label)] + shift
+            state, _, _ = self.step(state, answers[i], _Labelled(source, partial(self._label, i)))
         return moved
+
+    def _label(self, place: int, label: Any) -> Any:
+        return place if self.place_alone else (place, label)
 
 
 class _Labelled:
-    """A noise interface that puts the number of the step before each label."""
+    """A noise interface that passes other labels on, those of the whole program."""
 
-    def __init__(self, noise: Any, step: int) -> None:
+    def __init__(self, noise: Any, rename: Callable[[Any], Any]) -> None:
         self._noise = noise
-        self._step = step
+        self._rename = rename
 
     def __getattr__(self, law: str) -> Callable[..., Any]:
         draw = getattr(self._noise, law)
-        return lambda scale, label=None, **options: draw(scale, label=(self._step, label), **options)
+        return lambda scale, label=None, **options: draw(scale, label=self._rename(label), **options)
 
 
 class _Known:
