@@ -9,7 +9,7 @@ function as the program, at a bounded size, whenever it is proved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
@@ -21,7 +21,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prove.forms import Selection, Stream
 from freegap.prove.registry import Claim, Entry
 
-__all__ = ["LIBRARY", "hybrid_top_k_alignment", "plan"]
+__all__ = ["LIBRARY", "plan"]
 
 _ONE = Fraction(1)
 _CONTINUOUS = ("laplace", "exponential")
@@ -57,19 +57,6 @@ def _hybrid_top_k_claims() -> Iterator[Claim]:
     for law, k in product(_CONTINUOUS, (1, 2, 3)):
         for relation, monotonic in _RELATIONS:
             yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
-
-
-def hybrid_top_k_alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: tuple[list[int], list[Any]],
-    noise: Mapping[Any, Any],
-    *,
-    law: str,
-    threshold: Any = 0,
-) -> dict[Any, Any]:
-    """That of top-k, for the released items; the threshold is item 0, which no neighbour moves."""
-    return top_k.alignment([threshold, *answers], [threshold, *neighbour], output, noise, law=law)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -161,13 +148,6 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
     return Stream(start, step, lambda direction: {"threshold": lift(direction)}, step_shifts)
 
 
-def _hybrid_sparse_vector_charge(
-    output: tuple[Sequence[int], Sequence[Any]], *, plan: ThresholdPlan
-) -> Fraction:
-    """ε₀, and ε₁ for each released item."""
-    return plan.threshold_budget + plan.answer_budget * len(output[0])
-
-
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
 
 
@@ -239,7 +219,7 @@ LIBRARY: tuple[Entry, ...] = (
     Entry(
         "hybrid top-k",
         hybrids.hybrid_top_k_program,
-        hybrid_top_k_alignment,
+        hybrids.hybrid_top_k_alignment,
         tuple(_hybrid_top_k_claims()),
         charge=hybrids.hybrid_top_k_charge,
     ),
@@ -248,7 +228,7 @@ LIBRARY: tuple[Entry, ...] = (
         hybrids.hybrid_sparse_vector_program,
         hybrids.hybrid_sparse_vector_alignment,
         tuple(_hybrid_sparse_vector_claims()),
-        charge=_hybrid_sparse_vector_charge,
+        charge=hybrids.hybrid_sparse_vector_charge,
     ),
     Entry(
         "base-2 sparse vector with gap",

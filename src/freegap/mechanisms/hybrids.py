@@ -34,7 +34,9 @@ from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import Population, read_population
+from freegap.mechanisms.sparse_vector import threshold_lift
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.top_k import alignment as top_k_alignment
 from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import GridValues
@@ -46,8 +48,10 @@ __all__ = [
     "HybridTopK",
     "hybrid_sparse_vector",
     "hybrid_sparse_vector_alignment",
+    "hybrid_sparse_vector_charge",
     "hybrid_sparse_vector_program",
     "hybrid_top_k",
+    "hybrid_top_k_alignment",
     "hybrid_top_k_charge",
     "hybrid_top_k_program",
 ]
@@ -72,6 +76,19 @@ def hybrid_top_k_charge(
     return epsilon * len(output[0]) / k
 
 
+def hybrid_top_k_alignment(
+    answers: Sequence[Any],
+    neighbour: Sequence[Any],
+    output: tuple[list[int], list[Any]],
+    noise: Mapping[Any, Any],
+    *,
+    law: str,
+    threshold: Any = 0,
+) -> dict[Any, Any]:
+    """That of top-k, for the released items; the threshold is item 0, which no neighbour moves."""
+    return top_k_alignment([threshold, *answers], [threshold, *neighbour], output, noise, law=law)
+
+
 def hybrid_sparse_vector_program(
     answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0
 ) -> tuple[list[int], list[Any]]:
@@ -88,6 +105,13 @@ def hybrid_sparse_vector_program(
     return items, [noisy[i] - bar for i in items]
 
 
+def hybrid_sparse_vector_charge(
+    output: tuple[Sequence[int], Sequence[Any]], *, plan: ThresholdPlan
+) -> Fraction:
+    """ε₀, and ε₁ for each released item."""
+    return plan.threshold_budget + plan.answer_budget * len(output[0])
+
+
 def hybrid_sparse_vector_alignment(
     answers: Sequence[Any],
     neighbour: Sequence[Any],
@@ -97,8 +121,7 @@ def hybrid_sparse_vector_alignment(
     plan: ThresholdPlan,
 ) -> dict[Any, Any]:
     """Raise the threshold by Δ (by 0 if monotonic and no answer rises), and the released items with it."""
-    falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
-    lift = Fraction(0) if falling else plan.sensitivity
+    lift = threshold_lift(answers, neighbour, plan)
     moved: dict[Any, Any] = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
     return moved | {"threshold": noise["threshold"] + lift}
 
@@ -289,7 +312,7 @@ def hybrid_sparse_vector(
         resolution=plan.resolution,
         mechanism="hybrid_sparse_vector",
         epsilon=plan.epsilon,
-        spent=plan.threshold_budget + len(items) * branch.budget,
+        spent=hybrid_sparse_vector_charge((items, gaps), plan=plan),
         private=source.private,
         parameters=plan.parameters(),
     )

@@ -29,7 +29,15 @@ from freegap.values.answers import read_answers
 from freegap.values.rationals import Rational, count_argument
 from freegap.values.thresholds import subtract_threshold
 
-__all__ = ["adaptive_sparse_vector", "alignment", "charge", "noisy_threshold", "program", "sparse_vector"]
+__all__ = [
+    "adaptive_sparse_vector",
+    "alignment",
+    "charge",
+    "noisy_threshold",
+    "program",
+    "sparse_vector",
+    "threshold_lift",
+]
 
 _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 10, 1 << 16
 
@@ -64,6 +72,12 @@ def charge(output: Sequence[Any], *, plan: ThresholdPlan) -> Fraction:
     return plan.threshold_budget + sum((entry[1] for entry in output if entry), Fraction(0))
 
 
+def threshold_lift(answers: Sequence[Any], neighbour: Sequence[Any], plan: ThresholdPlan) -> Fraction:
+    """By how much the threshold's noise rises: Δ; 0 if monotonic and no answer rises (000, footnote 5)."""
+    falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
+    return Fraction(0) if falling else plan.sensitivity
+
+
 def alignment(
     answers: Sequence[Any],
     neighbour: Sequence[Any],
@@ -72,12 +86,8 @@ def alignment(
     *,
     plan: ThresholdPlan,
 ) -> dict[Any, Any]:
-    """000, equation 5.1: raise the threshold by Δ, and with it what was above it by the branch that had it.
-
-    If monotonic and no answer rises, the threshold stays (footnote 5).
-    """
-    falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
-    lift = Fraction(0) if falling else plan.sensitivity
+    """000, equation 5.1: raise the threshold, and with it what was above it by the branch that had it."""
+    lift = threshold_lift(answers, neighbour, plan)
     budgets = [branch.budget for branch in plan.branches]
     moved: dict[Any, Any] = {"threshold": noise["threshold"] + lift}
     for i, entry in enumerate(output):

@@ -5,8 +5,8 @@ Noise    each answer: exponential or Laplace of scale cΔk/ε; c = 1 if monotoni
 Release  the positions j_1 … j_k of the k largest noisy answers, in order, and the k gaps between
          each and the next one (the last to place k+1), rounded down to the grid
 Charge   ε
-Theorem  Laplace: 000, theorem 5.6 with the alignment of equation 5.2; exponential: the alignment of
-         equations 5.3 and 5.4 (theorem 5.8). Rounding the gaps is post-processing (004, theorem 4.3).
+Theorem  Laplace: 000, theorem 5.7 with the alignment of equation 5.2; exponential: section 5.5.2, with
+         equation 5.4 corrected (see `shifts`). Rounding the gaps is post-processing (004, theorem 4.3).
 
 `program` is the mechanism as in the paper, for any kind of number. `noisy_top_k` computes the same
 function of the same noise by the fast core (`freegap.exact.ranking`); a test compares the two.
