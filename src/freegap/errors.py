@@ -3,7 +3,9 @@
     FreegapError
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
-    └── MissingExtra      (also an ImportError) an optional dependency is not installed
+    ├── MechanismFailed   (also a RuntimeError) an audited mechanism crashed, hung or broke its contract
+    ├── MissingExtra      (also an ImportError) an optional dependency is not installed
+    └── PrivacyViolated   (also an AssertionError) an audit found a counterexample
 
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
 the private data: where the answers themselves are at fault, it says what is wrong, not where or how much.
@@ -11,7 +13,14 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = ["BitsExhausted", "FreegapError", "InvalidArgument", "MissingExtra"]
+__all__ = [
+    "BitsExhausted",
+    "FreegapError",
+    "InvalidArgument",
+    "MechanismFailed",
+    "MissingExtra",
+    "PrivacyViolated",
+]
 
 
 class FreegapError(Exception):
@@ -42,6 +51,36 @@ class InvalidArgument(FreegapError, ValueError):
 
 class BitsExhausted(FreegapError, EOFError):
     """A replayed or scripted source was asked for more bits than it holds."""
+
+
+class MechanismFailed(FreegapError, RuntimeError):
+    """An audited mechanism crashed, hung or broke its contract. There is no verdict; the input is named.
+
+    These are the auditor's own made-up inputs, not private data, so they are shown.
+    """
+
+    def __init__(self, what: str, answers: object, arguments: object) -> None:
+        self.what = what
+        self.answers = answers
+        self.arguments = arguments
+        given = f" with {arguments}" if arguments else ""
+        super().__init__(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling, so that the error crosses from a worker process as it is."""
+        return type(self), (self.what, self.answers, self.arguments)
+
+
+class PrivacyViolated(FreegapError, AssertionError):
+    """An audit found a counterexample; the message is the counterexample, `report` the whole record."""
+
+    def __init__(self, message: str, report: object) -> None:
+        self.report = report
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling."""
+        return type(self), (str(self), self.report)
 
 
 class MissingExtra(FreegapError, ImportError):

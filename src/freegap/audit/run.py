@@ -1,0 +1,366 @@
+"""`audit` and `assert_private`: search, confirm, shrink, report."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from freegap.audit.arguments import argument_grid
+from freegap.audit.confirm import Confirmation, confirm
+from freegap.audit.histogram import Bins
+from freegap.audit.inputs import LENGTHS, Pair, check_relation, own_pairs, table_pairs
+from freegap.audit.mechanism import Mechanism
+from freegap.audit.progress import Progress
+from freegap.audit.report import AuditReport, Counterexample
+from freegap.audit.sampling import Source, Workers
+from freegap.audit.search import Candidate, Lead, Plan, Race, race
+from freegap.audit.shrink import shrink as shrink_lead
+from freegap.audit.statistics import Spending
+from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
+
+__all__ = ["assert_private", "audit"]
+
+BOUND_SHARE, SHRUNK_SHARE = 0.9, 0.1
+MOST_CANDIDATES = 400
+BINS_KEY = 4
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    *,
+    epsilon: float,
+    neighbours: str = "all",
+    sensitivity: float = 1,
+    arguments: Mapping[str, Any] | None = None,
+    inputs: Any = None,
+    lengths: Iterable[int] = LENGTHS,
+    vectorized: bool | None = None,
+    samples: int = 500_000,
+    search_samples: int = 100_000,
+    confidence: float = 1 - 1e-6,
+    delta: float = 0.0,
+    stop_early: bool = True,
+    shrink: bool = True,
+    jobs: int = -1,
+    run_limit: float | None = 10.0,
+    seed: int | None = None,
+    progress: bool | None = None,
+) -> AuditReport:
+    """Search for a counterexample to the claim that a mechanism is ε-differentially private.
+
+    mechanism: a callable whose first argument is the list of answers; see `freegap.audit.mechanism`.
+    epsilon: the ε that the mechanism claims.
+    neighbours: "one" if one answer changes between neighbouring databases, "all" if every answer may.
+    sensitivity: how much one person can change an answer.
+    arguments: values for further parameters; those without a default that are not given are found.
+    inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
+    lengths: of the inputs to try.
+    vectorized: the mechanism takes `size` and returns that many outputs; detected by default.
+    samples: runs on each input that confirm a finding.
+    search_samples: runs on each input in the last round of the search.
+    confidence: of the verdict and of the bound.
+    delta: audit (ε, δ) instead of ε.
+    stop_early: stop as soon as a violation is certain; False for the tightest bound.
+    shrink: make the counterexample minimal.
+    jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
+    run_limit: seconds that a single run may take.
+    seed: replays an audit of a mechanism that takes an rng.
+    progress: a progress bar; by default, on a terminal.
+
+    >>> import freegap as fg
+    >>> def no_noise(answers):
+    ...     return sum(answers)
+    >>> report = fg.audit(no_noise, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1)
+    >>> report.violated, report.deterministic, report.counterexample.event.text
+    (True, True, 'output = 1')
+    """
+    claim = _positive("epsilon", epsilon)
+    check_relation(neighbours)
+    change = _positive("sensitivity", sensitivity)
+    alpha = 1 - _inside("confidence", confidence)
+    if not 0 <= delta < 1:
+        raise InvalidArgument("delta", delta, "must be at least 0 and below 1", "Leave it out for pure ε.")
+    _at_least("samples", samples, 100)
+    _at_least("search_samples", search_samples, 50)
+    entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
+    _at_least("seed", entropy, 0)
+    wrapped = Mechanism.of(
+        mechanism, epsilon=claim, sensitivity=sensitivity, arguments=arguments, vectorized=vectorized
+    )
+    pairs = (
+        table_pairs(neighbours, lengths=tuple(lengths), sensitivity=sensitivity)
+        if inputs is None
+        else own_pairs(inputs, neighbours=neighbours, sensitivity=sensitivity, seed=entropy)
+    )
+    run = _Audit(
+        source=Source(wrapped, entropy, run_limit),
+        workers=Workers(jobs, wrapped.vectorized, run_limit),
+        plan=Plan(search_samples, samples, _z(alpha)),
+        epsilon=claim,
+        delta=delta,
+        alpha=alpha,
+        neighbours=neighbours,
+        sensitivity=change,
+        pairs=pairs,
+        stop_early=stop_early,
+    )
+    with Progress(progress, run.workers) as shown:
+        return run.report(shown, shrink=shrink)
+
+
+def assert_private(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> AuditReport:
+    """Raise `PrivacyViolated`, an AssertionError, if an audit finds a counterexample. For test suites.
+
+    >>> import freegap as fg
+    >>> def coin(answers, rng):
+    ...     return bool(rng.integers(2))
+    >>> fg.assert_private(coin, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1).violated
+    False
+    """
+    report = audit(mechanism, epsilon=epsilon, **settings)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if report.violated:
+        raise PrivacyViolated(str(report), report)
+    return report
+
+
+class _Audit:
+    """One audit, step by step."""
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        workers: Workers,
+        plan: Plan,
+        epsilon: float,
+        delta: float,
+        alpha: float,
+        neighbours: str,
+        sensitivity: float,
+        pairs: list[Pair],
+        stop_early: bool,
+    ) -> None:
+        self.source = source
+        self.workers = workers
+        self.plan = plan
+        self.epsilon = epsilon
+        self.delta = delta
+        self.alpha = alpha
+        self.neighbours = neighbours
+        self.sensitivity = sensitivity
+        self.pairs = pairs
+        self.stop_early = stop_early
+        self.state = Race([])
+        self.notes: list[str] = []
+        self.confirmed: Confirmation | None = None
+        self.shrunk: Confirmation | None = None
+
+    def report(self, progress: Progress, *, shrink: bool) -> AuditReport:
+        """Run the audit; an interruption (Ctrl-C) ends it early and keeps what was paid for."""
+        started = time.perf_counter()
+        interrupted = False
+        try:
+            self.search(progress)
+            self.confirm(progress)
+            if shrink and self.violated:
+                self.shrink(progress)
+        except KeyboardInterrupt:
+            interrupted = True
+            self.notes.append("Interrupted: this is the best found so far.")
+        return self.record(time.perf_counter() - started, interrupted)
+
+    def candidates(self) -> list[Candidate]:
+        """Pairs with arguments: the best arguments of every pair first, then the next best, …"""
+        grids = [
+            argument_grid(
+                self.source.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
+            )
+            for pair in self.pairs
+        ]
+        deepest = max(map(len, grids))
+        ordered = [
+            Candidate(pair, grid[depth])
+            for depth in range(deepest)
+            for pair, grid in zip(self.pairs, grids, strict=True)
+            if depth < len(grid)
+        ]
+        return list(dict.fromkeys(ordered))[:MOST_CANDIDATES]
+
+    def search(self, progress: Progress) -> None:
+        race(
+            self.source,
+            self.workers,
+            self.candidates(),
+            self.plan,
+            scale=self.sensitivity / self.epsilon,
+            state=self.state,
+            report=progress.update,
+        )
+        refused = self.state.refused
+        if self.state.tried and len(refused) == self.state.tried:
+            last = refused[-1]
+            raise MechanismFailed(
+                "turned down every input, the last time", list(last.pair.first), dict(last.arguments)
+            )
+        if refused:
+            first = refused[0]
+            self.notes.append(
+                f"The mechanism turned down {len(refused)} of the inputs with a ValueError, "
+                f"for example {list(first.pair.first)}; they were left out."
+            )
+
+    def confirm(self, progress: Progress) -> None:
+        if not self.state.leads:
+            return
+        lead = self.state.leads[0]
+        self.confirmed = Confirmation(lead)
+        self._confirm(self.confirmed, BOUND_SHARE, 0, progress, "confirm")
+
+    def _confirm(
+        self, result: Confirmation, share: float, number: int, progress: Progress, stage: str
+    ) -> None:
+        spending = Spending.of(2 * self.plan.confirm, share)
+
+        def settled(so_far: Confirmation) -> bool:
+            return self.stop_early and self._bound(so_far) > self.epsilon
+
+        def show(done: int, total: int) -> None:
+            progress.update(stage, done, total, self._bound(result))
+
+        confirm(
+            self.source,
+            self.workers,
+            result,
+            spending,
+            number=number,
+            settled=settled,
+            bins=self._bins(result.lead, number),
+            report=show,
+        )
+
+    def _bins(self, lead: Lead, number: int) -> Bins:
+        size = min(4000, self.plan.samples)
+        parts = [
+            self.source.draw(answers, lead.candidate.arguments, size, (BINS_KEY, number, side))
+            for side, answers in enumerate((lead.first, lead.second))
+        ]
+        return Bins.of(lead.finding.event, *parts)
+
+    def _bound(self, result: Confirmation) -> float:
+        return result.lower_bound(self.alpha, self.delta)
+
+    @property
+    def violated(self) -> bool:
+        return self.confirmed is not None and self._bound(self.confirmed) > self.epsilon
+
+    def shrink(self, progress: Progress) -> None:
+        assert self.confirmed is not None  # noqa: S101
+        progress.update("shrink", 0, 1, self._bound(self.confirmed))
+        smaller = shrink_lead(
+            self.source,
+            self.workers,
+            self.confirmed.lead,
+            plan=self.plan,
+            epsilon=self.epsilon,
+            sensitivity=self.sensitivity,
+            pairs=self.pairs,
+        )
+        result = Confirmation(smaller)
+        self._confirm(result, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")
+        self.shrunk = result
+
+    def record(self, seconds: float, interrupted: bool) -> AuditReport:
+        mechanism = self.source.mechanism
+        bound = self._bound(self.confirmed) if self.confirmed else 0.0
+        closest = self._counterexample(self.confirmed) if self.confirmed else None
+        counterexample = closest if self.violated else None
+        if self.shrunk is not None:
+            small = self._bound(self.shrunk)
+            bound = max(bound, small)
+            if small > self.epsilon:
+                counterexample = self._counterexample(self.shrunk)
+        looks = tuple((self.confirmed.looks if self.confirmed else []))
+        deterministic = self.state.tried > 0 and not self.state.random
+        return AuditReport(
+            mechanism=mechanism.name,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            sensitivity=self.sensitivity,
+            confidence=1 - self.alpha,
+            violated=self.violated,
+            epsilon_lower_bound=bound,
+            counterexample=counterexample,
+            closest=closest,
+            looks=looks,
+            seed=self.source.seed,
+            replayable=mechanism.replayable,
+            deterministic=deterministic,
+            interrupted=interrupted,
+            candidates=self.state.tried,
+            runs=self.workers.runs,
+            seconds=seconds,
+            notes=tuple([*self.notes, *self._plain_words(deterministic)]),
+        )
+
+    def _plain_words(self, deterministic: bool) -> list[str]:
+        notes = []
+        if deterministic and self.violated:
+            notes.append("The mechanism is not random: its output gives the input away.")
+        elif deterministic:
+            notes.append("The mechanism is not random: it returned the same output every time, which is private.")
+        if not self.source.mechanism.replayable:
+            notes.append("It has no parameter `rng`, so this audit cannot be replayed from its seed.")
+        return notes
+
+    def _counterexample(self, result: Confirmation) -> Counterexample:
+        return Counterexample(
+            first=result.lead.first,
+            second=result.lead.second,
+            arguments=result.lead.candidate.arguments,
+            event=result.lead.finding.event,
+            counts=result.counts,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            epsilon_lower_bound=self._bound(result),
+            p_value=result.p_value(self.epsilon, self.delta),
+            confidence=1 - self.alpha,
+            seed=self.source.seed,
+            replayable=self.source.mechanism.replayable,
+            histogram=result.histogram,
+        )
+
+
+def _z(alpha: float) -> float:
+    """Standard deviations that belong to the share of the level at the last look."""
+    return float(-special.ndtri(alpha * BOUND_SHARE * 0.8))
+
+
+def _positive(argument: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise InvalidArgument(argument, value, "must be a positive number", f"Pass for example {argument}=1.")
+    return number
+
+
+def _inside(argument: str, value: Any) -> float:
+    if not isinstance(value, float) or not 0 < value < 1:
+        raise InvalidArgument(argument, value, "must lie between 0 and 1", "Pass for example 0.999.")
+    return value
+
+
+def _at_least(argument: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidArgument(
+            argument, value, f"must be a whole number of at least {least}", f"Pass {argument}={least}."
+        )

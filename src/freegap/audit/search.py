@@ -1,0 +1,256 @@
+"""Search for inputs, arguments and an event that look like a violation (000 algorithms 1, 3 and 4).
+
+A race: every candidate is tried on a few samples, the better ones on more, with fresh samples in each
+round, so that what was merely lucky drops out. On the way, arguments near the good ones join in. The last
+round only weighs events found before, on samples that played no part in finding them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from freegap.audit.arguments import mutations
+from freegap.audit.event_search import Effort, Finding, find_events, score_event
+from freegap.audit.features import Distance, Whole
+from freegap.audit.floating import lowest_bits
+from freegap.audit.inputs import Pair
+from freegap.audit.learned import learn_score
+from freegap.audit.mechanism import Arguments
+from freegap.audit.outputs import Outputs
+from freegap.audit.sampling import Source, Workers
+from freegap.audit.statistics import Forecast
+from freegap.errors import MechanismFailed
+
+__all__ = ["Candidate", "Lead", "Plan", "Scouted", "race", "scout"]
+
+SEARCH_KEY = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair of inputs and arguments to try."""
+
+    pair: Pair
+    arguments: Arguments
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """What a candidate looked like: its best events, and whether its outputs ever changed."""
+
+    candidate: Candidate
+    findings: tuple[Finding, ...]
+    refused: bool = False
+    random: bool = True
+
+    @property
+    def merit(self) -> float:
+        """The merit of the best event."""
+        return max((finding.merit for finding in self.findings), default=-np.inf)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A candidate with one event: what a confirmation is about. The event is likelier on `first`."""
+
+    candidate: Candidate
+    finding: Finding
+
+    @property
+    def first(self) -> tuple[float, ...]:
+        """The input on which the event is likelier."""
+        pair = self.candidate.pair
+        return pair.second if self.finding.swapped else pair.first
+
+    @property
+    def second(self) -> tuple[float, ...]:
+        """The neighbouring input."""
+        pair = self.candidate.pair
+        return pair.first if self.finding.swapped else pair.second
+
+
+@dataclass(frozen=True)
+class Round:
+    """How a candidate is tried in one round."""
+
+    number: int
+    size: int
+    effort: Effort
+    keep: int
+    learn: bool = False
+    only_known: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side."""
+
+    samples: int
+    confirm: int
+    z: float
+
+    def forecast(self, size: int, caution: float) -> Forecast:
+        """How to judge counts of `size` samples a side."""
+        return Forecast(max(1.0, self.confirm / size), caution, self.z)
+
+    def round(self, number: int, natural: tuple[float, ...] = ()) -> Round:
+        """Round 0 to 3: more samples, more effort, fewer candidates."""
+        size = max(50, self.samples // (100, 20, 4, 1)[number])
+        effort = Effort(
+            self.forecast(size, (2.0, 2.0, 1.0, 2.0)[number]),
+            cuts=(14, 20, 40, 40)[number],
+            groups=(2, 3, 8, 8)[number],
+            atoms=number > 1,
+            natural=natural,
+        )
+        return Round(number, size, effort, (4, 4, 8, 8)[number], learn=number == 2, only_known=number == 3)
+
+
+def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
+    """Try one candidate: draw on both inputs, weigh the events known so far, look for others."""
+    candidate, round_, index, known = task
+    key = (SEARCH_KEY, round_.number, index)
+    try:
+        first = source.draw(candidate.pair.first, candidate.arguments, round_.size, (*key, 0))
+        second = source.draw(candidate.pair.second, candidate.arguments, round_.size, (*key, 1))
+    except MechanismFailed:
+        if all(source.refuses(x, candidate.arguments) for x in (candidate.pair.first, candidate.pair.second)):
+            return Scouted(candidate, (), refused=True)
+        raise
+    forecast = round_.effort.forecast
+    found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
+    if not round_.only_known:
+        found += _look(source, candidate, round_, first, second)
+    best = list(dict.fromkeys(sorted(found, key=lambda finding: -finding.merit)))[: round_.keep]
+    return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
+
+
+def _look(
+    source: Source, candidate: Candidate, round_: Round, first: Outputs, second: Outputs
+) -> list[Finding]:
+    extra: list[Any] = list(lowest_bits(first, second))
+    answers = (*candidate.pair.first, *candidate.pair.second)
+    numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
+    if round_.learn:  # taught on one half, looked at on the other
+        half = len(first) // 2
+        score = learn_score(_part(first, 0, half), _part(second, 0, half), answers)
+        if score is not None:
+            extra.append(score)
+            first, second = _part(first, half, len(first)), _part(second, half, len(second))
+    forecast = replace(
+        round_.effort.forecast, grow=round_.effort.forecast.grow * round_.size / max(1, len(first))
+    )
+    effort = replace(
+        round_.effort,
+        forecast=forecast,
+        natural=tuple(sorted({float(x) for x in (*answers, *numbers)})),
+        references=_references(source, candidate, first),
+        extra=tuple(extra),
+    )
+    return find_events(first, second, effort)
+
+
+def _part(outputs: Outputs, start: int, end: int) -> Outputs:
+    return replace(outputs, codes=outputs.codes[start:end], numbers=outputs.numbers[start:end])
+
+
+def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
+    """The noiseless outputs of both inputs, where outputs are lists of labels (000 §4.3.3, case 1)."""
+    if len(outputs.paths) < 2 or not outputs.labels:
+        return ()
+    found = []
+    for answers in (candidate.pair.first, candidate.pair.second):
+        noiseless = source.mechanism.noiseless(answers, candidate.arguments)
+        if noiseless is not None and len(noiseless):
+            found.append(Distance(noiseless.rows(1)[0]))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_random(outputs: Outputs) -> bool:
+    keys = Whole().read(outputs).numbers
+    return bool((keys != keys[0]).any()) if len(keys) else False
+
+
+@dataclass
+class Race:
+    """The state of a search, so that an interruption keeps the best found so far."""
+
+    leads: list[Lead]
+    random: bool = False
+    tried: int = 0
+    refused: tuple[Candidate, ...] = ()
+
+
+def race(
+    source: Source,
+    workers: Workers,
+    candidates: Sequence[Candidate],
+    plan: Plan,
+    *,
+    scale: float,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+) -> list[Lead]:
+    """The leads of the search, most promising first; `state` has what was found until an interruption.
+
+    scale: the noise scale to be expected, by which arguments are moved.
+    """
+    field: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
+    results: list[Scouted] = []
+    for number in range(4):
+        round_ = plan.round(number)
+        tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(field)]
+        results = []
+        for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+            results.append(result)
+            state.tried += number == 0
+            state.random |= result.random and not result.refused
+            if result.refused:
+                state.refused += (result.candidate,)
+            state.leads = _leads(results) or state.leads
+            best = state.leads[0].finding.score if state.leads else 0.0
+            report(f"search, round {number + 1} of 4", len(results), len(tasks), best)
+        field = _next_field(results, number, source.mechanism.found, scale)
+        if not field:
+            break
+    state.leads = _leads(results)
+    return state.leads
+
+
+def _leads(results: Sequence[Scouted]) -> list[Lead]:
+    leads = [Lead(result.candidate, finding) for result in results for finding in result.findings]
+    return sorted(leads, key=lambda lead: -lead.finding.merit)
+
+
+def _next_field(
+    results: Sequence[Scouted], number: int, found: Any, scale: float
+) -> list[tuple[Candidate, tuple[Finding, ...]]]:
+    """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
+    fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
+    chosen: list[Scouted] = []
+    most, per_pair = ((16, 3), (6, 2), (3, 2), (0, 0))[number]
+    for result in fit:
+        if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
+            chosen.append(result)
+        if len(chosen) >= most:
+            break
+    if number < 2:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
+        for category in ("one above", "all above"):
+            plain = [r for r in fit if r.candidate.pair.category == category]
+            plain.sort(key=lambda result: result.candidate.pair.size)
+            chosen += [r for r in plain[:1] if r not in chosen]
+    field = [(result.candidate, result.findings) for result in chosen]
+    if number < 2 and found:
+        known = {candidate for candidate, _ in field}
+        for result in chosen[: (6, 3)[number]]:
+            for arguments in mutations(result.candidate.arguments, found, scale / (1, 2)[number]):
+                moved = replace(result.candidate, arguments=arguments)
+                if moved not in known:
+                    known.add(moved)
+                    field.append((moved, ()))
+    return field
