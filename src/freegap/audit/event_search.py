@@ -11,13 +11,15 @@ These are samples for searching. Nothing found here is a verdict; that takes fre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freegap.audit.events import Between, Clause, Condition, Event, OneOf
 from freegap.audit.features import Component, Distance, Feature, Mean, Reading, Whole, features_of, value_text
+from freegap.audit.floating import LowestBit
 from freegap.audit.outputs import ABSENT, INTEGER, Floats, Outputs
 from freegap.audit.statistics import Forecast
 
@@ -40,6 +42,7 @@ class Effort:
     natural: cut points that suggest themselves, such as the answers and the arguments.
     references: outputs to measure the Hamming distance from.
     extra: further features, such as a learned score.
+    light: leave out what the rest will show as well, for a first look at many candidates.
     """
 
     forecast: Forecast
@@ -49,6 +52,7 @@ class Effort:
     natural: tuple[float, ...] = ()
     references: tuple[Distance, ...] = ()
     extra: tuple[Feature, ...] = ()
+    light: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def score_event(
 
 def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding]:
     """The best events of each feature, best first."""
-    features = [*features_of((first, second)), *effort.references, *effort.extra]
+    features = [*features_of(first, second, light=effort.light), *effort.references, *effort.extra]
     found: list[Finding] = []
     read: list[tuple[Feature, Reading, Reading]] = []
     for feature in features:
@@ -108,7 +112,7 @@ def _crossed(
         numeric = [entry for entry in read if _is_continuous(*entry)][:4]
     groups: dict[Clause, tuple[NDArray[np.bool_], NDArray[np.bool_], int]] = {}
     for feature, one, two in read:
-        if isinstance(feature, Whole):
+        if isinstance(feature, Whole | LowestBit):
             continue
         for value, count in _frequent_values(one, two):
             condition = OneOf((value,))
@@ -205,28 +209,46 @@ class _Search:
     forecast: Forecast
     found: list[Finding]
 
-    def keep(self, condition: Condition, swapped: bool, hits1: int, hits2: int, score: float) -> None:
+    def keep(self, condition: Condition, swapped: bool, hits1: int, hits2: int, score: Any) -> None:
         if np.isfinite(score):
             event = Event((*self.before, Clause(self.feature, condition)))
-            self.found.append(Finding(event, swapped, hits1, hits2, score))
+            self.found.append(Finding(event, swapped, hits1, hits2, float(score)))
 
     def sets(
         self, values: Sequence[object], names: Sequence[str], c1: NDArray[np.int64], c2: NDArray[np.int64]
     ) -> None:
-        """Single values, and unions taken in order of the ratio of the counts."""
+        """Single values, and unions taken in order of the ratio of the counts.
+
+        For a union the counts are split in two: one half gives the order, the other is counted. Else a
+        union would collect whatever was lucky.
+        """
+        some1, some2 = _half(c1), _half(c2)
+        rest1, rest2 = c1 - some1, c2 - some2
+        singles = self.forecast.among(len(values))
+        unions = replace(self.forecast, grow=2 * self.forecast.grow)
         for swapped in (False, True):
             high, low = (c2, c1) if swapped else (c1, c2)
-            order = np.argsort(-(high + 0.5) / (low + 0.5), kind="stable")[:LARGEST_SET]
-            union_high, union_low = np.cumsum(high[order]), np.cumsum(low[order])
-            single = self.forecast.bound(high, low)
-            union = self.forecast.bound(union_high, union_low)
-            best, most = int(np.argmax(single)), int(np.argmax(union))
-            families = [([best], single[best])]
+            single = singles.bound(high, low)
+            best = int(np.argmax(single))
+            self.keep(self._one_of(values, names, [best]), swapped, int(c1[best]), int(c2[best]), single[best])
+            ratio = (some2 + 0.5) / (some1 + 0.5) if swapped else (some1 + 0.5) / (some2 + 0.5)
+            order = np.argsort(-ratio, kind="stable")[:LARGEST_SET]
+            more, less = (rest2, rest1) if swapped else (rest1, rest2)
+            union = unions.bound(np.cumsum(more[order]), np.cumsum(less[order]))
+            most = int(np.argmax(union))
             if most:
-                families.append((list(order[: most + 1]), union[most]))
-            for chosen, score in families:
-                condition = OneOf(tuple(values[i] for i in chosen), tuple(names[i] for i in chosen))  # type: ignore[misc]
-                self.keep(condition, swapped, int(c1[chosen].sum()), int(c2[chosen].sum()), float(score))
+                chosen = [int(i) for i in order[: most + 1]]
+                hits1, hits2 = int(c1[chosen].sum()), int(c2[chosen].sum())
+                self.keep(self._one_of(values, names, chosen), swapped, hits1, hits2, union[most])
+
+    @staticmethod
+    def _one_of(values: Sequence[Any], names: Sequence[str], chosen: Sequence[int]) -> OneOf:
+        return OneOf(tuple(values[i] for i in chosen), tuple(names[i] for i in chosen))
+
+
+def _half(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A random half of each count."""
+    return np.random.default_rng(1).binomial(counts, 0.5)
 
 
 def _look_for_values(feature: Feature, x1: Floats, x2: Floats, effort: Effort) -> bool:
@@ -297,7 +319,7 @@ class _Names(Sequence[str]):
 def _atoms(search: _Search, values: Floats, x1: Floats, x2: Floats) -> None:
     c1, c2 = _tally(x1, values), _tally(x2, values)
     for swapped in (False, True) if len(values) else ():
-        scores = search.forecast.bound(*((c2, c1) if swapped else (c1, c2)))
+        scores = search.forecast.among(len(values)).bound(*((c2, c1) if swapped else (c1, c2)))
         best = int(np.argmax(scores))
         search.keep(OneOf((float(values[best]),)), swapped, int(c1[best]), int(c2[best]), float(scores[best]))
 
@@ -341,7 +363,7 @@ def _intervals(search: _Search, cuts: Floats, x1: Floats, x2: Floats) -> None:
             continue
         for swapped in (False, True):
             more, less = (h2, h1) if swapped else (h1, h2)
-            scores = search.forecast.bound(more[family], less[family])
+            scores = search.forecast.among(len(family) // 4).bound(more[family], less[family])
             best = family[int(np.argmax(scores))]
             condition = Between(float(starts[low[best]]), float(ends[high[best]]))
             search.keep(condition, swapped, int(h1[best]), int(h2[best]), float(scores.max()))

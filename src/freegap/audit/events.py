@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ class Event:
         """The event in words."""
         return " and ".join(clause.text for clause in self.clauses)
 
-    @property
+    @cached_property
     def complexity(self) -> float:
         """How hard the event is to read; ties between events go to the simplest."""
         total = sum(clause.condition.complexity for clause in self.clauses) + len(self.clauses)

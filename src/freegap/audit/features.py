@@ -7,7 +7,6 @@ reads a whole batch at once. What it reads of an output depends on that output a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +34,7 @@ __all__ = [
 ]
 
 MOST_COMPONENTS = 32
+MOST_LIGHT = 5
 MOST_LABELS = 8
 
 
@@ -267,14 +267,19 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def features_of(parts: Iterable[Outputs]) -> list[Feature]:
-    """The features worth looking at, by what occurs in many outputs of both sides (000 §4.3.3, 1–5)."""
-    first, second = parts
+def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list[Feature]:
+    """The features worth looking at, by what occurs in many outputs of both sides (000 §4.3.3, 1–5).
+
+    light: for lists of labels, the whole output and the counts say as much as the single places.
+    """
     paths = tuple(dict.fromkeys((*first.paths, *second.paths)))
     labels = tuple(dict.fromkeys((*first.labels, *second.labels)))
-    found: list[Feature] = [Component(path) for path in paths[:MOST_COMPONENTS]]
-    found += [KindOf(path) for path in paths[:MOST_COMPONENTS] if _kinds_differ(path, first, second)]
     numeric = sum(_has_numbers(path, first, second) for path in paths)
+    found: list[Feature] = []
+    if not light or numeric or len(paths) == 1:
+        most = MOST_LIGHT if light else MOST_COMPONENTS
+        found += [Component(path) for path in paths[:most]]
+        found += [KindOf(path) for path in paths[:most] if _kinds_differ(path, first, second)]
     if numeric > 1:
         found += [Mean(), Least(), Greatest()]
     if len(paths) > 1:

@@ -31,12 +31,13 @@ class Pair:
     first: tuple[float, ...]
     second: tuple[float, ...]
     category: str
+    far: bool = False
+    """Shifted away from the magnitude of table 4-1: tried, but not with every argument."""
 
     def shifted(self, by: float) -> Pair:
         """Both inputs, every answer moved by the same amount."""
-        return Pair(
-            tuple(x + by for x in self.first), tuple(x + by for x in self.second), self.category
-        )
+        moved = [tuple(x + by for x in side) for side in (self.first, self.second)]
+        return Pair(moved[0], moved[1], self.category, far=by != 0)
 
     @property
     def size(self) -> float:

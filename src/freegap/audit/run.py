@@ -26,7 +26,7 @@ from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
 __all__ = ["assert_private", "audit"]
 
 BOUND_SHARE, SHRUNK_SHARE = 0.9, 0.1
-MOST_CANDIDATES = 400
+MOST_CANDIDATES = 240
 BINS_KEY = 4
 
 
@@ -157,7 +157,7 @@ class _Audit:
         self.sensitivity = sensitivity
         self.pairs = pairs
         self.stop_early = stop_early
-        self.state = Race([])
+        self.state = Race()
         self.notes: list[str] = []
         self.confirmed: Confirmation | None = None
         self.shrunk: Confirmation | None = None
@@ -181,7 +181,7 @@ class _Audit:
         grids = [
             argument_grid(
                 self.source.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )
+            )[: 1 if pair.far else None]
             for pair in self.pairs
         ]
         deepest = max(map(len, grids))

@@ -30,6 +30,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CHUNK = 50_000
+_LARGE = 20_000  # runs in one piece from which on NumPy, and not Python, is what a thread waits for
 _SMALL = 1.5  # seconds of work below which starting processes does not pay
 
 
@@ -100,7 +101,8 @@ class Workers:
         if not items:
             return
         expected = self.seconds_per_run * runs * len(items)
-        spread = self.jobs != 1 and len(items) > 1 and (self.threads or expected > _SMALL)
+        pays = runs >= _LARGE if self.threads else expected > _SMALL
+        spread = self.jobs != 1 and len(items) > 1 and pays
         if not spread:
             yield from map(function, items)
         else:

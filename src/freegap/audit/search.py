@@ -7,8 +7,9 @@ round only weighs events found before, on samples that played no part in finding
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from freegap.audit.floating import lowest_bits
 from freegap.audit.inputs import Pair
 from freegap.audit.learned import learn_score
 from freegap.audit.mechanism import Arguments
-from freegap.audit.outputs import Outputs
+from freegap.audit.outputs import INTEGER, REAL, Outputs
 from freegap.audit.sampling import Source, Workers
 from freegap.audit.statistics import Forecast
 from freegap.errors import MechanismFailed
@@ -62,6 +63,11 @@ class Lead:
     finding: Finding
 
     @property
+    def merit(self) -> float:
+        """The merit of the event, a little less for inputs that are long to read."""
+        return self.finding.merit - 0.004 * abs(self.finding.merit) * math.log10(self.candidate.pair.size)
+
+    @property
     def first(self) -> tuple[float, ...]:
         """The input on which the event is likelier."""
         pair = self.candidate.pair
@@ -98,7 +104,7 @@ class Plan:
         """How to judge counts of `size` samples a side."""
         return Forecast(max(1.0, self.confirm / size), caution, self.z)
 
-    def round(self, number: int, natural: tuple[float, ...] = ()) -> Round:
+    def round(self, number: int) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates."""
         size = max(50, self.samples // (100, 20, 4, 1)[number])
         effort = Effort(
@@ -106,7 +112,7 @@ class Plan:
             cuts=(14, 20, 40, 40)[number],
             groups=(2, 3, 8, 8)[number],
             atoms=number > 1,
-            natural=natural,
+            light=number == 0,
         )
         return Round(number, size, effort, (4, 4, 8, 8)[number], learn=number == 2, only_known=number == 3)
 
@@ -126,8 +132,20 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
     found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
     if not round_.only_known:
         found += _look(source, candidate, round_, first, second)
-    best = list(dict.fromkeys(sorted(found, key=lambda finding: -finding.merit)))[: round_.keep]
+    best = _varied(found, round_.keep)
     return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
+
+
+def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
+    """The best few, but no more than two that look at the same features in the same way."""
+    kept: list[Finding] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for finding in sorted(found, key=lambda finding: -finding.merit):
+        kinds = tuple((type(c.feature), type(c.condition)) for c in finding.event.clauses)
+        if finding not in kept and seen.get(kinds, 0) < 2 and len(kept) < most:
+            seen[kinds] = seen.get(kinds, 0) + 1
+            kept.append(finding)
+    return kept
 
 
 def _look(
@@ -136,7 +154,7 @@ def _look(
     extra: list[Any] = list(lowest_bits(first, second))
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
-    if round_.learn:  # taught on one half, looked at on the other
+    if round_.learn and _needs_a_lesson(first):  # taught on one half, looked at on the other
         half = len(first) // 2
         score = learn_score(_part(first, 0, half), _part(second, 0, half), answers)
         if score is not None:
@@ -153,6 +171,11 @@ def _look(
         extra=tuple(extra),
     )
     return find_events(first, second, effort)
+
+
+def _needs_a_lesson(outputs: Outputs) -> bool:
+    """Whether numbers stand in several places: a single number has intervals, labels have sets."""
+    return int(((outputs.codes == REAL) | (outputs.codes == INTEGER)).any(axis=0).sum()) > 1
 
 
 def _part(outputs: Outputs, start: int, end: int) -> Outputs:
@@ -180,10 +203,25 @@ def _is_random(outputs: Outputs) -> bool:
 class Race:
     """The state of a search, so that an interruption keeps the best found so far."""
 
-    leads: list[Lead]
+    leads: list[Lead] = field(default_factory=list)
     random: bool = False
     tried: int = 0
     refused: tuple[Candidate, ...] = ()
+
+    @property
+    def best(self) -> float:
+        """The bound that the best lead promises."""
+        return self.leads[0].finding.score if self.leads else 0.0
+
+    def notice(self, result: Scouted) -> None:
+        """Take in what a candidate showed."""
+        if result.refused:
+            self.refused += (result.candidate,)
+            return
+        self.random |= result.random
+        mine = _leads([result])[:1]
+        if mine and (not self.leads or mine[0].merit > self.leads[0].merit):
+            self.leads = mine
 
 
 def race(
@@ -200,23 +238,19 @@ def race(
 
     scale: the noise scale to be expected, by which arguments are moved.
     """
-    field: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
+    runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
     for number in range(4):
         round_ = plan.round(number)
-        tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(field)]
-        results = []
+        tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
+        results, state.leads = [], []
         for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
             results.append(result)
             state.tried += number == 0
-            state.random |= result.random and not result.refused
-            if result.refused:
-                state.refused += (result.candidate,)
-            state.leads = _leads(results) or state.leads
-            best = state.leads[0].finding.score if state.leads else 0.0
-            report(f"search, round {number + 1} of 4", len(results), len(tasks), best)
-        field = _next_field(results, number, source.mechanism.found, scale)
-        if not field:
+            state.notice(result)
+            report(f"search, round {number + 1} of 4", len(results), len(tasks), state.best)
+        runners = _next_runners(results, number, source.mechanism.found, scale)
+        if not runners:
             break
     state.leads = _leads(results)
     return state.leads
@@ -224,10 +258,10 @@ def race(
 
 def _leads(results: Sequence[Scouted]) -> list[Lead]:
     leads = [Lead(result.candidate, finding) for result in results for finding in result.findings]
-    return sorted(leads, key=lambda lead: -lead.finding.merit)
+    return sorted(leads, key=lambda lead: -lead.merit)
 
 
-def _next_field(
+def _next_runners(
     results: Sequence[Scouted], number: int, found: Any, scale: float
 ) -> list[tuple[Candidate, tuple[Finding, ...]]]:
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
@@ -244,13 +278,13 @@ def _next_field(
             plain = [r for r in fit if r.candidate.pair.category == category]
             plain.sort(key=lambda result: result.candidate.pair.size)
             chosen += [r for r in plain[:1] if r not in chosen]
-    field = [(result.candidate, result.findings) for result in chosen]
+    runners = [(result.candidate, result.findings) for result in chosen]
     if number < 2 and found:
-        known = {candidate for candidate, _ in field}
+        known = {candidate for candidate, _ in runners}
         for result in chosen[: (6, 3)[number]]:
             for arguments in mutations(result.candidate.arguments, found, scale / (1, 2)[number]):
                 moved = replace(result.candidate, arguments=arguments)
                 if moved not in known:
                     known.add(moved)
-                    field.append((moved, ()))
-    return field
+                    runners.append((moved, ()))
+    return runners

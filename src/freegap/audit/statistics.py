@@ -22,7 +22,7 @@ at half the level each are combined, which is valid given the tosses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,10 @@ class Forecast:
     grow: float
     caution: float
     z: float
+
+    def among(self, choices: int) -> Forecast:
+        """The same, for the best of several: it came out lucky by about √(2·ln choices) deviations."""
+        return replace(self, caution=self.caution * max(1.0, float(np.sqrt(np.log(max(1, choices)) / 2))))
 
     def bound(self, hits1: ArrayLike, hits2: ArrayLike) -> Floats:
         """The bound for ε to be expected, by Wilson's interval; -inf where there is nothing to expect.
