@@ -10,6 +10,7 @@ These are samples for searching. Nothing found here is a verdict; that takes fre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -182,7 +183,7 @@ def _of_feature(
         return found
     if len(x1) < len(one.codes) or len(x2) < len(two.codes):
         _label_sets(search, one, two)
-        if len(x1) + len(x2) and not before:  # "is a number at all"
+        if len(x1) + len(x2) and not before and not isinstance(feature, LowestBit):  # "is a number at all"
             for swapped in (False, True):
                 more, less = (len(x2), len(x1)) if swapped else (len(x1), len(x2))
                 search.keep(Between(), swapped, len(x1), len(x2), float(effort.forecast.bound(more, less)))
@@ -196,6 +197,8 @@ def _of_feature(
             _intervals(search, _gaps(values, _all_integers(one, two)), x1, x2)
             return found
         _atoms(search, values[counts >= LEAST_REPEATS], x1, x2)
+        for value in effort.natural:  # noise that is left out shows as a heap at such a value
+            _atoms(search, np.array([value]), x1, x2)
     _intervals(search, _cut_points(x1, x2, effort), x1, x2)
     return found
 
@@ -337,15 +340,19 @@ def _gaps(values: Floats, integers: bool) -> Floats:
 
 def _cut_points(x1: Floats, x2: Floats, effort: Effort) -> Floats:
     """Quantiles of both sides together, denser in the tails, rounded so that they can be read aloud."""
-    stride = max(1, (len(x1) + len(x2)) // 40_000)
-    pool = np.concatenate([x1[::stride], x2[::stride]])
+    stride = max(1, (len(x1) + len(x2)) // 20_000)
+    pool = np.sort(np.concatenate([x1[::stride], x2[::stride]]))
     inner = np.linspace(0.04, 0.96, max(2, effort.cuts - 10))
-    tail = np.array([0.0003, 0.001, 0.003, 0.01, 0.02])
-    cuts = np.quantile(pool, np.concatenate([tail, inner, 1 - tail]))
-    spread = float(np.subtract(*np.quantile(pool, [0.75, 0.25]))) or float(np.ptp(pool)) or 1.0
-    step = 10.0 ** np.floor(np.log10(spread / 8))
-    natural = [cut for cut in effort.natural if pool.min() < cut < pool.max()]
+    levels = np.concatenate([_TAIL, inner, 1 - _TAIL, [0.25, 0.75]])
+    found = pool[(levels * (len(pool) - 1)).astype(np.int64)]
+    cuts, (lower, upper) = found[:-2], found[-2:]
+    spread = float(upper - lower) or float(pool[-1] - pool[0]) or 1.0
+    step = 10.0 ** math.floor(math.log10(spread / 8))
+    natural = [cut for cut in effort.natural if pool[0] < cut < pool[-1]]
     return np.unique(np.concatenate([np.round(cuts / step) * step + 0.0, natural]))
+
+
+_TAIL = np.array([0.0003, 0.001, 0.003, 0.01, 0.02])
 
 
 def _intervals(search: _Search, cuts: Floats, x1: Floats, x2: Floats) -> None:

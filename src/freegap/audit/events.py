@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.audit.features import Feature, Reading, Whole, value_text
+from freegap.audit.features import Feature, Reading, value_text
 from freegap.audit.outputs import Label, Outputs
 
 __all__ = ["Between", "Clause", "Condition", "Event", "OneOf"]
@@ -17,6 +17,9 @@ __all__ = ["Between", "Clause", "Condition", "Event", "OneOf"]
 Flags = NDArray[np.bool_]
 
 SHOWN_VALUES = 4
+
+_BURDEN = {"Whole": 1.0, "Distance": 1.0, "KindOf": 1.0, "LowestBit": 4.0, "LearnedScore": 10.0}
+"""What it takes to understand a feature."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Event:
     def complexity(self) -> float:
         """How hard the event is to read; ties between events go to the simplest."""
         total = sum(clause.condition.complexity for clause in self.clauses) + len(self.clauses)
-        return total + sum(isinstance(clause.feature, Whole) for clause in self.clauses)
+        return total + sum(_BURDEN.get(type(clause.feature).__name__, 0.0) for clause in self.clauses)
 
     def holds(self, outputs: Outputs) -> Flags:
         """For each output, whether it is in the event."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["LENGTHS", "RELATIONS", "Pair", "own_pairs", "table_pairs"]
+__all__ = ["LENGTHS", "RELATIONS", "Pair", "check_relation", "own_pairs", "set_apart", "table_pairs"]
 
 RELATIONS = ("one", "all")
 LENGTHS = (1, 2, 3, 5, 10)
@@ -75,7 +75,7 @@ _SINGLE = ("one above", "one below", "last above")
 
 
 def _patterns(n: int, d: float) -> dict[str, Pair]:
-    """Table 4-1 for n answers of sensitivity d (footnote 4), and a change in the last place."""
+    """Table 4-1 for n answers of sensitivity d (footnote 4), and two patterns that single out the last."""
     ones = (1,) * n
     up, down, half = 1 + d, 1 - d, n - n // 2
     shapes = {
@@ -88,8 +88,22 @@ def _patterns(n: int, d: float) -> dict[str, Pair]:
         "all below": (ones, (down,) * n),
         "x shape": ((*(d,) * (n // 2), *(0,) * half), (*(0,) * (n // 2), *(d,) * half)),
         "last above": (ones, (*ones[1:], up)),
+        "last above rest below": (ones, (*(down,) * (n - 1), up)),
     }
     return {name: Pair(first, second, name) for name, (first, second) in shapes.items()}
+
+
+def set_apart(pair: Pair, by: float) -> list[Pair]:
+    """The pair with the answers that rise, or those that fall, moved away from the others."""
+    found = []
+    for sign in (1, -1):
+        moves = [by if (b - a) * sign > 0 else 0 for a, b in zip(pair.first, pair.second, strict=True)]
+        if any(moves) and not all(moves):
+            for away in (1, -1):
+                first = tuple(a + away * m for a, m in zip(pair.first, moves, strict=True))
+                second = tuple(b + away * m for b, m in zip(pair.second, moves, strict=True))
+                found.append(replace(pair, first=first, second=second))
+    return found
 
 
 def check_relation(neighbours: object) -> None:

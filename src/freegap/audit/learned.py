@@ -2,8 +2,9 @@
 
 The event with the largest ratio at a given mass is a threshold on the ratio of the two likelihoods (Neyman
 and Pearson), and a classifier that is taught to tell the two inputs apart approximates that ratio; this is
-the idea of DP-Sniper. The classifier is logistic, on the numbers, their distances from the answers and
-the labels, so that the ratio of two Laplace densities is within its reach and the event is a weighted sum.
+the idea of DP-Sniper. The classifier is a linear discriminant of the numbers, their distances from the
+answers and the labels, so that the ratio of two Laplace densities is within its reach, the event is a
+weighted sum, and teaching it takes milliseconds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["LearnedScore", "learn_score"]
 
 MOST_TERMS = 60
 LEAST_SAMPLES = 1000
-MOST_SAMPLES = 20_000
+MOST_SAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Fe
     if len(terms) < 2 or min(len(first), len(second)) < LEAST_SAMPLES:
         return None
     try:
-        from sklearn.linear_model import LogisticRegression
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     except ImportError as missing:
         raise MissingExtra("scikit-learn", "audit") from missing
     table = np.concatenate([_table(terms, first), _table(terms, second)])
@@ -96,7 +97,7 @@ def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Fe
     if not useful.any():
         return None
     scaled = (table[:, useful] - table[:, useful].mean(axis=0)) / scale[useful]
-    model = LogisticRegression(max_iter=100).fit(scaled, side)
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-4).fit(scaled, side)
     weights = [float(f"{w:.2g}") for w in model.coef_[0] / scale[useful]]
     kept = [term for term, keep in zip(terms, useful, strict=True) if keep]
     heavy = [(term, weight) for term, weight in zip(kept, weights, strict=True) if weight != 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
 
 __all__ = ["assert_private", "audit"]
 
-BOUND_SHARE, SHRUNK_SHARE = 0.9, 0.1
+# How the level is shared among the confirmations of one audit, whether they take place or not
+BOUND_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.7, 0.2, 0.1
+DEEPER = 16
 MOST_CANDIDATES = 240
 BINS_KEY = 4
 
@@ -45,6 +48,7 @@ def audit(
     confidence: float = 1 - 1e-6,
     delta: float = 0.0,
     stop_early: bool = True,
+    deep: bool = False,
     shrink: bool = True,
     jobs: int = -1,
     run_limit: float | None = 10.0,
@@ -66,6 +70,7 @@ def audit(
     confidence: of the verdict and of the bound.
     delta: audit (ε, δ) instead of ε.
     stop_early: stop as soon as a violation is certain; False for the tightest bound.
+    deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
     shrink: make the counterexample minimal.
     jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
     run_limit: seconds that a single run may take.
@@ -110,7 +115,7 @@ def audit(
         stop_early=stop_early,
     )
     with Progress(progress, run.workers) as shown:
-        return run.report(shown, shrink=shrink)
+        return run.report(shown, deep=deep, shrink=shrink)
 
 
 def assert_private(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> AuditReport:
@@ -159,16 +164,18 @@ class _Audit:
         self.stop_early = stop_early
         self.state = Race()
         self.notes: list[str] = []
-        self.confirmed: Confirmation | None = None
+        self.confirmed: list[Confirmation] = []
         self.shrunk: Confirmation | None = None
 
-    def report(self, progress: Progress, *, shrink: bool) -> AuditReport:
+    def report(self, progress: Progress, *, deep: bool, shrink: bool) -> AuditReport:
         """Run the audit; an interruption (Ctrl-C) ends it early and keeps what was paid for."""
         started = time.perf_counter()
         interrupted = False
         try:
             self.search(progress)
             self.confirm(progress)
+            if deep and not self.violated:
+                self.search_deeper(progress)
             if shrink and self.violated:
                 self.shrink(progress)
         except KeyboardInterrupt:
@@ -217,16 +224,35 @@ class _Audit:
             )
 
     def confirm(self, progress: Progress) -> None:
-        if not self.state.leads:
-            return
-        lead = self.state.leads[0]
-        self.confirmed = Confirmation(lead)
-        self._confirm(self.confirmed, BOUND_SHARE, 0, progress, "confirm")
+        if self.state.leads:
+            self._confirm(self._begin(self.state.leads[0]), self.plan, BOUND_SHARE, 0, progress, "confirm")
+
+    def search_deeper(self, progress: Progress) -> None:
+        """The best candidates again, with more samples and an eye for rarer events."""
+        plan = Plan(4 * self.plan.samples, DEEPER * self.plan.confirm, self.plan.z)
+        state = Race()
+        leads = race(
+            self.source,
+            self.workers,
+            self.state.finalists,
+            plan,
+            scale=self.sensitivity / self.epsilon,
+            state=state,
+            report=progress.update,
+            start=1,
+            key=1,
+        )
+        if leads and leads[0].finding.score > self.epsilon:
+            self._confirm(self._begin(leads[0]), plan, DEEP_SHARE, 2, progress, "confirm, deeper")
+
+    def _begin(self, lead: Lead) -> Confirmation:
+        self.confirmed.append(Confirmation(lead))
+        return self.confirmed[-1]
 
     def _confirm(
-        self, result: Confirmation, share: float, number: int, progress: Progress, stage: str
+        self, result: Confirmation, plan: Plan, share: float, number: int, progress: Progress, stage: str
     ) -> None:
-        spending = Spending.of(2 * self.plan.confirm, share)
+        spending = Spending.of(2 * plan.confirm, share)
 
         def settled(so_far: Confirmation) -> bool:
             return self.stop_early and self._bound(so_far) > self.epsilon
@@ -257,36 +283,45 @@ class _Audit:
         return result.lower_bound(self.alpha, self.delta)
 
     @property
+    def strongest(self) -> Confirmation | None:
+        """The confirmation with the largest bound."""
+        return max(self.confirmed, key=self._bound, default=None)
+
+    @property
     def violated(self) -> bool:
-        return self.confirmed is not None and self._bound(self.confirmed) > self.epsilon
+        return self.strongest is not None and self._bound(self.strongest) > self.epsilon
 
     def shrink(self, progress: Progress) -> None:
-        assert self.confirmed is not None  # noqa: S101
-        progress.update("shrink", 0, 1, self._bound(self.confirmed))
+        found = self.strongest
+        if found is None:
+            return
+        plan = self.plan if found is self.confirmed[0] else replace(self.plan, confirm=DEEPER * self.plan.confirm)
+        progress.update("shrink", 0, 1, self._bound(found))
         smaller = shrink_lead(
             self.source,
             self.workers,
-            self.confirmed.lead,
-            plan=self.plan,
+            found.lead,
+            plan=plan,
             epsilon=self.epsilon,
             sensitivity=self.sensitivity,
             pairs=self.pairs,
         )
         result = Confirmation(smaller)
-        self._confirm(result, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")
+        self._confirm(result, plan, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")
         self.shrunk = result
 
     def record(self, seconds: float, interrupted: bool) -> AuditReport:
         mechanism = self.source.mechanism
-        bound = self._bound(self.confirmed) if self.confirmed else 0.0
-        closest = self._counterexample(self.confirmed) if self.confirmed else None
+        strongest = self.strongest
+        bound = self._bound(strongest) if strongest else 0.0
+        closest = self._counterexample(strongest) if strongest else None
         counterexample = closest if self.violated else None
         if self.shrunk is not None:
             small = self._bound(self.shrunk)
             bound = max(bound, small)
             if small > self.epsilon:
                 counterexample = self._counterexample(self.shrunk)
-        looks = tuple((self.confirmed.looks if self.confirmed else []))
+        looks = tuple(look for result in self.confirmed for look in result.looks)
         deterministic = self.state.tried > 0 and not self.state.random
         return AuditReport(
             mechanism=mechanism.name,

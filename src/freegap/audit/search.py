@@ -8,7 +8,7 @@ round only weighs events found before, on samples that played no part in finding
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from freegap.audit.arguments import mutations
 from freegap.audit.event_search import Effort, Finding, find_events, score_event
 from freegap.audit.features import Distance, Whole
 from freegap.audit.floating import lowest_bits
-from freegap.audit.inputs import Pair
+from freegap.audit.inputs import Pair, set_apart
 from freegap.audit.learned import learn_score
 from freegap.audit.mechanism import Arguments
 from freegap.audit.outputs import INTEGER, REAL, Outputs
@@ -30,6 +30,7 @@ from freegap.errors import MechanismFailed
 __all__ = ["Candidate", "Lead", "Plan", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
+MOST_TAUGHT = 4
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Lead:
     @property
     def merit(self) -> float:
         """The merit of the event, a little less for inputs that are long to read."""
-        return self.finding.merit - 0.004 * abs(self.finding.merit) * math.log10(self.candidate.pair.size)
+        pair = self.candidate.pair
+        return self.finding.merit - abs(self.finding.merit) * (0.01 * math.log10(pair.size) + 0.01 * pair.far)
 
     @property
     def first(self) -> tuple[float, ...]:
@@ -90,6 +92,7 @@ class Round:
     keep: int
     learn: bool = False
     only_known: bool = False
+    key: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class Plan:
         """Round 0 to 3: more samples, more effort, fewer candidates."""
         size = max(50, self.samples // (100, 20, 4, 1)[number])
         effort = Effort(
-            self.forecast(size, (2.0, 2.0, 1.0, 2.0)[number]),
+            self.forecast(size, (1.0, 1.0, 0.7, 1.0)[number]),
             cuts=(14, 20, 40, 40)[number],
             groups=(2, 3, 8, 8)[number],
             atoms=number > 1,
@@ -120,7 +123,7 @@ class Plan:
 def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
     """Try one candidate: draw on both inputs, weigh the events known so far, look for others."""
     candidate, round_, index, known = task
-    key = (SEARCH_KEY, round_.number, index)
+    key = (SEARCH_KEY, round_.key, round_.number, index)
     try:
         first = source.draw(candidate.pair.first, candidate.arguments, round_.size, (*key, 0))
         second = source.draw(candidate.pair.second, candidate.arguments, round_.size, (*key, 1))
@@ -131,7 +134,7 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
     forecast = round_.effort.forecast
     found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
     if not round_.only_known:
-        found += _look(source, candidate, round_, first, second)
+        found += _look(source, candidate, round_, first, second, learn=round_.learn and index < MOST_TAUGHT)
     best = _varied(found, round_.keep)
     return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
 
@@ -149,12 +152,19 @@ def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
 
 
 def _look(
-    source: Source, candidate: Candidate, round_: Round, first: Outputs, second: Outputs
+    source: Source,
+    candidate: Candidate,
+    round_: Round,
+    first: Outputs,
+    second: Outputs,
+    *,
+    learn: bool,
 ) -> list[Finding]:
-    extra: list[Any] = list(lowest_bits(first, second))
+    light = round_.effort.light
+    extra: list[Any] = list(lowest_bits(first, second, 1 if light else 4))
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
-    if round_.learn and _needs_a_lesson(first):  # taught on one half, looked at on the other
+    if learn and _needs_a_lesson(first):  # taught on one half, looked at on the other
         half = len(first) // 2
         score = learn_score(_part(first, 0, half), _part(second, 0, half), answers)
         if score is not None:
@@ -207,6 +217,7 @@ class Race:
     random: bool = False
     tried: int = 0
     refused: tuple[Candidate, ...] = ()
+    finalists: list[Candidate] = field(default_factory=list)
 
     @property
     def best(self) -> float:
@@ -233,15 +244,18 @@ def race(
     scale: float,
     state: Race,
     report: Callable[[str, int, int, float], None],
+    start: int = 0,
+    key: int = 0,
 ) -> list[Lead]:
     """The leads of the search, most promising first; `state` has what was found until an interruption.
 
     scale: the noise scale to be expected, by which arguments are moved.
+    start: the round to begin with; key: tells the races of one audit apart.
     """
     runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
-    for number in range(4):
-        round_ = plan.round(number)
+    for number in range(start, 4):
+        round_ = replace(plan.round(number), key=key)
         tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
         results, state.leads = [], []
         for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
@@ -249,6 +263,8 @@ def race(
             state.tried += number == 0
             state.notice(result)
             report(f"search, round {number + 1} of 4", len(results), len(tasks), state.best)
+        if number == 1:
+            state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
         runners = _next_runners(results, number, source.mechanism.found, scale)
         if not runners:
             break
@@ -267,24 +283,31 @@ def _next_runners(
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
-    most, per_pair = ((16, 3), (6, 2), (3, 2), (0, 0))[number]
+    most, per_pair = ((20, 3), (7, 2), (4, 2), (0, 0))[number]
     for result in fit:
         if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
             chosen.append(result)
         if len(chosen) >= most:
             break
-    if number < 2:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
+    if number < 3:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
         for category in ("one above", "all above"):
             plain = [r for r in fit if r.candidate.pair.category == category]
             plain.sort(key=lambda result: result.candidate.pair.size)
             chosen += [r for r in plain[:1] if r not in chosen]
     runners = [(result.candidate, result.findings) for result in chosen]
-    if number < 2 and found:
+    if number < 2:
         known = {candidate for candidate, _ in runners}
         for result in chosen[: (6, 3)[number]]:
-            for arguments in mutations(result.candidate.arguments, found, scale / (1, 2)[number]):
-                moved = replace(result.candidate, arguments=arguments)
+            for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
                 if moved not in known:
                     known.add(moved)
                     runners.append((moved, ()))
     return runners
+
+
+def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candidate]:
+    """Other arguments, and the answers that rise or fall set apart from the rest."""
+    for arguments in mutations(candidate.arguments, found, scale):
+        yield replace(candidate, arguments=arguments)
+    for pair in set_apart(candidate.pair, max(1, round(scale))):
+        yield replace(candidate, pair=pair)

@@ -140,8 +140,9 @@ class Forecast:
     z: float
 
     def among(self, choices: int) -> Forecast:
-        """The same, for the best of several: it came out lucky by about √(2·ln choices) deviations."""
-        return replace(self, caution=self.caution * max(1.0, float(np.sqrt(np.log(max(1, choices)) / 2))))
+        """The same, for the best of several: the luckiest is off by up to √(2·ln choices) deviations."""
+        luck = 0.6 * float(np.sqrt(2 * np.log(max(1, choices))))
+        return replace(self, caution=self.caution + luck)
 
     def bound(self, hits1: ArrayLike, hits2: ArrayLike) -> Floats:
         """The bound for ε to be expected, by Wilson's interval; -inf where there is nothing to expect.

@@ -135,21 +135,17 @@ def noisy_max_value_exponential(answers: Answers, epsilon: float, rng: Any, size
 
 def noisy_max_with_gap(answers: Answers, epsilon: float, rng: Any, size: int) -> Any:
     """Twin."""
-    return _largest_with_gap(answers, epsilon, rng, size, other=-2)
-
-
-def noisy_max_with_gap_to_last(answers: Answers, epsilon: float, rng: Any, size: int) -> Any:
-    """Twin."""
-    return _largest_with_gap(answers, epsilon, rng, size, other=0)
-
-
-def _largest_with_gap(answers: Answers, epsilon: float, rng: Any, size: int, *, other: int) -> Any:
     if len(answers) < 2:
-        raise ValueError("a gap needs another answer: pass at least two answers")
+        raise ValueError("a gap needs a runner-up: pass at least two answers")
     noisy = _noisy(answers, rng.laplace(scale=2 / epsilon, size=(size, len(answers))))
-    place = noisy.argmax(axis=1)
     ordered = np.sort(noisy, axis=1)
-    return place, _released(ordered[:, -1] - ordered[:, other])
+    return noisy.argmax(axis=1), _released(ordered[:, -1] - ordered[:, -2])
+
+
+def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any, size: int) -> Any:
+    """Twin."""
+    noisy = _noisy(answers, rng.laplace(scale=2 / epsilon, size=(size, len(answers))))
+    return noisy.argmax(axis=1), _released(noisy.max(axis=1))
 
 
 def _stopped(above: NDArray[np.bool_], bound: int | None) -> Any:
@@ -250,7 +246,7 @@ def gap_sparse_vector_plain_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int
 ) -> Mixed:
     """Twin."""
-    noisy, line = _compared(answers, threshold, rng, size, 2 / epsilon, 4 * bound / epsilon)
+    noisy, line = _compared(answers, threshold, rng, size, 2 / epsilon, 2 * bound / epsilon)
     return _with_numbers(noisy >= line, noisy - threshold, bound)
 
 
@@ -262,9 +258,9 @@ def adaptive_sparse_vector(
     rng: Any,
     size: int,
     *,
-    first_try_free: bool = False,
+    second_try_free: bool = False,
 ) -> Mixed:
-    """Twin, with or without a charge for the first try."""
+    """Twin, with or without a charge for the second try."""
     middle = epsilon / (2 * bound)
     top = middle / 2
     margin = 2 * 2 * 2**0.5 / top
@@ -280,13 +276,13 @@ def adaptive_sparse_vector(
         above[running, place] = hit
         shown = np.ma.array(_released(np.where(far, gaps[:, 0], gaps[:, 1])), mask=~hit)
         numbers[running, place] = shown
-        spent[running] += np.where(far, 0.0 if first_try_free else top, np.where(near, middle, 0.0))
+        spent[running] += np.where(far, top, np.where(near & (not second_try_free), middle, 0.0))
         running &= spent <= epsilon - middle + 1e-9 * epsilon
     return above, numbers
 
 
-def adaptive_sparse_vector_first_try_free(
+def adaptive_sparse_vector_second_try_free(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int
 ) -> Mixed:
     """Twin."""
-    return adaptive_sparse_vector(answers, threshold, bound, epsilon, rng, size, first_try_free=True)
+    return adaptive_sparse_vector(answers, threshold, bound, epsilon, rng, size, second_try_free=True)

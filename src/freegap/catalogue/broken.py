@@ -89,13 +89,11 @@ def noisy_max_half_noise(answers: Answers, epsilon: float, rng: Any) -> int:
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_with_gap_to_last(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
-    """The gap to the smallest noisy answer instead of the runner-up."""
-    if len(answers) < 2:
-        raise ValueError("a gap needs another answer: pass at least two answers")
+def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+    """The place of the largest noisy answer, and the answer."""
     noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
-    order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)
-    return [order[0], released(noisy[order[0]] - noisy[order[-1]])]  # WRONG: only the runner-up's gap is free
+    place = max(range(len(noisy)), key=lambda i: noisy[i])
+    return [place, released(noisy[place])]  # WRONG: only the gap to the runner-up would be free
 
 
 def sparse_vector_no_query_noise(
@@ -183,12 +181,12 @@ def sparse_vector_one_true_too_many(
 def gap_sparse_vector_plain_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """The gap to the threshold without its noise."""
+    """The gap to the threshold without its noise, with the query noise of algorithm 15."""
     out: list[Any] = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     count = 0
     for answer in answers:
-        noisy = answer + rng.laplace(scale=4 * bound / epsilon)
+        noisy = answer + rng.laplace(scale=2 * bound / epsilon)
         if noisy >= noisy_threshold:
             out.append(released(noisy - threshold))  # WRONG: the gap is to the noisy threshold
             count = count + 1
@@ -199,10 +197,10 @@ def gap_sparse_vector_plain_threshold(
     return out
 
 
-def adaptive_sparse_vector_first_try_free(
+def adaptive_sparse_vector_second_try_free(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """The first, noisier try is never charged."""
+    """The second try is never charged."""
     out: list[Any] = []
     spent = epsilon / 2
     middle = epsilon / (2 * bound)
@@ -213,10 +211,10 @@ def adaptive_sparse_vector_first_try_free(
         first = answer + rng.laplace(scale=2 / top) - noisy_threshold
         second = answer + rng.laplace(scale=2 / middle) - noisy_threshold
         if first >= margin:
-            out.append(released(first))  # WRONG: this branch costs `top` each time it is taken
+            out.append(released(first))
+            spent = spent + top
         elif second >= 0:
-            out.append(released(second))
-            spent = spent + middle
+            out.append(released(second))  # WRONG: this branch costs `middle` each time it is taken
         else:
             out.append(False)
         if spent > epsilon - middle + 1e-9 * epsilon:
