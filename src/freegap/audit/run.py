@@ -105,7 +105,7 @@ def audit(
     run = _Audit(
         source=Source(wrapped, entropy, run_limit),
         workers=Workers(jobs, wrapped.vectorized, run_limit),
-        plan=Plan(search_samples, samples, _z(alpha)),
+        plan=Plan(search_samples, samples, _z(alpha), costly=not wrapped.vectorized),
         epsilon=claim,
         delta=delta,
         alpha=alpha,
@@ -229,7 +229,7 @@ class _Audit:
 
     def search_deeper(self, progress: Progress) -> None:
         """The best candidates again, with more samples and an eye for rarer events."""
-        plan = Plan(4 * self.plan.samples, DEEPER * self.plan.confirm, self.plan.z)
+        plan = replace(self.plan, samples=4 * self.plan.samples, confirm=DEEPER * self.plan.confirm)
         state = Race()
         leads = race(
             self.source,

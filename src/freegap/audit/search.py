@@ -97,11 +97,15 @@ class Round:
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side."""
+    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side.
+
+    costly: runs are made one by one, so the first rounds get few of them.
+    """
 
     samples: int
     confirm: int
     z: float
+    costly: bool = False
 
     def forecast(self, size: int, caution: float) -> Forecast:
         """How to judge counts of `size` samples a side."""
@@ -109,9 +113,10 @@ class Plan:
 
     def round(self, number: int) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates."""
-        size = max(50, self.samples // (100, 20, 4, 1)[number])
+        parts = (100, 20, 4, 1) if self.costly else (20, 8, 3, 1)
+        size = max(50, self.samples // parts[number])
         effort = Effort(
-            self.forecast(size, (1.0, 1.0, 0.7, 1.0)[number]),
+            self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number]),
             cuts=(14, 20, 40, 40)[number],
             groups=(2, 3, 8, 8)[number],
             atoms=number > 1,

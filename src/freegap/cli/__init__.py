@@ -7,6 +7,7 @@ import sys
 import typer
 
 import freegap
+from freegap.cli.audit import audit
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -17,6 +18,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+app.command()(audit)
 
 
 def _show_version(wanted: bool) -> None:
