@@ -246,21 +246,27 @@ def whole_keys(outputs: Outputs) -> NDArray[np.uint64]:
     value: that would blur an event, it could never make one.
     """
     keys = np.zeros(len(outputs), dtype=np.uint64)
-    of_label = np.array([_hash(f"{label.kind}:{label.text}") for label in outputs.labels], dtype=np.uint64)
+    of_label = [_hash(f"{label.kind}:{label.text}") for label in outputs.labels]
     with np.errstate(over="ignore"):
         for at, path in enumerate(outputs.paths):
-            codes = outputs.codes[:, at]
-            # -0.0 + 0.0 is 0.0, so that equal numbers have equal bits
-            cells = (outputs.numbers[:, at] + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            cells ^= cells >> np.uint64(32)
-            if len(of_label):
-                cells = np.where(codes >= 0, of_label[np.maximum(codes, 0)], cells)
-            cells = (cells ^ np.uint64(_hash(repr(path)))) * np.uint64(0xD6E8FEB86659FD93)
-            cells ^= cells >> np.uint64(29)
-            keys += np.where(codes == ABSENT, np.uint64(0), cells)
+            codes, place = outputs.codes[:, at], np.uint64(_hash(repr(path)))
+            # codes run from -3: a number (twice), nothing, and the labels
+            table = _mixed(np.array([0, 0, 0, *of_label], dtype=np.uint64) ^ place)
+            table[:3] = 0
+            keys += table[codes + 3]
+            is_number = (codes == REAL) | (codes == INTEGER)
+            if is_number.any():
+                # -0.0 + 0.0 is 0.0, so that equal numbers have equal bits
+                cells = _mixed((outputs.numbers[is_number, at] + 0.0).view(np.uint64))
+                keys[is_number] += _mixed(cells ^ place)
     # A key travels as a double: keep it away from the NaNs, which are not equal to themselves
     found: NDArray[np.uint64] = keys & np.uint64(0xBFFFFFFFFFFFFFFF)
     return found
+
+
+def _mixed(cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    cells = cells * np.uint64(0xD6E8FEB86659FD93)
+    return cells ^ (cells >> np.uint64(32))
 
 
 def _hash(text: str) -> int:

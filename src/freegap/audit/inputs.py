@@ -21,6 +21,7 @@ __all__ = ["LENGTHS", "RELATIONS", "Pair", "check_relation", "own_pairs", "set_a
 RELATIONS = ("one", "all")
 LENGTHS = (1, 2, 3, 5, 10)
 SHIFTS = (0, 100, -4)
+FAR_LENGTHS = frozenset({1, 5})
 MOST_OWN = 200
 
 
@@ -58,7 +59,7 @@ def table_pairs(
     check_relation(neighbours)
     found: dict[tuple[tuple[float, ...], tuple[float, ...]], Pair] = {}
     for shift in SHIFTS:
-        for length in lengths:
+        for length in lengths if shift == 0 else FAR_LENGTHS.intersection(lengths):
             # every pattern at the paper's magnitude; the plainest ones at the others
             patterns = _patterns(length, sensitivity)
             for category in patterns if shift == 0 else ("one above", "all above", "half half"):

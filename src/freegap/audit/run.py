@@ -29,7 +29,7 @@ __all__ = ["assert_private", "audit"]
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.7, 0.2, 0.1
 DEEPER = 16
-MOST_CANDIDATES = 240
+MOST_CANDIDATES = 160
 BINS_KEY = 4
 
 
@@ -184,11 +184,12 @@ class _Audit:
         return self.record(time.perf_counter() - started, interrupted)
 
     def candidates(self) -> list[Candidate]:
-        """Pairs with arguments: the best arguments of every pair first, then the next best, …"""
+        """Pairs with arguments: the best arguments of every pair first, then more of them for long pairs."""
+        longest = max(len(pair.first) for pair in self.pairs)
         grids = [
             argument_grid(
                 self.source.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )[: 1 if pair.far else None]
+            )[: 1 if pair.far or len(pair.first) < longest // 2 else None]
             for pair in self.pairs
         ]
         deepest = max(map(len, grids))

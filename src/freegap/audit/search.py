@@ -17,7 +17,7 @@ import numpy as np
 
 from freegap.audit.arguments import mutations
 from freegap.audit.event_search import Effort, Finding, find_events, score_event
-from freegap.audit.features import Distance, Whole
+from freegap.audit.features import Distance
 from freegap.audit.floating import lowest_bits
 from freegap.audit.inputs import Pair, set_apart
 from freegap.audit.learned import learn_score
@@ -210,8 +210,10 @@ def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple
 
 
 def _is_random(outputs: Outputs) -> bool:
-    keys = Whole().read(outputs).numbers
-    return bool((keys != keys[0]).any()) if len(keys) else False
+    if not len(outputs):
+        return False
+    differs = (outputs.codes != outputs.codes[0]) | (outputs.numbers != outputs.numbers[0])
+    return bool(differs.any())
 
 
 @dataclass
