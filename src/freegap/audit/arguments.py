@@ -30,7 +30,9 @@ def is_count(name: str, annotation: Any) -> bool:
     return annotation is inspect.Parameter.empty and name.lower() in _COUNT_NAMES
 
 
-def argument_grid(found: Mapping[str, Any], pair: Pair, *, epsilon: float, sensitivity: float) -> list[Arguments]:
+def argument_grid(
+    found: Mapping[str, Any], pair: Pair, *, epsilon: float, sensitivity: float
+) -> list[Arguments]:
     """Combinations of values for the parameters to be found, the most promising first.
 
     >>> pair = Pair((1, 1), (2, 2), "all above")

@@ -66,9 +66,7 @@ class Command:
             outputs += self._ask(answers, size, (seed + start) % 2**63, arguments)
         return outputs
 
-    def _ask(
-        self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]
-    ) -> list[Any]:
+    def _ask(self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]) -> list[Any]:
         others = {name: value for name, value in arguments.items() if name != "epsilon"}
         words = [runs, seed, arguments.get("epsilon", "nan"), len(answers), *answers]
         words += [f"{name}={value}" for name, value in others.items()]

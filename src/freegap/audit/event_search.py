@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from freegap.audit.events import Between, Clause, Condition, Event, OneOf
 from freegap.audit.features import Component, Distance, Feature, Mean, Reading, Whole, features_of, value_text
 from freegap.audit.floating import LowestBit
-from freegap.audit.outputs import ABSENT, INTEGER, Floats, Outputs
+from freegap.audit.outputs import ABSENT, INTEGER, Floats, Label, Outputs
 from freegap.audit.statistics import Forecast
 
 __all__ = ["Effort", "Finding", "find_events", "score_event"]
@@ -148,9 +148,9 @@ def _is_continuous(feature: Feature, one: Reading, two: Reading) -> bool:
     return len(np.unique(np.concatenate([some, more]))) > MOST_DISTINCT
 
 
-def _frequent_values(one: Reading, two: Reading) -> list[tuple[object, int]]:
+def _frequent_values(one: Reading, two: Reading) -> list[tuple[float | Label, int]]:
     """Labels and repeated numbers that occur in both or either reading, with their counts."""
-    found: list[tuple[object, int]] = []
+    found: list[tuple[float | Label, int]] = []
     for label in dict.fromkeys((*one.labels, *two.labels)):
         count = sum(
             int(np.count_nonzero(reading.codes == reading.labels.index(label)))
@@ -233,7 +233,9 @@ class _Search:
             high, low = (c2, c1) if swapped else (c1, c2)
             single = singles.bound(high, low)
             best = int(np.argmax(single))
-            self.keep(self._one_of(values, names, [best]), swapped, int(c1[best]), int(c2[best]), single[best])
+            self.keep(
+                self._one_of(values, names, [best]), swapped, int(c1[best]), int(c2[best]), single[best]
+            )
             ratio = (some2 + 0.5) / (some1 + 0.5) if swapped else (some1 + 0.5) / (some2 + 0.5)
             order = np.argsort(-ratio, kind="stable")[:LARGEST_SET]
             more, less = (rest2, rest1) if swapped else (rest1, rest2)

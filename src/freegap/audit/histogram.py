@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from freegap.audit.events import Between, Event, OneOf
-from freegap.audit.features import Feature, Reading, Whole, value_text
+from freegap.audit.features import Feature, Whole, value_text
 from freegap.audit.outputs import Label, Outputs
 
 __all__ = ["Bar", "Bins", "Histogram"]
@@ -66,9 +66,7 @@ class Bins:
         clause = event.clauses[-1]
         readings = [clause.feature.read(part) for part in (first, second)]
         labels = list(
-            dict.fromkeys(
-                reading.labels[code] for reading in readings for code in reading.codes if code >= 0
-            )
+            dict.fromkeys(reading.labels[code] for reading in readings for code in reading.codes if code >= 0)
         )
         numbers = np.concatenate([reading.numbers[reading.is_number] for reading in readings])
         distinct = np.unique(numbers)

@@ -48,9 +48,7 @@ class Pair:
         return 100 * len(self.first) + digits
 
 
-def table_pairs(
-    neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivity: float = 1
-) -> list[Pair]:
+def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivity: float = 1) -> list[Pair]:
     """The pairs of table 4-1 for a neighbour relation, without repetitions.
 
     >>> [pair.second for pair in table_pairs("one", lengths=[2])][:2]
@@ -187,7 +185,7 @@ def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
         )
     if neighbours == "one" and len(changed) > 1:
         raise InvalidArgument(
-            "inputs", pair, 'has more than one answer that changes', 'Pass neighbours="all".'
+            "inputs", pair, "has more than one answer that changes", 'Pass neighbours="all".'
         )
     return Pair(one, two, "given")
 

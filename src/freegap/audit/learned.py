@@ -45,7 +45,8 @@ class Term:
         number = np.where(reading.is_number, reading.numbers, 0.0)
         if self.kind == "distance" and isinstance(self.value, float):
             number = np.where(reading.is_number, np.abs(number - self.value), 0.0)
-        return np.clip(number, -1e6, 1e6)
+        clipped: Floats = np.clip(number, -1e6, 1e6)
+        return clipped
 
     @property
     def text(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from freegap.audit import watch
 from freegap.audit.outputs import Outputs, from_batch, from_objects
-from freegap.errors import InvalidArgument, MechanismFailed
+from freegap.errors import InvalidArgument
 
 __all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "freeze"]
 
@@ -64,7 +64,9 @@ class Mechanism:
         ['threshold']
         """
         if not callable(function):
-            raise InvalidArgument("mechanism", function, "must be callable", "Pass a function of the answers.")
+            raise InvalidArgument(
+                "mechanism", function, "must be callable", "Pass a function of the answers."
+            )
         given = dict(arguments or {})
         try:
             parameters = list(inspect.signature(function).parameters.values())
@@ -110,7 +112,7 @@ class Mechanism:
         outputs: list[Any] = []
         with watch.running(outputs):
             for _ in range(size):
-                outputs.append(function(list(answers), **keywords))  # noqa: PERF401
+                outputs.append(function(list(answers), **keywords))
         return from_objects(outputs)
 
     def noiseless(self, answers: Answers, arguments: Arguments) -> Outputs | None:

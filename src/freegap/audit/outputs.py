@@ -322,7 +322,9 @@ def _leaves(value: Any, path: Path) -> Iterable[tuple[Path, Any]]:
 def _beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:
     """Outputs put side by side, each part's paths below a prefix."""
     labels: dict[Label, int] = {}
-    codes, values, paths = [], [], []
+    codes: list[Codes] = []
+    values: list[Floats] = []
+    paths: list[Path] = []
     for prefix, part in parts:
         codes.append(_recode(part, labels))
         values.append(part.numbers)

@@ -21,7 +21,9 @@ def save(report: AuditReport, path: Any, what: str) -> None:
     try:
         figure.savefig(Path(path), bbox_inches="tight", dpi=150)
     except ValueError as error:
-        raise InvalidArgument("path", path, str(error), "Use a name that ends in .svg, .png or .pdf.") from None
+        raise InvalidArgument(
+            "path", path, str(error), "Use a name that ends in .svg, .png or .pdf."
+        ) from None
 
 
 def draw(report: AuditReport, what: str) -> Any:
@@ -31,7 +33,9 @@ def draw(report: AuditReport, what: str) -> Any:
     except ImportError as missing:
         raise MissingExtra("matplotlib", "plot") from missing
     if what not in PICTURES:
-        raise InvalidArgument("what", what, "is no picture of an audit", f"Pass one of {', '.join(PICTURES)}.")
+        raise InvalidArgument(
+            "what", what, "is no picture of an audit", f"Pass one of {', '.join(PICTURES)}."
+        )
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
     PICTURES[what](report, axes)

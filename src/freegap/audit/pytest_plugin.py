@@ -33,10 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(name="assert_private")
 def assert_private() -> Callable[..., Any]:
     """`freegap.assert_private` with a fixed seed."""
-    import freegap
+    from freegap.audit.run import assert_private as run
 
     def check(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> Any:
-        return freegap.assert_private(mechanism, epsilon=epsilon, **{"seed": SEED, **settings})
+        return run(mechanism, epsilon=epsilon, **{"seed": SEED, **settings})
 
     return check
 
@@ -61,11 +61,11 @@ class _AuditItem(pytest.Item):
 
     def runtest(self) -> None:
         """Audit; a counterexample fails the test."""
-        import freegap
+        from freegap.audit.run import assert_private as run
 
         if "epsilon" not in self.settings:
             raise pytest.UsageError(f"{self.nodeid}: pytest.mark.private needs epsilon=…")
-        freegap.assert_private(self.mechanism, **{"seed": SEED, **self.settings})
+        run(self.mechanism, **{"seed": SEED, **self.settings})
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The counterexample itself, without a traceback through the auditor."""

@@ -12,10 +12,11 @@ import numpy as np
 from scipy import special
 
 from freegap.audit.arguments import argument_grid
+from freegap.audit.branches import Analysis, analyse
 from freegap.audit.confirm import Confirmation, confirm
 from freegap.audit.histogram import Bins
 from freegap.audit.inputs import LENGTHS, Pair, check_relation, own_pairs, table_pairs
-from freegap.audit.mechanism import Mechanism
+from freegap.audit.mechanism import Arguments, Mechanism
 from freegap.audit.progress import Progress
 from freegap.audit.report import AuditReport, Counterexample
 from freegap.audit.sampling import Source, Workers
@@ -43,6 +44,7 @@ def audit(
     inputs: Any = None,
     lengths: Iterable[int] = LENGTHS,
     vectorized: bool | None = None,
+    scalar: Callable[..., Any] | None = None,
     samples: int = 500_000,
     search_samples: int = 100_000,
     confidence: float = 1 - 1e-6,
@@ -65,6 +67,8 @@ def audit(
     inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
     lengths: of the inputs to try.
     vectorized: the mechanism takes `size` and returns that many outputs; detected by default.
+    scalar: the same mechanism as ordinary Python code, one run at a time, whose source is analysed for
+        good arguments; by default the mechanism itself, unless it is vectorised.
     samples: runs on each input that confirm a finding.
     search_samples: runs on each input in the last round of the search.
     confidence: of the verdict and of the bound.
@@ -113,6 +117,7 @@ def audit(
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
+        scalar=scalar or (None if wrapped.vectorized else mechanism),
     )
     with Progress(progress, run.workers) as shown:
         return run.report(shown, deep=deep, shrink=shrink)
@@ -151,6 +156,7 @@ class _Audit:
         sensitivity: float,
         pairs: list[Pair],
         stop_early: bool,
+        scalar: Callable[..., Any] | None,
     ) -> None:
         self.source = source
         self.workers = workers
@@ -162,6 +168,7 @@ class _Audit:
         self.sensitivity = sensitivity
         self.pairs = pairs
         self.stop_early = stop_early
+        self.scalar = scalar
         self.state = Race()
         self.notes: list[str] = []
         self.confirmed: list[Confirmation] = []
@@ -186,12 +193,13 @@ class _Audit:
     def candidates(self) -> list[Candidate]:
         """Pairs with arguments: the best arguments of every pair first, then more of them for long pairs."""
         longest = max(len(pair.first) for pair in self.pairs)
-        grids = [
-            argument_grid(
+        grids = []
+        for pair in self.pairs:
+            grid = argument_grid(
                 self.source.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )[: 1 if pair.far or len(pair.first) < longest // 2 else None]
-            for pair in self.pairs
-        ]
+            )
+            short = pair.far or len(pair.first) < longest // 2
+            grids.append(list(dict.fromkeys([*self.analysed(pair), *grid[: 1 if short else None]])))
         deepest = max(map(len, grids))
         ordered = [
             Candidate(pair, grid[depth])
@@ -200,6 +208,20 @@ class _Audit:
             if depth < len(grid)
         ]
         return list(dict.fromkeys(ordered))[:MOST_CANDIDATES]
+
+    def analysed(self, pair: Pair) -> tuple[Arguments, ...]:
+        """What the source suggests (000, algorithm 4), until it turns out that it cannot be analysed."""
+        mechanism = self.source.mechanism
+        if not mechanism.found or self.scalar is None:
+            return ()
+        if not mechanism.takes_rng:
+            found = Analysis((), "the mechanism makes its own noise, which cannot be set to zero")
+        else:
+            found = analyse(self.scalar, mechanism.found, mechanism.fixed, pair)
+        if found.trouble is not None:
+            self.scalar = None
+            self.notes.append(f"The arguments come from a grid alone: {found.trouble}.")
+        return found.arguments
 
     def search(self, progress: Progress) -> None:
         race(
@@ -296,7 +318,11 @@ class _Audit:
         found = self.strongest
         if found is None:
             return
-        plan = self.plan if found is self.confirmed[0] else replace(self.plan, confirm=DEEPER * self.plan.confirm)
+        plan = (
+            self.plan
+            if found is self.confirmed[0]
+            else replace(self.plan, confirm=DEEPER * self.plan.confirm)
+        )
         progress.update("shrink", 0, 1, self._bound(found))
         smaller = shrink_lead(
             self.source,
@@ -351,7 +377,9 @@ class _Audit:
         if deterministic and self.violated:
             notes.append("The mechanism is not random: its output gives the input away.")
         elif deterministic:
-            notes.append("The mechanism is not random: it returned the same output every time, which is private.")
+            notes.append(
+                "The mechanism is not random: it returned the same output every time, which is private."
+            )
         if not self.source.mechanism.replayable:
             notes.append("It has no parameter `rng`, so this audit cannot be replayed from its seed.")
         return notes

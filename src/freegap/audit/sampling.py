@@ -89,9 +89,7 @@ class Workers:
     seconds_per_run: float = 0.0
     runs: int = 0
 
-    def map(
-        self, function: Callable[[Item], Result], items: Sequence[Item], runs: int
-    ) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item], runs: int) -> Iterator[Result]:
         """The results, in the order of the items, as they come in.
 
         runs: how many runs of the mechanism one item takes.

@@ -97,9 +97,7 @@ class _Shrinker:
         names = self.source.mechanism.found
         for other in self.pairs:
             if len(other.first) <= len(pair.first) and pair.category != "given":
-                grid = argument_grid(
-                    names, other, epsilon=self.epsilon, sensitivity=self.sensitivity
-                )
+                grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
                 for plain in dict.fromkeys([arguments, *grid[:3]]):
                     yield Candidate(other, plain)
         for smaller in _smaller_pairs(pair):

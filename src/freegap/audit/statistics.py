@@ -112,7 +112,7 @@ def _p_value_with_delta(counts: Counts, epsilon: float, delta: float) -> float:
 
     def rejects(log_level: float) -> bool:
         low, high = _bounds(counts, float(np.exp(log_level)) / 2)
-        return low > np.exp(epsilon) * high + delta
+        return bool(low > np.exp(epsilon) * high + delta)
 
     accepted, rejected = -700.0, 0.0
     if not rejects(rejected):
@@ -210,6 +210,4 @@ class Spending:
     @staticmethod
     def lower_bound(looks: Sequence[Look], alpha: float, *, delta: float = 0.0) -> float:
         """The lower bound for ε over the looks made so far, corrected for having looked."""
-        return max(
-            (lower_bound(look.counts, alpha * look.share, delta=delta) for look in looks), default=0.0
-        )
+        return max((lower_bound(look.counts, alpha * look.share, delta=delta) for look in looks), default=0.0)

@@ -148,6 +148,11 @@ def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any, size: int) 
     return noisy.argmax(axis=1), _released(noisy.max(axis=1))
 
 
+def _empty(size: int, length: int, kind: Any) -> Any:
+    """Lists without items yet."""
+    return np.ma.array(np.zeros((size, length), dtype=kind), mask=True)
+
+
 def _stopped(above: NDArray[np.bool_], bound: int | None) -> Any:
     """Booleans up to and with the True that reaches the bound."""
     if bound is None:
@@ -169,9 +174,7 @@ def _compared(
     return _noisy(answers, rng.laplace(scale=queries, size=(size, len(answers)))), noisy_threshold[:, None]
 
 
-def sparse_vector(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int
-) -> Any:
+def sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int) -> Any:
     """Twin."""
     noisy, line = _compared(answers, threshold, rng, size, 2 / epsilon, 4 * bound / epsilon)
     return _stopped(noisy >= line, bound)
@@ -189,7 +192,7 @@ def sparse_vector_fresh_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int
 ) -> Any:
     """Twin: fresh noise is drawn for the runs that need it, when they need it."""
-    out = np.ma.masked_all((size, len(answers)), dtype=np.bool_)
+    out = _empty(size, len(answers), np.bool_)
     line = threshold + rng.laplace(scale=2 * bound / epsilon, size=size)
     running, count = np.ones(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
     for place, answer in enumerate(answers):
@@ -265,8 +268,8 @@ def adaptive_sparse_vector(
     top = middle / 2
     margin = 2 * 2 * 2**0.5 / top
     line = threshold + rng.laplace(scale=2 / epsilon, size=size)
-    above = np.ma.masked_all((size, len(answers)), dtype=np.bool_)
-    numbers = np.ma.masked_all((size, len(answers)))
+    above = _empty(size, len(answers), np.bool_)
+    numbers = _empty(size, len(answers), np.float64)
     running, spent = np.ones(size, dtype=np.bool_), np.full(size, epsilon / 2)
     for place, answer in enumerate(answers):
         noise = rng.laplace(size=(int(running.sum()), 2)) * [2 / top, 2 / middle]

@@ -96,9 +96,7 @@ def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any) -> list[Any
     return [place, released(noisy[place])]  # WRONG: only the gap to the runner-up would be free
 
 
-def sparse_vector_no_query_noise(
-    answers: Answers, threshold: float, epsilon: float, rng: Any
-) -> list[bool]:
+def sparse_vector_no_query_noise(answers: Answers, threshold: float, epsilon: float, rng: Any) -> list[bool]:
     """000, algorithm 12; Lyu et al., algorithm 5 (Stoddard et al. 2014)."""
     out = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)

@@ -83,7 +83,13 @@ _ENTRIES = [
         lambda epsilon, length, arguments: length * epsilon / 2,
         "the value with the place, instead of the gap",
     ),
-    ("sparse_vector_no_query_noise", f"000 algorithm 12; {_LYU}, algorithm 5", "all", _never, "no query noise"),
+    (
+        "sparse_vector_no_query_noise",
+        f"000 algorithm 12; {_LYU}, algorithm 5",
+        "all",
+        _never,
+        "no query noise",
+    ),
     (
         "sparse_vector_no_bound",
         f"000 algorithm 13; {_LYU}, algorithm 6",

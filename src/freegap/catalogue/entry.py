@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 __all__ = ["GRID", "Entry", "released"]
@@ -20,9 +21,10 @@ def released(number: Any) -> Any:
     """A number as it is released: rounded down to a multiple of 1/1024, as freegap's mechanisms do.
 
     Without the rounding every mechanism here that releases a number would be broken by its floating-point
-    digits, whatever else is right or wrong with it; `laplace_floating_point` is.
+    digits, whatever else is right or wrong with it; `laplace_floating_point` is. A symbol of the symbolic
+    execution stays as it is: no branch depends on the rounding.
     """
-    return math.floor(number * GRID) / GRID
+    return math.floor(float(number) * GRID) / GRID if isinstance(number, Real) else number
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,28 +23,31 @@ __all__ = ["audit"]
 CLAIMS = (0.2, 0.7, 1.5)
 
 
+Target = Annotated[str | None, typer.Argument(help="package.module:function, or file.py:function.")]
+
+
 def audit(
-    target: str = typer.Argument(None, help="The mechanism: package.module:function, or file.py:function."),
-    epsilon: float = typer.Option(None, "--epsilon", "-e", help="The ε that the mechanism claims."),
-    command: str = typer.Option(None, help="Audit a program over the line protocol (see the documentation)."),
-    catalogue: bool = typer.Option(False, help="Audit every mechanism of the catalogue."),
-    entries: str = typer.Option("", help="With --catalogue: only these entries, separated by commas."),
-    neighbours: str = typer.Option("all", help='"one" if one answer changes, "all" if every one may.'),
-    sensitivity: float = typer.Option(1, help="How much one person can change an answer."),
-    argument: list[str] = typer.Option([], help="name=value for a further parameter; can be repeated."),
-    samples: int = typer.Option(500_000, help="Runs on each input that confirm a finding."),
-    search_samples: int = typer.Option(100_000, help="Runs on each input in the last round of the search."),
-    confidence: float = typer.Option(1 - 1e-6, help="Confidence of the verdict and the bound."),
-    delta: float = typer.Option(0.0, help="Audit (ε, δ) instead of ε."),
-    tight: bool = typer.Option(False, help="Use all samples for the tightest bound; do not stop early."),
-    deep: bool = typer.Option(False, help="Where nothing is found, look for rarer events, with more samples."),
-    jobs: int = typer.Option(-1, help="Worker processes; -1 for all cores."),
-    run_limit: float = typer.Option(10.0, help="Seconds that a single run may take."),
-    seed: int = typer.Option(None, help="Replays an audit."),
-    seeded: bool = typer.Option(False, help="With --command: the program draws its randomness from SEED."),
-    html: Path = typer.Option(None, help="Write a report that stands alone."),
-    plot: Path = typer.Option(None, help="Draw the p-value curve (.svg, .png or .pdf)."),
-    as_json: bool = typer.Option(False, "--json", help="Print the record as JSON."),
+    target: Target = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
+    command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
+    catalogue: Annotated[bool, typer.Option(help="Audit every mechanism of the catalogue.")] = False,
+    entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
+    neighbours: Annotated[str, typer.Option(help='"one" answer changes, or "all" may.')] = "all",
+    sensitivity: Annotated[float, typer.Option(help="How much one person can change an answer.")] = 1,
+    argument: Annotated[list[str] | None, typer.Option(help="name=value, for a parameter.")] = None,
+    samples: Annotated[int, typer.Option(help="Runs on each input that confirm a finding.")] = 500_000,
+    search_samples: Annotated[int, typer.Option(help="Runs on each input to find it.")] = 100_000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the verdict and the bound.")] = 1 - 1e-6,
+    delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
+    tight: Annotated[bool, typer.Option(help="Do not stop early: the tightest bound.")] = False,
+    deep: Annotated[bool, typer.Option(help="If nothing is found, look for rarer events.")] = False,
+    jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
+    run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
+    seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
+    seeded: Annotated[bool, typer.Option(help="With --command: the program uses SEED.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
     """Search for a counterexample to a claim of ε-differential privacy.
 
@@ -73,7 +76,7 @@ def audit(
         epsilon=epsilon,
         neighbours=neighbours,
         sensitivity=sensitivity,
-        arguments=dict(map(_argument, argument)),
+        arguments=dict(map(_argument, argument or [])),
         **settings,
     )
     if html is not None:
@@ -159,7 +162,7 @@ def _row(entry: Entry, claim: float, settings: dict[str, Any]) -> dict[str, Any]
     from freegap.audit import audit as run
 
     started = time.perf_counter()
-    report = run(entry.batch, epsilon=claim, neighbours=entry.neighbours, **settings)
+    report = run(entry.batch, scalar=entry.mechanism, epsilon=claim, neighbours=entry.neighbours, **settings)
     shown = report.counterexample or report.closest
     strongest = report.closest
     loss = (
