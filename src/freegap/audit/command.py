@@ -108,19 +108,28 @@ class _Process:
     """A running program, read line by line with a deadline."""
 
     def __init__(self, words: list[str]) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self._running = subprocess.Popen(  # noqa: S603 - running the user's program is the point
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
-        )
+        self._open: list[Any] = []
+        self._errors: IO[bytes] = self._kept(tempfile.TemporaryFile())  # noqa: SIM115
+        try:
+            self._running = subprocess.Popen(  # noqa: S603 - running the user's program is the point
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+            )
+        except OSError:
+            self._errors.close()
+            raise
+        self._input: IO[bytes] = self._kept(self._running.stdin)
+        self._output: IO[bytes] = self._kept(self._running.stdout)
         self._rest = b""
         self._ready = selectors.DefaultSelector()
-        if self._running.stdout is not None:
-            self._ready.register(self._running.stdout, selectors.EVENT_READ)
+        self._ready.register(self._output, selectors.EVENT_READ)
+
+    def _kept(self, stream: Any) -> Any:
+        self._open.append(stream)
+        return stream
 
     def ask(self, line: str) -> None:
         try:
-            if self._running.stdin is not None:
-                self._running.stdin.write(line.encode())
+            self._input.write(line.encode())
         except OSError:
             raise _Broken(self._ending()) from None
 
@@ -135,9 +144,9 @@ class _Process:
             if whole and limit is not None:
                 deadline = time.monotonic() + limit
             wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not self._ready.select(wait) or self._running.stdout is None:
+            if not self._ready.select(wait):
                 raise _Broken(f"did not finish a run within {limit:g} s")
-            data = os.read(self._running.stdout.fileno(), 1 << 16)
+            data = os.read(self._output.fileno(), 1 << 16)
             if not data:
                 raise _Broken(self._ending())
             self._rest += data
@@ -155,16 +164,17 @@ class _Process:
         return f"ended with exit status {status}" + (f" ({said})" if said else "")
 
     def close(self) -> None:
-        self._running.kill()
-        self._running.wait()
-        for stream in (self._running.stdin, self._running.stdout, self._errors):
-            if stream is not None:
-                stream.close()
-        self._ready.close()
+        """End the program, if it has not ended, and let go of its streams. May be called twice."""
+        streams, self._open = self._open, []
+        if streams and hasattr(self, "_running"):
+            self._running.kill()
+            self._running.wait()
+            self._ready.close()
+        for stream in streams:
+            stream.close()
 
     def __del__(self) -> None:
-        if self._running.poll() is None:
-            self.close()
+        self.close()
 
 
 def _value(line: str) -> Any:

@@ -39,7 +39,8 @@ class Term:
         reading = Component(self.path).read(outputs)
         if self.kind == "label":
             code = outputs.code_of(self.value) if isinstance(self.value, Label) else None
-            return np.zeros(len(outputs)) if code is None else (reading.codes == code).astype(np.float64)
+            here: Floats = (reading.codes == (-9 if code is None else code)).astype(np.float64)
+            return here
         if self.kind == "absent":
             return (reading.codes == ABSENT).astype(np.float64)
         number = np.where(reading.is_number, reading.numbers, 0.0)

@@ -36,6 +36,7 @@ __all__ = [
     "Label",
     "Outputs",
     "Path",
+    "WrongSize",
     "from_batch",
     "from_objects",
     "join",
@@ -49,6 +50,10 @@ Path = tuple[int | str, ...]
 TYPE: Path = ("type()",)
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
+
+
+class WrongSize(Exception):
+    """A vectorised mechanism returned another number of outputs than it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def from_batch(batch: Any, size: int) -> Outputs:
     if not isinstance(batch, np.ndarray):
         batch = list(batch)
     if len(batch) != size:
-        raise ValueError(f"a batch of {size} outputs was asked for, {len(batch)} came back")
+        raise WrongSize(f"a batch of {size} outputs was asked for, {len(batch)} came back")
     if not isinstance(batch, np.ndarray) or batch.dtype == object:
         return from_objects(list(batch))
     if batch.dtype.names is not None:

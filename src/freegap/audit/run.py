@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -21,6 +20,7 @@ from freegap.audit.progress import Progress
 from freegap.audit.report import AuditReport, Counterexample
 from freegap.audit.sampling import Source, Workers
 from freegap.audit.search import Candidate, Lead, Plan, Race, race
+from freegap.audit.settings import at_least, inside, positive
 from freegap.audit.shrink import shrink as shrink_lead
 from freegap.audit.statistics import Spending
 from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
@@ -88,16 +88,16 @@ def audit(
     >>> report.violated, report.deterministic, report.counterexample.event.text
     (True, True, 'output = 1')
     """
-    claim = _positive("epsilon", epsilon)
+    claim = positive("epsilon", epsilon)
     check_relation(neighbours)
-    change = _positive("sensitivity", sensitivity)
-    alpha = 1 - _inside("confidence", confidence)
+    change = positive("sensitivity", sensitivity)
+    alpha = 1 - inside("confidence", confidence)
     if not 0 <= delta < 1:
         raise InvalidArgument("delta", delta, "must be at least 0 and below 1", "Leave it out for pure ε.")
-    _at_least("samples", samples, 100)
-    _at_least("search_samples", search_samples, 50)
+    at_least("samples", samples, 100)
+    at_least("search_samples", search_samples, 50)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
-    _at_least("seed", entropy, 0)
+    at_least("seed", entropy, 0)
     wrapped = Mechanism.of(
         mechanism, epsilon=claim, sensitivity=sensitivity, arguments=arguments, vectorized=vectorized
     )
@@ -405,26 +405,3 @@ class _Audit:
 def _z(alpha: float) -> float:
     """Standard deviations that belong to the share of the level at the last look."""
     return float(-special.ndtri(alpha * BOUND_SHARE * 0.8))
-
-
-def _positive(argument: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise InvalidArgument(argument, value, "must be a positive number", f"Pass for example {argument}=1.")
-    return number
-
-
-def _inside(argument: str, value: Any) -> float:
-    if not isinstance(value, float) or not 0 < value < 1:
-        raise InvalidArgument(argument, value, "must lie between 0 and 1", "Pass for example 0.999.")
-    return value
-
-
-def _at_least(argument: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgument(
-            argument, value, f"must be a whole number of at least {least}", f"Pass {argument}={least}."
-        )
