@@ -78,6 +78,6 @@ def mutations(arguments: Arguments, found: Mapping[str, Any], scale: float) -> l
         if is_count(name, found.get(name)):
             options: list[float] = [value + 1, value - 1] if value > 1 else [value + 1]
         else:
-            options = [round(value + sign * scale * step, 2) for step in (0.5, 1, 3) for sign in (1, -1)]
+            options = [round(value + sign * scale * step, 2) for step in (1, 3) for sign in (1, -1)]
         moved += [freeze({**dict(arguments), name: option}) for option in options]
     return moved

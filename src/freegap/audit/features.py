@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -46,7 +47,7 @@ class Reading:
     numbers: Floats
     labels: tuple[Label, ...]
 
-    @property
+    @cached_property
     def is_number(self) -> NDArray[np.bool_]:
         """Where a number was read."""
         found: NDArray[np.bool_] = (self.codes == REAL) | (self.codes == INTEGER)

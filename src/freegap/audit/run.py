@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -30,7 +31,8 @@ __all__ = ["assert_private", "audit"]
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.7, 0.2, 0.1
 DEEPER = 16
-MOST_CANDIDATES = 160
+BLATANT = 1.3
+MOST_CANDIDATES = 120
 BINS_KEY = 4
 
 
@@ -232,6 +234,7 @@ class _Audit:
             scale=self.sensitivity / self.epsilon,
             state=self.state,
             report=progress.update,
+            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
         refused = self.state.refused
         if self.state.tried and len(refused) == self.state.tried:

@@ -120,7 +120,7 @@ class Plan:
             cuts=(14, 20, 40, 40)[number],
             groups=(2, 3, 8, 8)[number],
             atoms=number > 1,
-            light=number == 0,
+            light=number < 2,
         )
         return Round(number, size, effort, (4, 4, 8, 8)[number], learn=number == 2, only_known=number == 3)
 
@@ -253,15 +253,18 @@ def race(
     report: Callable[[str, int, int, float], None],
     start: int = 0,
     key: int = 0,
+    enough: float = math.inf,
 ) -> list[Lead]:
     """The leads of the search, most promising first; `state` has what was found until an interruption.
 
     scale: the noise scale to be expected, by which arguments are moved.
     start: the round to begin with; key: tells the races of one audit apart.
+    enough: a score that makes further search needless; only the last round follows then.
     """
     runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
-    for number in range(start, 4):
+    number = start
+    while number < 4:
         round_ = replace(plan.round(number), key=key)
         tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
         results, state.leads = [], []
@@ -272,7 +275,9 @@ def race(
             report(f"search, round {number + 1} of 4", len(results), len(tasks), state.best)
         if number == 1:
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
-        runners = _next_runners(results, number, source.mechanism.found, scale)
+        blatant = number < 2 and state.best > enough
+        runners = _next_runners(results, 2 if blatant else number, source.mechanism.found, scale)
+        number = 3 if blatant else number + 1
         if not runners:
             break
     state.leads = _leads(results)
@@ -290,7 +295,7 @@ def _next_runners(
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
-    most, per_pair = ((20, 3), (7, 2), (4, 2), (0, 0))[number]
+    most, per_pair = ((14, 3), (5, 2), (3, 2), (0, 0))[number]
     for result in fit:
         if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
             chosen.append(result)
@@ -304,7 +309,7 @@ def _next_runners(
     runners = [(result.candidate, result.findings) for result in chosen]
     if number < 2:
         known = {candidate for candidate, _ in runners}
-        for result in chosen[: (6, 3)[number]]:
+        for result in chosen[: (5, 2)[number]]:
             for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
                 if moved not in known:
                     known.add(moved)

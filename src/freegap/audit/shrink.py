@@ -26,7 +26,7 @@ __all__ = ["shrink"]
 
 BATCH = 16
 MOST_STEPS = 12
-MOST_TRIED = 240
+MOST_TRIED = 160
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
 
@@ -46,7 +46,7 @@ class _Shrinker:
 
     def quick(self) -> Round:
         size = max(50, self.plan.samples // 20)
-        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=3, atoms=True)
+        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=2, light=True)
         return Round(self.next_number(), size, effort, keep=8)
 
     def careful(self) -> Round:
