@@ -45,7 +45,7 @@ def test_the_most_branches_win() -> None:
 
 
 def test_what_cannot_be_followed_is_said_plainly() -> None:
-    def opaque(answers: list[float], shift: float, epsilon: float, rng: Any) -> float:
+    def opaque(answers: list[float], shift: float, epsilon: float, rng: Any) -> Any:
         import math
 
         return math.floor(math.exp(shift) * 0 + sum(answers) + rng.laplace(scale=1 / epsilon))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,13 @@ def compiled(folder: Path, scale: str) -> str:
 
 @needs_compiler
 def test_a_program_in_c_is_audited_and_replayed(tmp_path: Path) -> None:
-    settings = {"neighbours": "one", "samples": 40_000, "search_samples": 8000, "seed": 5, "jobs": 1}
+    settings: dict[str, Any] = {
+        "neighbours": "one",
+        "samples": 40_000,
+        "search_samples": 8000,
+        "seed": 5,
+        "jobs": 1,
+    }
     right = fg.audit(Command(compiled(tmp_path, "1"), seeded=True), epsilon=1, **settings)
     assert not right.violated
     assert right.epsilon_lower_bound > 0.8

@@ -31,7 +31,8 @@ Result = TypeVar("Result")
 
 CHUNK = 50_000
 _LARGE = 20_000  # runs in one piece from which on NumPy, and not Python, is what a thread waits for
-_SMALL = 1.5  # seconds of work below which starting processes does not pay
+_FIRST = 6
+_SMALL = 2.0  # seconds of work below which starting processes does not pay
 
 
 @dataclass(frozen=True)
@@ -79,42 +80,42 @@ class Workers:
     """Maps functions over tasks, on as many cores as it is given.
 
     jobs: as joblib counts them; 1 for this process alone, -1 for all cores.
-    threads: the mechanism works in large batches inside NumPy, so threads will do.
-    seconds_per_run: what a run costs, measured as the audit goes on.
+    threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
     """
 
     jobs: int
     threads: bool
     run_limit: float | None
-    seconds_per_run: float = 0.0
     runs: int = 0
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item], runs: int) -> Iterator[Result]:
         """The results, in the order of the items, as they come in.
 
+        The first few items are done here; what they cost decides where the others go.
+
         runs: how many runs of the mechanism one item takes.
         """
-        started = time.perf_counter()
         self.runs += runs * len(items)
-        if not items:
+        started = time.perf_counter()
+        here = len(items) if self.jobs == 1 else min(len(items), 1 if runs >= _LARGE else _FIRST)
+        yield from map(function, items[:here])
+        others = items[here:]
+        if not others:
             return
-        expected = self.seconds_per_run * runs * len(items)
-        pays = runs >= _LARGE if self.threads else expected > _SMALL
-        spread = self.jobs != 1 and len(items) > 1 and pays
-        if not spread:
-            yield from map(function, items)
+        expected = (time.perf_counter() - started) / here * len(others)
+        threads = self.threads and runs >= _LARGE
+        if threads or expected > _SMALL:
+            yield from self._spread(function, others, expected / len(others), threads=threads)
         else:
-            yield from self._spread(function, items, expected / len(items))
-        cost = (time.perf_counter() - started) / max(1, runs * len(items))
-        self.seconds_per_run = max(self.seconds_per_run, cost)
+            yield from map(function, others)
 
     def _spread(
-        self, function: Callable[[Item], Result], items: Sequence[Item], expected: float
+        self, function: Callable[[Item], Result], items: Sequence[Item], expected: float, *, threads: bool
     ) -> Iterator[Result]:
         limit = None if self.run_limit is None else 60 + 4 * self.run_limit + 20 * expected
         parallel: Any = joblib.Parallel(
             n_jobs=self.jobs,
-            prefer="threads" if self.threads else "processes",
+            prefer="threads" if threads else "processes",
             timeout=limit,
             return_as="generator",
         )
