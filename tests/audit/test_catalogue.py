@@ -86,9 +86,10 @@ def test_a_broken_mechanism_is_caught(entry: Entry) -> None:
         epsilon=1.5 if entry.broken_at(1.5) else 0.7,
         neighbours=entry.neighbours,
         samples=200_000,
-        search_samples=20_000,
+        search_samples=12_000,
         shrink=False,
         seed=3,
+        jobs=1,
     )
     assert report.violated, report
     assert report.p_value <= 1e-6
@@ -103,9 +104,10 @@ def test_a_correct_mechanism_passes(entry: Entry) -> None:
         scalar=entry.mechanism,
         epsilon=0.7,
         neighbours=entry.neighbours,
-        samples=100_000,
-        search_samples=20_000,
+        samples=50_000,
+        search_samples=6000,
         seed=3,
+        jobs=1,
     )
     assert not report.violated, report
     assert report.counterexample is None

@@ -85,7 +85,7 @@ def test_a_cell_does_not_depend_on_its_company() -> None:
 
 def test_batches_are_arrays_masked_arrays_tuples_and_records() -> None:
     assert from_batch(np.array([1, 2]), 2).codes.tolist() == [[INTEGER], [INTEGER]]
-    masked = np.ma.array([[True, False], [True, True]], mask=[[0, 1], [0, 0]])
+    masked = np.ma.array([[True, False], [True, True]], mask=[[False, True], [False, False]])
     assert from_batch(masked, 2).codes[0, 1] == ABSENT
     pair = from_batch((np.array([1, 2]), np.array([[0.5], [math.nan]])), 2)
     assert pair.paths == ((0,), (1, 0))

@@ -42,7 +42,8 @@ class Term:
             here: Floats = (reading.codes == (-9 if code is None else code)).astype(np.float64)
             return here
         if self.kind == "absent":
-            return (reading.codes == ABSENT).astype(np.float64)
+            missing: Floats = (reading.codes == ABSENT).astype(np.float64)
+            return missing
         number = np.where(reading.is_number, reading.numbers, 0.0)
         if self.kind == "distance" and isinstance(self.value, float):
             number = np.where(reading.is_number, np.abs(number - self.value), 0.0)

@@ -47,7 +47,6 @@ def draw(report: AuditReport, what: str) -> Any:
 def _curve(report: AuditReport, axes: Any) -> None:
     """Figures 4-2 to 4-4: the p-value of the hypothesis that the mechanism is ε-private, against ε."""
     levels, p_values = report.curve()
-    axes.axhspan(0, 1 - report.confidence, color=EVENT, alpha=0.5)
     axes.plot(levels, p_values, color=FIRST, linewidth=2, label="p-value")
     axes.axvline(report.epsilon, color=CLAIM, linestyle="--", label=f"claimed ε = {report.epsilon:g}")
     axes.axvline(
