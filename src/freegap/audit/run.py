@@ -254,19 +254,21 @@ class _Audit:
             self._confirm(self._begin(self.state.leads[0]), self.plan, BOUND_SHARE, 0, progress, "confirm")
 
     def search_deeper(self, progress: Progress) -> None:
-        """The best candidates again, with more samples and an eye for rarer events."""
-        plan = replace(self.plan, samples=4 * self.plan.samples, confirm=DEEPER * self.plan.confirm)
+        """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
+        one, only the best candidates."""
+        plan = replace(self.plan, samples=DEEPER // 2 * self.plan.samples, confirm=DEEPER * self.plan.confirm)
         state = Race()
         leads = race(
             self.source,
             self.workers,
-            self.state.finalists,
+            self.state.finalists if plan.costly else self.candidates(),
             plan,
             scale=self.sensitivity / self.epsilon,
             state=state,
             report=progress.update,
-            start=1,
+            start=1 if plan.costly else 0,
             key=1,
+            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
         if leads and leads[0].finding.score > self.epsilon:
             self._confirm(self._begin(leads[0]), plan, DEEP_SHARE, 2, progress, "confirm, deeper")

@@ -263,25 +263,42 @@ def race(
     """
     runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
-    number = start
-    while number < 4:
-        round_ = replace(plan.round(number), key=key)
-        tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
-        results, state.leads = [], []
-        for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
-            results.append(result)
-            state.tried += number == 0
-            state.notice(result)
-            report(f"search, round {number + 1} of 4", len(results), len(tasks), state.best)
+    for number in range(start, 4):
+        results = _run_round(source, workers, runners, replace(plan.round(number), key=key), state, report)
         if number == 1:
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
-        blatant = number < 2 and state.best > enough
-        runners = _next_runners(results, 2 if blatant else number, source.mechanism.found, scale)
-        number = 3 if blatant else number + 1
+        if number < 2 and state.best > enough:
+            # blatant, unless it was luck: the last round is the judge of that
+            judges = replace(plan.round(3), key=key + 10 + number)
+            finalists = _next_runners(results, 2, source.mechanism.found, scale)
+            judged = _leads(_run_round(source, workers, finalists, judges, state, report))
+            if judged and judged[0].finding.score > enough:
+                results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
+                break
+        runners = _next_runners(results, number, source.mechanism.found, scale)
         if not runners:
             break
     state.leads = _leads(results)
     return state.leads
+
+
+def _run_round(
+    source: Source,
+    workers: Workers,
+    runners: Sequence[tuple[Candidate, tuple[Finding, ...]]],
+    round_: Round,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+) -> list[Scouted]:
+    tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
+    results: list[Scouted] = []
+    state.leads = []
+    for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+        results.append(result)
+        state.tried += round_.number == 0
+        state.notice(result)
+        report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
+    return results
 
 
 def _leads(results: Sequence[Scouted]) -> list[Lead]:
