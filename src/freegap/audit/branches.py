@@ -72,12 +72,14 @@ class _Program:
     fixed: Mapping[str, Any]
 
     def paths(self, answers: Sequence[float], values: Mapping[str, Any], assuming: Sequence[Any] = ()) -> Any:
-        from freegap.symbolic import Limits, SymbolicGenerator, explore
+        from freegap.symbolic import Condition, Limits, SymbolicGenerator, explore
 
         names = list(values)
 
         def run(items: list[Any], rng: Any, *given: Any) -> Any:
-            return self.function(items, rng=rng, **self.fixed, **dict(zip(names, given, strict=True)))
+            result = self.function(items, rng=rng, **self.fixed, **dict(zip(names, given, strict=True)))
+            # a comparison that is put out and not branched on parts the two runs all the same
+            return [bool(item) if isinstance(item, Condition) else item for item in _items(result)]
 
         silent = SymbolicGenerator(lambda draw: 0)
         limits = Limits(paths=400, branches=200, milliseconds=MILLISECONDS)

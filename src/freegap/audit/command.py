@@ -34,7 +34,8 @@ REQUEST = 2000
 class Command:
     """A program as a mechanism. Each process and thread that audits starts its own copy of the program.
 
-    >>> program = Command("awk '{for (i = 0; i < $1; i++) print $5; fflush()}'")
+    >>> script = 'while read runs seed epsilon n first rest; do yes "$first" | head -n "$runs"; done'
+    >>> program = Command(["sh", "-c", script])
     >>> program.run_many([7, 8], 3, seed=1, arguments={"epsilon": 1.0})
     [7, 7, 7]
     """
