@@ -6,9 +6,19 @@
 (1,)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.errors import (
+    BitsExhausted,
+    BudgetSpent,
+    FreegapError,
+    InvalidArgument,
+    MechanismFailed,
+    MissingExtra,
+    PrivacyViolated,
+)
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
@@ -28,26 +38,41 @@ from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
+if TYPE_CHECKING:
+    from freegap.audit import AuditReport, Counterexample, assert_private, audit
+
 __version__ = "0.1.0"
+
+_LAZY = {
+    "AuditReport": "freegap.audit",
+    "Counterexample": "freegap.audit",
+    "assert_private": "freegap.audit",
+    "audit": "freegap.audit",
+}
+"""Names whose modules need an extra: imported when they are first used."""
 
 __all__ = [
     "Above",
     "AboveThreshold",
     "AdaptiveSparseVector",
+    "AuditReport",
     "Below",
     "BitSource",
     "BitsExhausted",
     "BudgetSpent",
     "Candidate",
     "Choice",
+    "Counterexample",
     "Counts",
     "Estimates",
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
     "Measurement",
+    "MechanismFailed",
     "MissingExtra",
     "NoisyScore",
+    "PrivacyViolated",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
@@ -55,6 +80,8 @@ __all__ = [
     "SystemBits",
     "TopK",
     "adaptive_sparse_vector",
+    "assert_private",
+    "audit",
     "base2",
     "best_private_candidate",
     "expected_gap",
@@ -71,3 +98,14 @@ __all__ = [
     "select_private_candidate",
     "sparse_vector",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs an extra only when it is asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'freegap' has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = found
+    return found

@@ -4,7 +4,9 @@
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
     ├── BudgetSpent                             what is left of a budget does not suffice
-    └── MissingExtra      (also an ImportError) an optional dependency is not installed
+    ├── MechanismFailed   (also a RuntimeError) an audited mechanism crashed, hung or broke its contract
+    ├── MissingExtra      (also an ImportError) an optional dependency is not installed
+    └── PrivacyViolated   (also an AssertionError) an audit found a counterexample
 
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
 the private data: where the answers themselves are at fault, it says what is wrong, not where or how much.
@@ -12,7 +14,15 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = ["BitsExhausted", "BudgetSpent", "FreegapError", "InvalidArgument", "MissingExtra"]
+__all__ = [
+    "BitsExhausted",
+    "BudgetSpent",
+    "FreegapError",
+    "InvalidArgument",
+    "MechanismFailed",
+    "MissingExtra",
+    "PrivacyViolated",
+]
 
 
 class FreegapError(Exception):
@@ -47,6 +57,36 @@ class BitsExhausted(FreegapError, EOFError):
 
 class BudgetSpent(FreegapError):
     """What is left of a budget does not suffice. Nothing was drawn, released or charged."""
+
+
+class MechanismFailed(FreegapError, RuntimeError):
+    """An audited mechanism crashed, hung or broke its contract. There is no verdict; the input is named.
+
+    These are the auditor's own made-up inputs, not private data, so they are shown.
+    """
+
+    def __init__(self, what: str, answers: object, arguments: object) -> None:
+        self.what = what
+        self.answers = answers
+        self.arguments = arguments
+        given = f" with {arguments}" if arguments else ""
+        super().__init__(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling, so that the error crosses from a worker process as it is."""
+        return type(self), (self.what, self.answers, self.arguments)
+
+
+class PrivacyViolated(FreegapError, AssertionError):
+    """An audit found a counterexample; the message is the counterexample, `report` the whole record."""
+
+    def __init__(self, message: str, report: object) -> None:
+        self.report = report
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling."""
+        return type(self), (str(self), self.report)
 
 
 class MissingExtra(FreegapError, ImportError):

@@ -8,6 +8,7 @@ import typer
 
 import freegap
 from freegap.cli import bench, demo, prove
+from freegap.cli.audit import audit
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("prove")(prove.command)
+app.command("audit")(audit)
 app.add_typer(bench.app)
 
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from freegap.cli.bench_audit import bench_audit
 from freegap.cli.bench_base2 import base2
 
 __all__ = ["app"]
@@ -24,6 +25,7 @@ def _bench() -> None:
 
 
 app.command("base2")(base2)
+app.command("audit")(bench_audit)
 
 
 @app.command("top-k")

@@ -1,0 +1,185 @@
+"""Audit a program in any language, over a small line protocol.
+
+The program is started once and asked many times. A request is one line on its standard input:
+
+    RUNS SEED EPSILON N A1 … AN [name=value …]
+
+RUNS and SEED are whole numbers, EPSILON and the N answers are decimal numbers, and each further argument
+is `name=value` without blanks. The program answers with RUNS lines on its standard output, one output a
+line: a JSON value (3, 0.25, true, null, NaN, "yes", [false, 1.5], {"gap": 2}), or any other text, which is
+taken as a string. It must flush after each request and draw all its randomness from SEED if the audit is
+to be replayed. At the end of its input it should stop. What it writes to standard error is shown if it fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shlex
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from freegap.errors import InvalidArgument, MechanismFailed
+
+__all__ = ["Command"]
+
+REQUEST = 2000
+
+
+class Command:
+    """A program as a mechanism. Each process and thread that audits starts its own copy of the program.
+
+    >>> script = 'while read runs seed epsilon n first rest; do yes "$first" | head -n "$runs"; done'
+    >>> program = Command(["sh", "-c", script])
+    >>> program.run_many([7, 8], 3, seed=1, arguments={"epsilon": 1.0})
+    [7, 7, 7]
+    """
+
+    def __init__(
+        self, command: str | Sequence[str], *, seeded: bool = False, run_limit: float | None = 10.0
+    ) -> None:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        if not words:
+            raise InvalidArgument("command", command, "is empty", 'Pass a program, such as "./my-program".')
+        self.words = words
+        self.replayable = seeded
+        self.run_limit = run_limit
+        self.__qualname__ = " ".join(words)
+        self._own = threading.local()
+
+    def __call__(self, answers: list[float], epsilon: float, **arguments: Any) -> Any:
+        """One run with a seed of the operating system's."""
+        seed = int.from_bytes(os.urandom(7), "little")
+        return self.run_many(answers, 1, seed, {"epsilon": epsilon, **arguments})[0]
+
+    def run_many(
+        self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]
+    ) -> list[Any]:
+        """The outputs of several runs."""
+        outputs: list[Any] = []
+        for start in range(0, runs, REQUEST):
+            size = min(REQUEST, runs - start)
+            outputs += self._ask(answers, size, (seed + start) % 2**63, arguments)
+        return outputs
+
+    def _ask(self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]) -> list[Any]:
+        others = {name: value for name, value in arguments.items() if name != "epsilon"}
+        words = [runs, seed, arguments.get("epsilon", "nan"), len(answers), *answers]
+        words += [f"{name}={value}" for name, value in others.items()]
+        process = self._process(answers, others)
+        try:
+            process.ask(" ".join(map(str, words)) + "\n")
+            lines = process.read_lines(runs, self.run_limit)
+        except _Broken as broken:
+            process.close()
+            self._own.process = None
+            raise MechanismFailed(broken.what, list(answers), others) from None
+        return [_value(line) for line in lines]
+
+    def _process(self, answers: Sequence[float], arguments: Mapping[str, Any]) -> _Process:
+        process: _Process | None = getattr(self._own, "process", None)
+        if process is None:
+            try:
+                process = _Process(self.words)
+            except OSError as error:
+                raise MechanismFailed(f"could not be started: {error}", list(answers), arguments) from None
+            self._own.process = process
+        return process
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel to a worker process without the running program."""
+        return {name: value for name, value in self.__dict__.items() if name != "_own"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._own = threading.local()
+
+
+class _Broken(Exception):
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+class _Process:
+    """A running program, read line by line with a deadline."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._open: list[Any] = []
+        self._errors: IO[bytes] = self._kept(tempfile.TemporaryFile())  # noqa: SIM115
+        try:
+            self._running = subprocess.Popen(  # noqa: S603 - running the user's program is the point
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+            )
+        except OSError:
+            self._errors.close()
+            raise
+        self._input: IO[bytes] = self._kept(self._running.stdin)
+        self._output: IO[bytes] = self._kept(self._running.stdout)
+        self._rest = b""
+        self._ready = selectors.DefaultSelector()
+        self._ready.register(self._output, selectors.EVENT_READ)
+
+    def _kept(self, stream: Any) -> Any:
+        self._open.append(stream)
+        return stream
+
+    def ask(self, line: str) -> None:
+        try:
+            self._input.write(line.encode())
+        except OSError:
+            raise _Broken(self._ending()) from None
+
+    def read_lines(self, count: int, limit: float | None) -> list[str]:
+        lines: list[bytes] = []
+        deadline = None if limit is None else time.monotonic() + limit
+        while True:
+            *whole, self._rest = self._rest.split(b"\n")
+            lines += whole
+            if len(lines) >= count:
+                break
+            if whole and limit is not None:
+                deadline = time.monotonic() + limit
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not self._ready.select(wait):
+                raise _Broken(f"did not finish a run within {limit:g} s")
+            data = os.read(self._output.fileno(), 1 << 16)
+            if not data:
+                raise _Broken(self._ending())
+            self._rest += data
+        if len(lines) > count or self._rest:
+            raise _Broken(f"answered with more than the {count} lines it was asked for")
+        return [line.decode(errors="replace").strip() for line in lines]
+
+    def _ending(self) -> str:
+        try:
+            status: object = self._running.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            status = "unknown"
+        self._errors.seek(0)
+        said = self._errors.read()[-300:].decode(errors="replace").strip()
+        return f"ended with exit status {status}" + (f" ({said})" if said else "")
+
+    def close(self) -> None:
+        """End the program, if it has not ended, and let go of its streams. May be called twice."""
+        streams, self._open = self._open, []
+        if streams and hasattr(self, "_running"):
+            self._running.kill()
+            self._running.wait()
+            self._ready.close()
+        for stream in streams:
+            stream.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _value(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return line

@@ -1,0 +1,197 @@
+"""Neighbouring inputs to try (000 table 4-1): short patterns of which one can trace the code by hand.
+
+Seven categories, several lengths, both neighbour relations, scaled by the sensitivity and shifted to
+several magnitudes; or the user's own pairs, a generator of pairs, or a hypothesis strategy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from freegap.errors import InvalidArgument, MissingExtra
+
+__all__ = ["LENGTHS", "RELATIONS", "Pair", "check_relation", "own_pairs", "set_apart", "table_pairs"]
+
+RELATIONS = ("one", "all")
+LENGTHS = (1, 2, 3, 5, 10)
+SHIFTS = (0, 100, -4)
+FAR_LENGTHS = frozenset({1, 5})
+MOST_OWN = 200
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring inputs, and the pattern they come from."""
+
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    category: str
+    far: bool = False
+    """Shifted away from the magnitude of table 4-1: tried, but not with every argument."""
+
+    def shifted(self, by: float) -> Pair:
+        """Both inputs, every answer moved by the same amount."""
+        moved = [tuple(x + by for x in side) for side in (self.first, self.second)]
+        return Pair(moved[0], moved[1], self.category, far=by != 0)
+
+    @property
+    def size(self) -> float:
+        """How much there is to read: short inputs with small whole numbers first."""
+        values = (*self.first, *self.second)
+        digits = sum(abs(x) + (0 if x == int(x) else 2) for x in values)
+        return 100 * len(self.first) + digits
+
+
+def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivity: float = 1) -> list[Pair]:
+    """The pairs of table 4-1 for a neighbour relation, without repetitions.
+
+    >>> [pair.second for pair in table_pairs("one", lengths=[2])][:2]
+    [(2, 1), (0, 1)]
+    """
+    check_relation(neighbours)
+    found: dict[tuple[tuple[float, ...], tuple[float, ...]], Pair] = {}
+    for shift in SHIFTS:
+        for length in lengths if shift == 0 else FAR_LENGTHS.intersection(lengths):
+            # every pattern at the paper's magnitude; the plainest ones at the others
+            patterns = _patterns(length, sensitivity)
+            for category in patterns if shift == 0 else ("one above", "all above", "half half"):
+                if neighbours == "one" and category not in _SINGLE:
+                    continue
+                pair = patterns[category].shifted(shift)
+                mirrored = (pair.second, pair.first)
+                if (pair.first, pair.second) not in found and mirrored not in found:
+                    found[pair.first, pair.second] = pair
+    return list(found.values())
+
+
+_SINGLE = ("one above", "one below", "last above")
+
+
+def _patterns(n: int, d: float) -> dict[str, Pair]:
+    """Table 4-1 for n answers of sensitivity d (footnote 4), and two patterns that single out the last."""
+    ones = (1,) * n
+    up, down, half = 1 + d, 1 - d, n - n // 2
+    shapes = {
+        "one above": (ones, (up, *ones[1:])),
+        "one below": (ones, (down, *ones[1:])),
+        "one above rest below": (ones, (up, *(down,) * (n - 1))),
+        "one below rest above": (ones, (down, *(up,) * (n - 1))),
+        "half half": (ones, (*(down,) * half, *(up,) * (n // 2))),
+        "all above": (ones, (up,) * n),
+        "all below": (ones, (down,) * n),
+        "x shape": ((*(d,) * (n // 2), *(0,) * half), (*(0,) * (n // 2), *(d,) * half)),
+        "last above": (ones, (*ones[1:], up)),
+        "last above rest below": (ones, (*(down,) * (n - 1), up)),
+    }
+    return {name: Pair(first, second, name) for name, (first, second) in shapes.items()}
+
+
+def set_apart(pair: Pair, by: float) -> list[Pair]:
+    """The pair with the answers that rise, or those that fall, moved away from the others."""
+    found = []
+    for sign in (1, -1):
+        moves = [by if (b - a) * sign > 0 else 0 for a, b in zip(pair.first, pair.second, strict=True)]
+        if any(moves) and not all(moves):
+            for away in (1, -1):
+                first = tuple(a + away * m for a, m in zip(pair.first, moves, strict=True))
+                second = tuple(b + away * m for b, m in zip(pair.second, moves, strict=True))
+                found.append(replace(pair, first=first, second=second))
+    return found
+
+
+def check_relation(neighbours: object) -> None:
+    """Refuse an unknown neighbour relation."""
+    if neighbours not in RELATIONS:
+        raise InvalidArgument(
+            "neighbours",
+            neighbours,
+            "must say how inputs of neighbouring databases may differ",
+            'Pass "one" (one answer changes, as in a histogram) or "all" (every answer may change).',
+        )
+
+
+def own_pairs(given: Any, *, neighbours: str, sensitivity: float, seed: int) -> list[Pair]:
+    """The user's pairs, checked: from a list, a generator, a function of an rng, or a hypothesis strategy.
+
+    >>> own_pairs([([1, 2], [1, 3])], neighbours="one", sensitivity=1, seed=0)[0].second
+    (1, 3)
+    """
+    if hasattr(given, "example") and hasattr(given, "map"):
+        found: Iterable[Any] = _from_strategy(given, seed)
+    elif callable(given):
+        found = _from_function(given, seed)
+    elif isinstance(given, Iterable):
+        found = islice(given, MOST_OWN)
+    else:
+        raise InvalidArgument(
+            "inputs", given, "must be pairs of neighbouring inputs", "Pass a list such as [([1, 2], [1, 3])]."
+        )
+    pairs = [_checked(pair, neighbours, sensitivity) for pair in found]
+    if not pairs:
+        raise InvalidArgument("inputs", given, "holds no pair", "Pass at least one pair of inputs.")
+    return list(dict.fromkeys(pairs))
+
+
+def _from_function(function: Callable[[np.random.Generator], Any], seed: int) -> Iterable[Any]:
+    rng = np.random.default_rng(seed)
+    return (function(rng) for _ in range(50))
+
+
+def _from_strategy(strategy: Any, seed: int) -> list[Any]:
+    try:
+        import hypothesis
+    except ImportError as missing:
+        raise MissingExtra("hypothesis", "audit") from missing
+    found: list[Any] = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=50,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy)
+    def collect(pair: Any) -> None:
+        found.append(pair)
+
+    collect()
+    return found
+
+
+def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
+    try:
+        first, second = pair
+        one, two = _numbers(first), _numbers(second)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            "inputs", pair, "is not a pair of lists of finite numbers", "Pass pairs such as ([1, 2], [1, 3])."
+        ) from None
+    if len(one) != len(two):
+        raise InvalidArgument(
+            "inputs", pair, "has two inputs of different lengths", "Answer the same questions on both."
+        )
+    changed = [abs(a - b) for a, b in zip(one, two, strict=True) if a != b]
+    if any(change > sensitivity * (1 + 1e-12) for change in changed):
+        raise InvalidArgument(
+            "inputs", pair, f"has an answer that changes by more than {sensitivity}", "Pass sensitivity=."
+        )
+    if neighbours == "one" and len(changed) > 1:
+        raise InvalidArgument(
+            "inputs", pair, "has more than one answer that changes", 'Pass neighbours="all".'
+        )
+    return Pair(one, two, "given")
+
+
+def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if not all(math.isfinite(value) for value in plain):
+        raise ValueError
+    return tuple(plain)

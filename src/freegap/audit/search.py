@@ -1,0 +1,342 @@
+"""Search for inputs, arguments and an event that look like a violation (000 algorithms 1, 3 and 4).
+
+A race: every candidate is tried on a few samples, the better ones on more, with fresh samples in each
+round, so that what was merely lucky drops out. On the way, arguments near the good ones join in. The last
+round only weighs events found before, on samples that played no part in finding them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from freegap.audit.arguments import mutations
+from freegap.audit.event_search import Effort, Finding, find_events, score_event
+from freegap.audit.features import Distance
+from freegap.audit.floating import lowest_bits
+from freegap.audit.inputs import Pair, set_apart
+from freegap.audit.learned import learn_score
+from freegap.audit.mechanism import Arguments
+from freegap.audit.outputs import INTEGER, REAL, Outputs
+from freegap.audit.sampling import Source, Workers
+from freegap.audit.statistics import Forecast
+from freegap.errors import MechanismFailed
+
+__all__ = ["Candidate", "Lead", "Plan", "Scouted", "race", "scout"]
+
+SEARCH_KEY = 1
+MOST_TAUGHT = 4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair of inputs and arguments to try."""
+
+    pair: Pair
+    arguments: Arguments
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """What a candidate looked like: its best events, and whether its outputs ever changed."""
+
+    candidate: Candidate
+    findings: tuple[Finding, ...]
+    refused: bool = False
+    random: bool = True
+
+    @property
+    def merit(self) -> float:
+        """The merit of the best event."""
+        return max((finding.merit for finding in self.findings), default=-np.inf)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A candidate with one event: what a confirmation is about. The event is likelier on `first`."""
+
+    candidate: Candidate
+    finding: Finding
+
+    @property
+    def merit(self) -> float:
+        """The merit of the event, a little less for inputs that are long to read."""
+        pair = self.candidate.pair
+        return self.finding.merit - abs(self.finding.merit) * (0.01 * math.log10(pair.size) + 0.01 * pair.far)
+
+    @property
+    def first(self) -> tuple[float, ...]:
+        """The input on which the event is likelier."""
+        pair = self.candidate.pair
+        return pair.second if self.finding.swapped else pair.first
+
+    @property
+    def second(self) -> tuple[float, ...]:
+        """The neighbouring input."""
+        pair = self.candidate.pair
+        return pair.first if self.finding.swapped else pair.second
+
+
+@dataclass(frozen=True)
+class Round:
+    """How a candidate is tried in one round."""
+
+    number: int
+    size: int
+    effort: Effort
+    keep: int
+    learn: bool = False
+    only_known: bool = False
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side.
+
+    costly: runs are made one by one, so the first rounds get few of them.
+    """
+
+    samples: int
+    confirm: int
+    z: float
+    costly: bool = False
+
+    def forecast(self, size: int, caution: float) -> Forecast:
+        """How to judge counts of `size` samples a side."""
+        return Forecast(max(1.0, self.confirm / size), caution, self.z)
+
+    def round(self, number: int) -> Round:
+        """Round 0 to 3: more samples, more effort, fewer candidates."""
+        parts = (100, 20, 4, 1) if self.costly else (20, 8, 3, 1)
+        size = max(50, self.samples // parts[number])
+        effort = Effort(
+            self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number]),
+            cuts=(14, 20, 40, 40)[number],
+            groups=(2, 3, 8, 8)[number],
+            atoms=number > 1,
+            light=number < 2,
+        )
+        return Round(number, size, effort, (4, 4, 8, 8)[number], learn=number == 2, only_known=number == 3)
+
+
+def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
+    """Try one candidate: draw on both inputs, weigh the events known so far, look for others."""
+    candidate, round_, index, known = task
+    key = (SEARCH_KEY, round_.key, round_.number, index)
+    try:
+        first = source.draw(candidate.pair.first, candidate.arguments, round_.size, (*key, 0))
+        second = source.draw(candidate.pair.second, candidate.arguments, round_.size, (*key, 1))
+    except MechanismFailed:
+        if all(source.refuses(x, candidate.arguments) for x in (candidate.pair.first, candidate.pair.second)):
+            return Scouted(candidate, (), refused=True)
+        raise
+    forecast = round_.effort.forecast
+    found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
+    if not round_.only_known:
+        found += _look(source, candidate, round_, first, second, learn=round_.learn and index < MOST_TAUGHT)
+    best = _varied(found, round_.keep)
+    return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
+
+
+def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
+    """The best few, but no more than two that look at the same features in the same way."""
+    kept: list[Finding] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for finding in sorted(found, key=lambda finding: -finding.merit):
+        kinds = tuple((type(c.feature), type(c.condition)) for c in finding.event.clauses)
+        if finding not in kept and seen.get(kinds, 0) < 2 and len(kept) < most:
+            seen[kinds] = seen.get(kinds, 0) + 1
+            kept.append(finding)
+    return kept
+
+
+def _look(
+    source: Source,
+    candidate: Candidate,
+    round_: Round,
+    first: Outputs,
+    second: Outputs,
+    *,
+    learn: bool,
+) -> list[Finding]:
+    light = round_.effort.light
+    extra: list[Any] = list(lowest_bits(first, second, 1 if light else 4))
+    answers = (*candidate.pair.first, *candidate.pair.second)
+    numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
+    if learn and _needs_a_lesson(first):  # taught on one half, looked at on the other
+        half = len(first) // 2
+        score = learn_score(_part(first, 0, half), _part(second, 0, half), answers)
+        if score is not None:
+            extra.append(score)
+            first, second = _part(first, half, len(first)), _part(second, half, len(second))
+    forecast = replace(
+        round_.effort.forecast, grow=round_.effort.forecast.grow * round_.size / max(1, len(first))
+    )
+    effort = replace(
+        round_.effort,
+        forecast=forecast,
+        natural=tuple(sorted({float(x) for x in (*answers, *numbers)})),
+        references=_references(source, candidate, first),
+        extra=tuple(extra),
+    )
+    return find_events(first, second, effort)
+
+
+def _needs_a_lesson(outputs: Outputs) -> bool:
+    """Whether numbers stand in several places: a single number has intervals, labels have sets."""
+    return int(((outputs.codes == REAL) | (outputs.codes == INTEGER)).any(axis=0).sum()) > 1
+
+
+def _part(outputs: Outputs, start: int, end: int) -> Outputs:
+    return replace(outputs, codes=outputs.codes[start:end], numbers=outputs.numbers[start:end])
+
+
+def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
+    """The noiseless outputs of both inputs, where outputs are lists of labels (000 §4.3.3, case 1)."""
+    if len(outputs.paths) < 2 or not outputs.labels:
+        return ()
+    found = []
+    for answers in (candidate.pair.first, candidate.pair.second):
+        noiseless = source.mechanism.noiseless(answers, candidate.arguments)
+        if noiseless is not None and len(noiseless):
+            found.append(Distance(noiseless.rows(1)[0]))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_random(outputs: Outputs) -> bool:
+    if not len(outputs):
+        return False
+    differs = (outputs.codes != outputs.codes[0]) | (outputs.numbers != outputs.numbers[0])
+    return bool(differs.any())
+
+
+@dataclass
+class Race:
+    """The state of a search, so that an interruption keeps the best found so far."""
+
+    leads: list[Lead] = field(default_factory=list)
+    random: bool = False
+    tried: int = 0
+    refused: tuple[Candidate, ...] = ()
+    finalists: list[Candidate] = field(default_factory=list)
+
+    @property
+    def best(self) -> float:
+        """The bound that the best lead promises."""
+        return self.leads[0].finding.score if self.leads else 0.0
+
+    def notice(self, result: Scouted) -> None:
+        """Take in what a candidate showed."""
+        if result.refused:
+            self.refused += (result.candidate,)
+            return
+        self.random |= result.random
+        mine = _leads([result])[:1]
+        if mine and (not self.leads or mine[0].merit > self.leads[0].merit):
+            self.leads = mine
+
+
+def race(
+    source: Source,
+    workers: Workers,
+    candidates: Sequence[Candidate],
+    plan: Plan,
+    *,
+    scale: float,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+    start: int = 0,
+    key: int = 0,
+    enough: float = math.inf,
+) -> list[Lead]:
+    """The leads of the search, most promising first; `state` has what was found until an interruption.
+
+    scale: the noise scale to be expected, by which arguments are moved.
+    start: the round to begin with; key: tells the races of one audit apart.
+    enough: a score that makes further search needless; only the last round follows then.
+    """
+    runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
+    results: list[Scouted] = []
+    for number in range(start, 4):
+        results = _run_round(source, workers, runners, replace(plan.round(number), key=key), state, report)
+        if number == 1:
+            state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
+        if number < 2 and state.best > enough:
+            # blatant, unless it was luck: the last round is the judge of that
+            judges = replace(plan.round(3), key=key + 10 + number)
+            finalists = _next_runners(results, 2, source.mechanism.found, scale)
+            judged = _leads(_run_round(source, workers, finalists, judges, state, report))
+            if judged and judged[0].finding.score > enough:
+                results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
+                break
+        runners = _next_runners(results, number, source.mechanism.found, scale)
+        if not runners:
+            break
+    state.leads = _leads(results)
+    return state.leads
+
+
+def _run_round(
+    source: Source,
+    workers: Workers,
+    runners: Sequence[tuple[Candidate, tuple[Finding, ...]]],
+    round_: Round,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+) -> list[Scouted]:
+    tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
+    results: list[Scouted] = []
+    state.leads = []
+    for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+        results.append(result)
+        state.tried += round_.number == 0
+        state.notice(result)
+        report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
+    return results
+
+
+def _leads(results: Sequence[Scouted]) -> list[Lead]:
+    leads = [Lead(result.candidate, finding) for result in results for finding in result.findings]
+    return sorted(leads, key=lambda lead: -lead.merit)
+
+
+def _next_runners(
+    results: Sequence[Scouted], number: int, found: Any, scale: float
+) -> list[tuple[Candidate, tuple[Finding, ...]]]:
+    """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
+    fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
+    chosen: list[Scouted] = []
+    most, per_pair = ((14, 3), (5, 2), (3, 2), (0, 0))[number]
+    for result in fit:
+        if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
+            chosen.append(result)
+        if len(chosen) >= most:
+            break
+    if number < 3:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
+        for category in ("one above", "all above"):
+            plain = [r for r in fit if r.candidate.pair.category == category]
+            plain.sort(key=lambda result: result.candidate.pair.size)
+            chosen += [r for r in plain[:1] if r not in chosen]
+    runners = [(result.candidate, result.findings) for result in chosen]
+    if number < 2:
+        known = {candidate for candidate, _ in runners}
+        for result in chosen[: (5, 2)[number]]:
+            for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
+                if moved not in known:
+                    known.add(moved)
+                    runners.append((moved, ()))
+    return runners
+
+
+def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candidate]:
+    """Other arguments, and the answers that rise or fall set apart from the rest."""
+    for arguments in mutations(candidate.arguments, found, scale):
+        yield replace(candidate, arguments=arguments)
+    for pair in set_apart(candidate.pair, max(1, round(scale))):
+        yield replace(candidate, pair=pair)

@@ -1,0 +1,199 @@
+"""`freegap audit`: look for a counterexample in a function, in a program, or in the whole catalogue."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from freegap.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from freegap.audit import AuditReport
+    from freegap.catalogue import Entry
+
+__all__ = ["audit"]
+
+CLAIMS = (0.2, 0.7, 1.5)
+
+
+Target = Annotated[str | None, typer.Argument(help="package.module:function, or file.py:function.")]
+
+
+def audit(
+    target: Target = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
+    command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
+    catalogue: Annotated[bool, typer.Option(help="Audit every mechanism of the catalogue.")] = False,
+    entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
+    neighbours: Annotated[str, typer.Option(help='"one" answer changes, or "all" may.')] = "all",
+    sensitivity: Annotated[float, typer.Option(help="How much one person can change an answer.")] = 1,
+    argument: Annotated[list[str] | None, typer.Option(help="name=value, for a parameter.")] = None,
+    samples: Annotated[int, typer.Option(help="Runs on each input that confirm a finding.")] = 500_000,
+    search_samples: Annotated[int, typer.Option(help="Runs on each input to find it.")] = 100_000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the verdict and the bound.")] = 1 - 1e-6,
+    delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
+    tight: Annotated[bool, typer.Option(help="Do not stop early: the tightest bound.")] = False,
+    deep: Annotated[bool, typer.Option(help="If nothing is found, look for rarer events.")] = False,
+    jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
+    run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
+    seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
+    seeded: Annotated[bool, typer.Option(help="With --command: the program uses SEED.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+) -> None:
+    """Search for a counterexample to a claim of ε-differential privacy.
+
+    Exit code 0: no violation found; 1: violated (or, with --catalogue, a wrong verdict); 2: no verdict.
+    """
+    settings: dict[str, Any] = {
+        "samples": samples,
+        "search_samples": search_samples,
+        "confidence": confidence,
+        "delta": delta,
+        "stop_early": not tight,
+        "deep": deep,
+        "jobs": jobs,
+        "run_limit": run_limit,
+        "seed": seed,
+    }
+    if catalogue:
+        _catalogue([name for name in entries.split(",") if name], epsilon, settings, as_json)
+        return
+    from freegap.audit import audit as run
+
+    if epsilon is None:
+        raise InvalidArgument("--epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
+    report = run(
+        _mechanism(target, command, seeded=seeded, run_limit=run_limit),
+        epsilon=epsilon,
+        neighbours=neighbours,
+        sensitivity=sensitivity,
+        arguments=dict(map(_argument, argument or [])),
+        **settings,
+    )
+    if html is not None:
+        report.to_html(html)
+    if plot is not None:
+        report.plot(plot)
+    if as_json:
+        typer.echo(report.to_json(indent=2))
+    else:
+        _show(report)
+    if report.violated:
+        raise typer.Exit(1)
+
+
+def _show(report: AuditReport) -> None:
+    from rich.console import Console
+
+    Console().print(report, highlight=False)
+
+
+def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_limit: float) -> Any:
+    if (target is None) == (command is None):
+        raise InvalidArgument(
+            "TARGET", target, "there must be a function or a --command, not both", "Pass module:function."
+        )
+    if command is not None:
+        from freegap.audit.command import Command
+
+        return Command(command, seeded=seeded, run_limit=run_limit)
+    module_name, _, name = str(target).partition(":")
+    if not name:
+        raise InvalidArgument("TARGET", target, "has no function", "Write package.module:function.")
+    where = Path(module_name)
+    sys.path.insert(0, str(where.parent if where.suffix == ".py" else Path.cwd()))
+    # worker processes import the module by name, so they must find it as well
+    os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], os.environ.get("PYTHONPATH", "")])
+    try:
+        module: Any = importlib.import_module(where.stem if where.suffix == ".py" else module_name)
+        for part in name.split("."):
+            module = getattr(module, part)
+    except (ImportError, AttributeError) as error:
+        raise InvalidArgument(
+            "TARGET", target, f"cannot be imported: {error}", "Write package.module:function."
+        ) from None
+    return module
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidArgument("--argument", text, "has no value", "Write name=value.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any], as_json: bool) -> None:
+    from freegap.catalogue import CATALOGUE
+
+    unknown = [name for name in names if name not in CATALOGUE]
+    if unknown:
+        raise InvalidArgument("--entries", unknown[0], "is not in the catalogue", "Leave it out to see all.")
+    claims = CLAIMS if epsilon is None else (epsilon,)
+    rows = []
+    for name in names or CATALOGUE:
+        for claim in claims:
+            row = _row(CATALOGUE[name], claim, settings)
+            rows.append(row)
+            if not as_json:
+                typer.echo(_line(row))
+    wrong = [row for row in rows if not row["as_expected"]]
+    if as_json:
+        typer.echo(json.dumps({"as_expected": not wrong, "rows": rows}, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"{len(rows) - len(wrong)} of {len(rows)} verdicts as expected")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _row(entry: Entry, claim: float, settings: dict[str, Any]) -> dict[str, Any]:
+    """Audit an entry: what came out, and what should have."""
+    from freegap.audit import audit as run
+
+    started = time.perf_counter()
+    report = run(entry.batch, scalar=entry.mechanism, epsilon=claim, neighbours=entry.neighbours, **settings)
+    shown = report.counterexample or report.closest
+    strongest = report.closest
+    loss = (
+        entry.loss(claim, len(strongest.first), dict(strongest.arguments)) if strongest is not None else None
+    )
+    return {
+        "name": entry.name,
+        "source": entry.source,
+        "mistake": entry.mistake,
+        "wrong_line": entry.wrong_line,
+        "neighbours": entry.neighbours,
+        "epsilon": claim,
+        "true_epsilon": entry.true_epsilon(claim),
+        "broken": entry.broken_at(claim),
+        "violated": report.violated,
+        "as_expected": report.violated == entry.broken_at(claim),
+        "epsilon_lower_bound": report.epsilon_lower_bound,
+        "largest_loss_here": None if loss is None or loss > 1e6 else loss,
+        "reached": None if loss is None or loss > 1e6 else report.epsilon_lower_bound / loss,
+        "runs": report.runs,
+        "seconds": round(time.perf_counter() - started, 3),
+        "example": shown.to_dict() if shown is not None else None,
+        "strongest": strongest.to_dict() if strongest is not None else None,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    verdict = "violated" if row["violated"] else "passes"
+    mark = "" if row["as_expected"] else "   <-- NOT AS EXPECTED"
+    reached = "" if row["reached"] is None else f" ({row['reached']:.0%} of {row['largest_loss_here']:.3f})"
+    return (
+        f"{row['name']:<40} claims {row['epsilon']:<4g} {verdict:<9}"
+        f"ε ≥ {row['epsilon_lower_bound']:.3f}{reached}  {row['seconds']:.1f} s{mark}"
+    )

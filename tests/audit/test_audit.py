@@ -1,0 +1,253 @@
+"""How an audit behaves: crashes, hangs, odd outputs, replay, interruption, the caller's own inputs."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import freegap as fg
+from freegap.audit import progress as progress_module
+from freegap.audit.inputs import table_pairs
+
+SMALL: dict[str, Any] = {"samples": 4000, "search_samples": 1000, "seed": 1, "jobs": 1}
+
+
+def laplace(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
+    return math.floor(1024 * (sum(answers) + rng.laplace(scale=1 / epsilon))) / 1024
+
+
+def half_noise(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
+    return laplace(answers, 4 * epsilon, rng)
+
+
+def test_a_constant_is_private_and_named_as_not_random() -> None:
+    report = fg.audit(lambda answers: 7, epsilon=1, **SMALL)
+    assert not report.violated
+    assert report.deterministic
+    assert "not random" in str(report)
+
+
+def test_an_output_that_gives_the_input_away_is_the_counterexample() -> None:
+    bounds = []
+    for samples in (1000, 10_000, 100_000):
+        report = fg.audit(
+            lambda answers: list(answers), epsilon=1, **{**SMALL, "samples": samples, "stop_early": False}
+        )
+        assert report.violated
+        assert report.deterministic
+        assert report.counterexample is not None
+        assert len(report.counterexample.first) == 1
+        bounds.append(report.epsilon_lower_bound)
+    assert bounds[2] > bounds[1] + 2 > bounds[0] + 4
+    assert bounds[2] > math.log(100)
+
+
+@pytest.mark.parametrize("what", ["None", "nan", "type", "list"])
+def test_odd_outputs_are_outputs_like_any_other(what: str) -> None:
+    def odd(answers: list[float], rng: np.random.Generator) -> Any:
+        leak = rng.random() < 0.3 * (sum(answers) > 1)
+        other = {"None": None, "nan": math.nan, "type": 1.0, "list": [1]}[what]
+        return other if leak else 1
+
+    report = fg.audit(odd, epsilon=0.5, **{**SMALL, "samples": 20_000})
+    assert report.violated, report
+
+
+def test_a_crash_is_a_message_with_the_input_and_no_verdict() -> None:
+    def crashes(answers: list[float], rng: np.random.Generator) -> float:
+        if len(answers) == 3:
+            raise ZeroDivisionError("a bin of width 0")
+        return rng.laplace()
+
+    with pytest.raises(
+        fg.MechanismFailed, match=r"ZeroDivisionError: a bin of width 0.*\[1, 1, 1\]"
+    ) as caught:
+        fg.audit(crashes, epsilon=1, **SMALL)
+    assert caught.value.answers == [1, 1, 1]
+
+
+def test_an_input_that_is_always_turned_down_is_left_out() -> None:
+    def picky(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
+        if len(answers) < 2:
+            raise ValueError("at least two answers")
+        return laplace(answers, epsilon, rng)
+
+    report = fg.audit(picky, epsilon=1, neighbours="one", **SMALL)
+    assert not report.violated
+    assert "turned down" in str(report)
+
+    def never(answers: list[float]) -> float:
+        raise ValueError("no")
+
+    with pytest.raises(fg.MechanismFailed, match="turned down every input"):
+        fg.audit(never, epsilon=1, **SMALL)
+
+
+def test_a_hang_is_a_message_with_the_input() -> None:
+    def hangs(answers: list[float], rng: np.random.Generator) -> float:
+        if len(answers) == 2:
+            time.sleep(60)
+        return rng.laplace()
+
+    started = time.perf_counter()
+    with pytest.raises(fg.MechanismFailed, match=r"within 0\.2 s.*\[1, 1\]"):
+        fg.audit(hangs, epsilon=1, run_limit=0.2, **SMALL)
+    assert time.perf_counter() - started < 20
+
+
+def test_a_wrong_number_of_outputs_is_named() -> None:
+    with pytest.raises(fg.MechanismFailed, match="asked for"):
+        fg.audit(lambda answers, size, rng: rng.laplace(size=3), epsilon=1, **SMALL)
+
+
+def test_an_audit_replays_from_its_seed_on_any_number_of_cores() -> None:
+    first = fg.audit(half_noise, epsilon=1, neighbours="one", **SMALL)
+    again = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2})
+    other = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "seed": 2})
+    assert first.violated
+    assert first.replayable
+    assert first.counterexample is not None
+    assert again.counterexample is not None
+    assert first.counterexample.counts == again.counterexample.counts
+    assert first.looks == again.looks
+    assert other.looks != first.looks
+
+    def own_noise(answers: list[float]) -> float:
+        return float(np.random.default_rng().laplace())
+
+    report = fg.audit(own_noise, epsilon=1, **SMALL)
+    assert not report.replayable
+    assert "cannot be replayed" in str(report)
+
+
+def test_a_blatant_violation_stops_early_and_a_tight_bound_does_not() -> None:
+    settings = {**SMALL, "samples": 50_000, "shrink": False}
+    early = fg.audit(half_noise, epsilon=1, neighbours="one", **settings)
+    tight = fg.audit(half_noise, epsilon=1, neighbours="one", stop_early=False, **settings)
+    assert early.violated
+    assert tight.violated
+    assert early.looks[-1].counts.runs1 < tight.looks[-1].counts.runs1 / 2
+    assert tight.epsilon_lower_bound > early.epsilon_lower_bound
+
+
+def test_counterexamples_are_minimal() -> None:
+    """000 table 4-2 has five or ten answers; one is enough here."""
+    report = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "samples": 20_000})
+    found = report.counterexample
+    assert found is not None
+    assert sorted([found.first, found.second]) == [(0,), (1,)]
+    assert found.event.text in ("output < 0", "output ≥ 1", "output < 1", "output ≥ 0.9", "output ≥ 0")
+    assert len(str(found).splitlines()) <= 8
+
+
+def test_own_pairs_functions_and_strategies() -> None:
+    pairs = [([5, 5], [5, 6])]
+    report = fg.audit(laplace, epsilon=1, neighbours="one", inputs=pairs, **SMALL)
+    assert report.closest is not None
+    assert {report.closest.first, report.closest.second} == {(5, 5), (5, 6)}
+
+    def random_pair(rng: np.random.Generator) -> tuple[list[int], list[int]]:
+        x = int(rng.integers(5))
+        return [x], [x + 1]
+
+    assert not fg.audit(laplace, epsilon=1, inputs=random_pair, **SMALL).violated
+    strategy = st.integers(0, 9).map(lambda x: ([x], [x + 1]))
+    assert not fg.audit(laplace, epsilon=1, inputs=strategy, **SMALL).violated
+
+
+@pytest.mark.parametrize(
+    ("changes", "argument"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": "much"}, "epsilon"),
+        ({"neighbours": "some"}, "neighbours"),
+        ({"sensitivity": -1}, "sensitivity"),
+        ({"samples": 5}, "samples"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"delta": 1.0}, "delta"),
+        ({"arguments": {"nonsense": 1}}, "arguments"),
+        ({"vectorized": True}, "vectorized"),
+        ({"inputs": [([1], [1, 2])]}, "inputs"),
+        ({"inputs": [([1], [3])]}, "inputs"),
+        ({"inputs": [([1, 1], [2, 2])], "neighbours": "one"}, "inputs"),
+        ({"inputs": []}, "inputs"),
+        ({"inputs": [([1], [math.nan])]}, "inputs"),
+        ({"inputs": 3}, "inputs"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(changes: dict[str, Any], argument: str) -> None:
+    with pytest.raises(fg.InvalidArgument) as caught:
+        fg.audit(laplace, **{"epsilon": 1, **SMALL, **changes})
+    assert caught.value.argument == argument
+
+
+def test_assert_private_is_an_assertion() -> None:
+    fg.assert_private(laplace, epsilon=1, neighbours="one", **SMALL)
+    with pytest.raises(AssertionError, match=r"event +output") as caught:
+        fg.assert_private(half_noise, epsilon=1, neighbours="one", **SMALL)
+    assert isinstance(caught.value, fg.PrivacyViolated)
+
+
+def test_delta_is_taken_into_account() -> None:
+    def leak(answers: list[float], rng: np.random.Generator) -> float:
+        return sum(answers) if rng.random() < 0.01 else 0
+
+    settings = {**SMALL, "samples": 30_000}
+    assert fg.audit(leak, epsilon=1, **settings).violated
+    assert not fg.audit(leak, epsilon=1, delta=0.02, **settings).violated
+
+
+def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any, stage: str, done: int, total: int, best: float) -> None:
+        if stage == "confirm" and done > 2000:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress_module.Progress, "update", stop)
+    report = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "stop_early": False})
+    assert report.interrupted
+    assert report.looks
+    assert report.epsilon_lower_bound > 0
+    assert "Interrupted" in str(report)
+
+
+def test_worker_processes_run_scalar_mechanisms() -> None:
+    def slow(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
+        for _ in range(400):
+            pass
+        return half_noise(answers, epsilon, rng)
+
+    report = fg.audit(slow, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2, "samples": 60_000})
+    assert report.violated
+
+
+def test_table_4_1_is_complete() -> None:
+    five = table_pairs("all", lengths=[5])
+    shapes = {(pair.first, pair.second) for pair in five}
+    ones = (1,) * 5
+    for second in [(2, 1, 1, 1, 1), (0, 1, 1, 1, 1), (2, 0, 0, 0, 0), (0, 2, 2, 2, 2), (0, 0, 0, 2, 2)]:
+        assert (ones, second) in shapes
+    assert (ones, (2,) * 5) in shapes
+    assert (ones, (0,) * 5) in shapes
+    assert ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1)) in shapes
+    assert all(sum(a != b for a, b in zip(p.first, p.second, strict=True)) == 1 for p in table_pairs("one"))
+    wide = table_pairs("all", lengths=[5], sensitivity=3)
+    assert any(pair.second == (4,) * 5 for pair in wide)
+    assert all(abs(a - b) <= 3 for pair in wide for a, b in zip(pair.first, pair.second, strict=True))
+
+
+def test_the_audit_can_be_called_by_either_name() -> None:
+    package: Any = importlib.import_module("freegap.audit")
+    assert package(lambda answers: 0, epsilon=1, **SMALL).deterministic
+    assert callable(fg.audit)
+
+
+def test_freegaps_own_mechanism_passes() -> None:
+    report = fg.audit(fg.noisy_max, epsilon=1, lengths=[2], samples=400, search_samples=100, seed=1, jobs=1)
+    assert not report.violated
+    assert not report.replayable

@@ -1,0 +1,137 @@
+"""The catalogue says what it should, its twins agree, and the audit tells right from wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import freegap as fg
+from freegap.audit.branches import analyse
+from freegap.audit.inputs import Pair
+from freegap.audit.mechanism import Mechanism
+from freegap.audit.outputs import ABSENT, from_batch
+from freegap.catalogue import CATALOGUE, Entry
+
+BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
+CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]
+
+
+def name(entry: Entry) -> str:
+    return entry.name
+
+
+def test_there_are_enough_of_both_kinds() -> None:
+    assert len(CATALOGUE) >= 25
+    assert len(CORRECT) >= 10
+    assert len(BROKEN) >= 15
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
+def test_an_entry_names_its_mistake_and_the_line(entry: Entry) -> None:
+    assert (entry.wrong_line is None) == entry.correct
+    assert entry.neighbours in ("one", "all")
+    limit = entry.true_epsilon(0.7)
+    if entry.correct:
+        assert limit == 0.7
+    else:
+        assert limit is None or limit > 0.7
+        assert entry.broken_at(0.7)
+        assert entry.broken_at(0.2)
+    assert entry.broken_at(1.5) == (not entry.correct and entry.name != "histogram_inverted_scale")
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
+def test_twins_give_the_same_output_on_the_same_noise(entry: Entry) -> None:
+    names = Mechanism.of(entry.mechanism, epsilon=1.0).found
+    for seed in range(120):
+        length = 2 + seed % 5
+        answers = [int(x) for x in np.random.default_rng(seed).integers(-2, 3, length)]
+        arguments = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
+        given = {key: value for key, value in arguments.items() if key in names}
+        epsilon = (0.3, 1.0, 4.0)[seed % 3]
+        one = entry.mechanism(answers, epsilon=epsilon, rng=np.random.default_rng(seed), **given)
+        many = entry.batch(answers, epsilon=epsilon, rng=np.random.default_rng(seed), size=1, **given)
+        assert flat(one) == pytest.approx(row(many))
+
+
+def flat(output: Any) -> list[float]:
+    """Which answers were above, then the numbers: the form of the vectorised twins."""
+    if not isinstance(output, list):
+        return [float(output)]
+    if any(isinstance(item, bool) for item in output):
+        above = [float(item is not False) for item in output]
+        return above + [float(item) for item in output if not isinstance(item, bool)]
+    return [float(item) for item in output]
+
+
+def row(batch: Any) -> list[float]:
+    outputs = from_batch(batch, 1)
+    cells = [c for c in zip(outputs.codes[0], outputs.numbers[0], strict=True) if c[0] != ABSENT]
+    labels = [float(outputs.labels[code].text == "True") for code, _ in cells if code >= 0]
+    numbers = [float(number) for code, number in cells if code < 0]
+    return numbers if isinstance(batch, tuple) and all(labels) else labels + numbers
+
+
+SUBTLE = {"laplace_rare_leak", "sparse_vector_one_true_too_many", "adaptive_sparse_vector_second_try_free"}
+
+
+@pytest.mark.parametrize("entry", [e for e in BROKEN if e.name not in SUBTLE], ids=name)
+def test_a_broken_mechanism_is_caught(entry: Entry) -> None:
+    report = fg.audit(
+        entry.batch,
+        scalar=entry.mechanism,
+        epsilon=1.5 if entry.broken_at(1.5) else 0.7,
+        neighbours=entry.neighbours,
+        samples=200_000,
+        search_samples=12_000,
+        shrink=False,
+        seed=3,
+        jobs=1,
+    )
+    assert report.violated, report
+    assert report.p_value <= 1e-6
+    assert report.counterexample is not None
+    assert report.counterexample.ratio > math.exp(report.epsilon)
+
+
+@pytest.mark.parametrize("entry", CORRECT, ids=name)
+def test_a_correct_mechanism_passes(entry: Entry) -> None:
+    report = fg.audit(
+        entry.batch,
+        scalar=entry.mechanism,
+        epsilon=0.7,
+        neighbours=entry.neighbours,
+        samples=50_000,
+        search_samples=6000,
+        seed=3,
+        jobs=1,
+    )
+    assert not report.violated, report
+    assert report.counterexample is None
+    assert 0 < report.epsilon_lower_bound <= 0.7
+
+
+@pytest.mark.parametrize(
+    ("title", "epsilon", "share"),
+    [("laplace", 0.7, 0.9), ("histogram", 1.5, 0.9), ("noisy_max_laplace", 0.7, 0.9)],
+)
+def test_the_bound_comes_close_to_the_true_loss(title: str, epsilon: float, share: float) -> None:
+    entry = CATALOGUE[title]
+    report = fg.audit(entry.batch, epsilon=epsilon, neighbours=entry.neighbours, seed=1, stop_early=False)
+    assert share * epsilon < report.epsilon_lower_bound <= epsilon
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
+def test_every_entry_with_parameters_can_be_analysed(entry: Entry) -> None:
+    mechanism = Mechanism.of(entry.mechanism, epsilon=0.7)
+    if not mechanism.found:
+        pytest.skip("nothing to find")
+    pair = Pair((1, 1, 0, 0, 0), (0, 0, 1, 1, 1), "x shape")
+    found = analyse(entry.mechanism, mechanism.found, mechanism.fixed, pair)
+    assert found.trouble is None
+    arguments = dict(found.arguments[0])
+    assert 0 < arguments["threshold"] <= 1
+    assert arguments.get("bound", 1) == 1

@@ -1,0 +1,150 @@
+"""Whatever a mechanism returns becomes columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from freegap.audit.event_search import Effort, find_events
+from freegap.audit.events import Between, Event, OneOf
+from freegap.audit.features import Component, CountOf, Distance, KindOf, Length, Mean, Whole, whole_keys
+from freegap.audit.outputs import (
+    ABSENT,
+    INTEGER,
+    REAL,
+    TYPE,
+    Label,
+    WrongSize,
+    from_batch,
+    from_objects,
+    join,
+)
+from freegap.audit.statistics import Forecast
+
+
+@dataclass
+class Release:
+    place: int
+    gaps: list[float]
+
+
+def cell(value: Any) -> object:
+    outputs = from_objects([value])
+    codes, numbers = outputs.column(())
+    return float(numbers[0]) if codes[0] < 0 else outputs.labels[codes[0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, 3.0),
+        (2.5, 2.5),
+        (np.float32(0.5), 0.5),
+        (np.int64(7), 7.0),
+        (Fraction(1, 4), 0.25),
+        (Decimal("0.125"), 0.125),
+        (True, Label("bool", "True")),
+        (np.bool_(False), Label("bool", "False")),
+        (None, Label("NoneType", "None")),
+        ("yes", Label("str", "'yes'")),
+        (math.nan, Label("float", "NaN")),
+        (-math.inf, Label("float", "-inf")),
+        (10**30, Label("int", str(10**30))),
+    ],
+)
+def test_every_kind_of_value_is_itself(value: Any, expected: object) -> None:
+    assert cell(value) == expected
+
+
+def test_lists_of_any_length_records_and_types() -> None:
+    outputs = from_objects([[False, 2.5], [False, False, True], []])
+    assert outputs.paths == ((0,), (1,), (2,))
+    assert Length().read(outputs).numbers.tolist() == [2, 3, 0]
+    assert CountOf(Label("bool", "False")).read(outputs).numbers.tolist() == [1, 2, 0]
+    assert Mean().read(outputs).codes.tolist() == [REAL, ABSENT, ABSENT]
+    nested = from_objects([Release(1, [0.5]), {"a": (1, 2)}, 4, None])
+    assert set(nested.paths) == {("place",), ("gaps", 0), ("a", 0), ("a", 1), (), TYPE}
+    assert from_objects([(1, 2)]).paths == ((0,), (1,), TYPE)
+
+
+def test_a_cell_does_not_depend_on_its_company() -> None:
+    odd: list[Any] = [[True], (True,), {"x": 1}, 3, 3.0, None, math.nan, [[1], 2], "3", [], (), 2**70]
+    together = whole_keys(from_objects(odd))
+    alone = [int(whole_keys(from_objects([value]))[0]) for value in odd]
+    assert together.tolist() == alone
+    assert len(set(alone)) >= len(odd) - 1  # 3 and 3.0 are one number; their types differ
+    assert join([from_objects([value]) for value in odd]).codes.shape[0] == len(odd)
+    assert whole_keys(join([from_objects([value]) for value in odd])).tolist() == alone
+
+
+def test_batches_are_arrays_masked_arrays_tuples_and_records() -> None:
+    assert from_batch(np.array([1, 2]), 2).codes.tolist() == [[INTEGER], [INTEGER]]
+    masked = np.ma.array([[True, False], [True, True]], mask=[[False, True], [False, False]])
+    assert from_batch(masked, 2).codes[0, 1] == ABSENT
+    pair = from_batch((np.array([1, 2]), np.array([[0.5], [math.nan]])), 2)
+    assert pair.paths == ((0,), (1, 0))
+    assert from_batch(np.array([(1, 0.5)], dtype=[("a", int), ("b", float)]), 1).paths == (("a",), ("b",))
+    assert from_batch(np.array(["x", "y", "x"]), 3).labels == (Label("str", "'x'"), Label("str", "'y'"))
+    with pytest.raises(WrongSize, match="asked for"):
+        from_batch(np.zeros(3), 4)
+
+
+def test_hamming_distance_and_types_as_features() -> None:
+    outputs = from_objects([[True, False], [True, True], [False, True, True]])
+    to_first = Distance(outputs.rows(1)[0])
+    assert to_first.read(outputs).numbers.tolist() == [0, 1, 3]
+    kinds = KindOf().read(from_objects([1, 1.0, "x"]))
+    assert [kinds.labels[code].text for code in kinds.codes] == ["int", "float", "str"]
+
+
+def effort(**changes: Any) -> Effort:
+    settings: dict[str, Any] = {"cuts": 40, "groups": 8, "atoms": True}
+    return Effort(Forecast(5, 1.0, 4.9), **{**settings, **changes})
+
+
+def best(first: list[Any], second: list[Any]) -> Event:
+    return find_events(from_objects(first), from_objects(second), effort())[0].event
+
+
+def test_events_are_found_by_type() -> None:
+    rng = np.random.default_rng(5)
+    n = 4000
+    noise = rng.laplace(size=n)
+    assert best(list(noise), [*noise[:-200], *[7.25] * 200]).text == "output = 7.25"
+    assert best([None] * 100 + [1] * 900, [1] * 1000).text == "output = None"
+    assert best([math.nan] * 100 + [1.5] * 900, [1.5] * 1000).text == "output = NaN"
+    assert best([1] * 1000, [1.0] * 1000).text == "type(output) = int"
+    assert best([[1]] * 1000, [(1,)] * 1000).text in ("type(output) = 'tuple'", "output = [1]")
+    lengths = [[True] * int(k) for k in rng.integers(0, 3, n)]
+    longer = [[True] * int(k) for k in rng.integers(0, 4, n)]
+    assert best(lengths, longer).text == "output[2] = True"
+    left, right = best(list(noise), list(noise + 3)).clauses[0], best(list(noise + 3), list(noise)).clauses[0]
+    assert isinstance(left.condition, Between)
+    assert isinstance(right.condition, Between)
+    mixed1 = [[False] * 2 + [float(x)] for x in rng.normal(0, 1, n)]
+    mixed2 = [[False] * 2 + [float(x)] for x in rng.normal(4, 1, n)]
+    assert "output[2]" in best(mixed1, mixed2).text or "number" in best(mixed1, mixed2).text
+
+
+def test_a_rare_value_outranks_a_common_interval() -> None:
+    rng = np.random.default_rng(6)
+    common = rng.laplace(0, 1 / 0.7, 100_000)
+    other = rng.laplace(1, 1 / 0.7, 100_000)
+    common[:60] = 5.0
+    found = find_events(from_objects(list(common)), from_objects(list(other)), effort())[0]
+    assert found.event.text == "output = 5"
+    assert (found.hits1, found.hits2) == (60, 0)
+
+
+def test_conditions_read_well() -> None:
+    assert Event.of(Component((0,)), Between(high=1.0)).text == "output[0] < 1"
+    assert Event.of(Component(("gap",)), Between(0.5, 2)).text == "0.5 ≤ output.gap < 2"
+    five = OneOf((1.0, 2.0, 3.0, 4.0, 5.0))
+    assert Event.of(Component(), five).text == "output is one of 1, 2, 3, 4, … (5 in all)"
+    assert Event.of(Whole(), OneOf((0.5,), ("[True]",))).text == "output = [True]"

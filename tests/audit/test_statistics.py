@@ -1,0 +1,112 @@
+"""The test is valid: proved here for small cases by adding up all outcomes."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from freegap.audit.statistics import Counts, Forecast, Look, Spending, lower_bound, p_value
+
+ALPHAS = (0.05, 0.01, 0.001)
+
+
+def outcomes(trials: int, p1: float, p2: float) -> list[tuple[Counts, float]]:
+    """All counts of a number of trials, each of which tosses a fair coin for its side."""
+    cells = (p1 / 2, (1 - p1) / 2, p2 / 2, (1 - p2) / 2)
+    found = []
+    for a, b, c in product(range(trials + 1), repeat=3):
+        d = trials - a - b - c
+        if d >= 0:
+            ways = math.factorial(trials) / math.prod(math.factorial(x) for x in (a, b, c, d))
+            chance = ways * math.prod(cell**x for cell, x in zip(cells, (a, b, c, d), strict=True))
+            found.append((Counts(a, c, a + b, c + d), chance))
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.7, 1.5])
+@pytest.mark.parametrize("p2", [0.01, 0.1, 0.22])
+def test_p_value_is_valid_at_the_boundary_for_every_level(epsilon: float, p2: float) -> None:
+    law = outcomes(18, math.exp(epsilon) * p2, p2)
+    assert sum(chance for _, chance in law) == pytest.approx(1)
+    found = sorted((p_value(counts, epsilon), chance) for counts, chance in law)
+    total = 0.0
+    for p, chance in found:
+        total += chance
+        if p < 1:
+            assert total <= p + 1e-12
+
+
+def test_p_value_is_not_uselessly_large() -> None:
+    law = outcomes(24, 0.45, 0.45 / math.exp(0.3))
+    rate = sum(chance for counts, chance in law if p_value(counts, 0.3) <= 0.05)
+    assert 0.015 < rate <= 0.05
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_bound_covers_and_agrees_with_the_p_value(alpha: float) -> None:
+    epsilon = 0.5
+    law = outcomes(18, math.exp(epsilon) * 0.3, 0.3)
+    assert sum(chance for counts, chance in law if lower_bound(counts, alpha) > epsilon) <= alpha
+    for counts in (Counts(300, 100, 500, 500), Counts(40, 0, 50, 50), Counts(90_000, 60_000, 10**5, 10**5)):
+        bound = lower_bound(counts, alpha)
+        assert p_value(counts, bound) == pytest.approx(alpha, rel=1e-6)
+
+
+def test_an_average_of_reductions_would_not_be_valid_but_this_is_monotone_in_epsilon() -> None:
+    curve = p_value(Counts(3000, 1500, 10_000, 10_000), np.linspace(0, 3, 50))
+    assert (np.diff(curve) >= 0).all()
+    assert curve[0] < 1e-12 < 0.9 < curve[-1]
+
+
+def test_the_bound_has_no_ceiling() -> None:
+    bounds = [lower_bound(Counts(n, 0, n, n), 1e-6) for n in (10**3, 10**5, 10**7, 10**9)]
+    assert bounds[-1] > math.log(10**7) > math.log(100)
+    assert all(later > earlier + 4 for earlier, later in pairwise(bounds))
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_p_value_with_delta_is_valid(delta: float) -> None:
+    epsilon, p2 = 0.4, 0.2
+    law = outcomes(14, math.exp(epsilon) * p2 + delta, p2)
+    for alpha in (0.3, 0.1, *ALPHAS):
+        assert sum(c for counts, c in law if p_value(counts, epsilon, delta=delta) <= alpha) <= alpha
+        assert sum(c for counts, c in law if lower_bound(counts, alpha, delta=delta) > epsilon) <= alpha
+    strong = Counts(9000, 1000, 10_000, 10_000)
+    assert p_value(strong, epsilon, delta=delta) < 1e-9
+    assert lower_bound(strong, 1e-6, delta=delta) == pytest.approx(math.log((0.9 - delta) / 0.1), abs=0.3)
+
+
+def test_looking_twice_is_paid_for() -> None:
+    """All outcomes of two looks, the second of which sees the samples of the first as well."""
+    epsilon, p2 = 0.7, 0.2
+    early, late = outcomes(6, math.exp(epsilon) * p2, p2), outcomes(8, math.exp(epsilon) * p2, p2)
+    spending = Spending((6, 14), (0.3, 0.7))
+    for alpha in (0.2, *ALPHAS):
+        alarm = careless = 0.0
+        for (first, chance1), (more, chance2) in product(early, late):
+            looks = [Look(first, spending.shares[0]), Look(first + more, spending.shares[1])]
+            alarm += chance1 * chance2 * (spending.p_value(looks, epsilon) <= alpha)
+            careless += chance1 * chance2 * (min(p_value(look.counts, epsilon) for look in looks) <= alpha)
+            assert (spending.p_value(looks, epsilon) <= alpha) == (
+                spending.lower_bound(looks, alpha) >= epsilon
+            )
+        assert alarm <= alpha
+        assert alarm <= careless
+
+
+def test_spending_never_exceeds_its_share() -> None:
+    for trials in (100, 6400, 10**6):
+        plan = Spending.of(trials, 0.7)
+        assert plan.trials[-1] == trials
+        assert sum(plan.shares) <= 0.7 + 1e-12
+        assert list(plan.trials) == sorted(plan.trials)
+
+
+def test_a_forecast_prefers_what_a_confirmation_would_bear_out() -> None:
+    forecast = Forecast(grow=5, caution=1.0, z=4.9)
+    common, rare, lucky = forecast.bound([20_000, 60, 3], [10_000, 0, 0])
+    assert rare > common > lucky
+    assert forecast.among(1000).bound(60, 30) < forecast.bound(60, 30)
