@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,3 +125,23 @@ def test_the_library_command() -> None:
     done = run("--library", "--json", "--jobs", "2")
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["proved"]
+
+
+def test_a_refuted_mechanism_is_handed_to_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The point where the alignment fails is where the audit looks, and it finds the leak."""
+    (tmp_path / "leaky.py").write_text(
+        "def nearly_exact(answers, noise, *, epsilon):\n"
+        "    return answers[0] + noise.laplace(1 / (8 * epsilon), label='sum')\n"
+        "def shift(answers, neighbour, output, noise):\n"
+        "    return {'sum': noise['sum'] + answers[0] - neighbour[0]}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(
+        app,
+        ["prove", "leaky:nearly_exact", "--alignment", "leaky:shift", "--queries", "1", "--audit", "--json"],
+    )
+    assert done.exit_code == 1, done.output
+    record = json.loads(done.stdout)
+    assert record["holds"] is False
+    assert record["audit"]["violated"] is True
+    assert record["audit"]["epsilon_lower_bound"] > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import multiprocessing
 import os
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
 from time import monotonic
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +25,10 @@ from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
 from freegap.prove.registry import Claim, Entry
+from freegap.values.rationals import rational
+
+if TYPE_CHECKING:
+    from freegap.prove.report import Proof
 
 __all__ = ["command"]
 
@@ -41,6 +46,9 @@ def command(
     ] = None,
     grid: str = typer.Option(None, help="Answers are whole multiples of this."),
     samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
+    audited: bool = typer.Option(
+        False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
+    ),
     library: bool = typer.Option(False, "--library", help="Prove all mechanisms of this library."),
     jobs: int = typer.Option(0, help="Processes for --library; 0 for one a processor."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
@@ -56,6 +64,7 @@ def command(
             "Pass package.module:function, or --library for all of freegap's.",
         )
     target = _imported("mechanism", mechanism)
+    given = dict(map(_parameter, parameter or []))
     with _progress(as_json) as bar:
         proof = prove(
             target,
@@ -64,14 +73,48 @@ def command(
             queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
             relation=relation,
-            parameters=dict(map(_parameter, parameter or [])),
+            parameters=given,
             charge=None if charge is None else _imported("charge", charge),
             grid=grid,
             samples=samples,
             progress=_shown(bar),
         )
-    typer.echo(json.dumps(proof.to_dict(), indent=2) if as_json else str(proof))
+    context = {"epsilon": rational("epsilon", epsilon), "sensitivity": rational("sensitivity", sensitivity)}
+    found = _audited(proof, target, given, context, relation) if audited else None
+    if as_json:
+        record = proof.to_dict() | ({} if found is None else {"audit": found.to_dict()})
+        typer.echo(json.dumps(record, indent=2, default=str))
+    else:
+        typer.echo(str(proof))
+        if found is not None:
+            typer.echo(f"\nThe mechanism at these inputs, audited:\n{found}")
     raise typer.Exit(0 if proof.holds else 1)
+
+
+def _audited(
+    proof: Proof, program: Any, given: dict[str, Any], context: dict[str, Fraction], relation: str
+) -> Any:
+    """Does the mechanism itself leak where the alignment fails? None where there is no such point."""
+    if proof.refutation is None or not proof.refutation.answers:
+        return None
+    from freegap.audit import audit
+    from freegap.audit.programs import mechanism_of, pairs_around
+
+    named = inspect.signature(program).parameters
+    passed = given | {name: value for name, value in context.items() if name in named}
+    change = float(context["sensitivity"])
+    point = [[float(a) for a in side] for side in (proof.refutation.answers, proof.refutation.neighbour)]
+    return audit(
+        mechanism_of(program, passed),
+        epsilon=float(context["epsilon"]),
+        sensitivity=change,
+        neighbours="one" if relation == "one" else "all",
+        inputs=pairs_around(point[0], point[1], change, relation),
+        samples=100_000,
+        search_samples=20_000,
+        seed=1,
+        jobs=1,  # a mechanism that is being written may not be importable in another process
+    )
 
 
 def _imported(argument: str, path: str) -> Any:
