@@ -6,8 +6,20 @@
 (1,)
 """
 
+import typing as _typing
+
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.errors import (
+    BitsExhausted,
+    BudgetExceeded,
+    BudgetSpent,
+    FreegapError,
+    InvalidArgument,
+    LedgerDamaged,
+    LedgerError,
+    LedgerUnavailable,
+    MissingExtra,
+)
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
@@ -20,6 +32,9 @@ from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
+if _typing.TYPE_CHECKING:
+    from freegap.budget.ledger import Ledger
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -29,6 +44,7 @@ __all__ = [
     "Below",
     "BitSource",
     "BitsExhausted",
+    "BudgetExceeded",
     "BudgetSpent",
     "Choice",
     "Counts",
@@ -36,6 +52,10 @@ __all__ = [
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
+    "Ledger",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerUnavailable",
     "Measurement",
     "MissingExtra",
     "RecordedBits",
@@ -57,3 +77,12 @@ __all__ = [
     "select_and_measure",
     "sparse_vector",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The ledger is imported when it is first asked for: who keeps no ledger should not wait for it."""
+    if name == "Ledger":
+        from freegap.budget.ledger import Ledger
+
+        return Ledger
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
