@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -187,7 +188,8 @@ class Ledger:
             raise InvalidArgument("head", head, "must be text", "Pass the head of an earlier verification.")
         with self._store.journal(write=False) as journal:
             recorded = (journal.head.sequence, journal.head.hash)
-            return verified(journal.lines(checked=False), recorded, head)
+            with closing(journal.lines(checked=False)) as lines:
+                return verified(lines, recorded, head)
 
     def _known(self, journal: Journal, dataset: str) -> Line:
         last = journal.last_line(name_argument("dataset", dataset))

@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import bench, demo
+from freegap.cli import bench, budget, demo
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(bench.app)
+app.add_typer(budget.app)
 
 
 def _show_version(wanted: bool) -> None:
