@@ -174,6 +174,11 @@ def test_a_user_without_rights_on_postgresql(server: postgres.Server) -> None:
     assert reader.verify().ok
     with pytest.raises(LedgerUnavailable, match="may not be used by this user"):
         reserve(reader)
+    # The rights that docs/budget.md names are enough, and do not allow to rewrite the journal.
+    server.execute("GRANT INSERT ON freegap_journal TO reader", "guarded")
+    server.execute("GRANT UPDATE ON freegap_ledger TO reader", "guarded")
+    reader.reserve("shop", 1, what="noisy_max").settle(1)
+    assert reader.account("shop").remaining == 4
 
 
 def test_a_missing_directory(tmp_path: Path) -> None:
@@ -197,6 +202,14 @@ def test_a_torn_file_is_refused_not_guessed_at(on_file: Ledger, file: Path) -> N
         reserve(on_file)
     with pytest.raises(LedgerDamaged):
         on_file.verify()
+
+
+def test_a_file_that_vanishes_is_not_begun_anew(on_file: Ledger, file: Path) -> None:
+    reserve(on_file)
+    file.unlink()
+    with pytest.raises(LedgerUnavailable, match="There is no ledger at"):
+        reserve(on_file)
+    assert not file.exists()
 
 
 def test_a_locked_file(file: Path, on_file: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_a_budget_can_be_spent_to_the_last_and_no_further(ledger: Ledger) -> Non
         ledger.reserve("shop", third, what="a")
     assert ledger.account("shop").remaining == 0
     before = ledger.entries()
-    with pytest.raises(BudgetExceeded, match="'shop' has ε = 0 left of 5, and 1/1000000 was asked for"):
+    with pytest.raises(BudgetExceeded, match="'shop' has 0 of ε = 5 left, and 1/1000000 was asked for"):
         ledger.reserve("shop", "0.000001", what="a")
     assert ledger.entries() == before
     assert ledger.verify().ok
@@ -191,7 +191,7 @@ def test_entries_say_who_when_what(ledger: Ledger) -> None:
     assert [charge.reserved, charge.charged] == [2, 1]
 
 
-@pytest.mark.parametrize("dataset", ["", "  ", "a\nb", "\0", "x" * 201, 7, None, "\ud800"])
+@pytest.mark.parametrize("dataset", ["", "  ", "shop ", "a\nb", "\0", "x" * 201, 7, None, "\ud800"])
 def test_names_must_be_printable(ledger: Ledger, dataset: Any) -> None:
     for call in (
         lambda: ledger.create(dataset, epsilon=1),
@@ -246,8 +246,8 @@ def test_amounts_may_have_thousands_of_digits(ledger: Ledger) -> None:
     ledger.reserve("shop", tiny, what="a").settle(tiny)
     assert ledger.account("shop").spent == tiny
     assert ledger.verify().ok
-    with pytest.raises(BudgetExceeded, match="has ε = ≈ 5 left of 5, and 5 was asked for"):
-        ledger.reserve("shop", 5, what="a")
+    with pytest.raises(BudgetExceeded, match=r"has ≈ 5.00000 of ε = 5 left, and ≈ 1.00000e\+400 was"):
+        ledger.reserve("shop", 10**400, what="a")
 
 
 def test_threads_share_a_ledger(ledger: Ledger) -> None:

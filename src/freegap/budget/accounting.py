@@ -92,4 +92,6 @@ def shown(amount: Fraction, *, longest: int = 24) -> str:
     ('5', '1/3', '≈ 0.333333')
     """
     exact = amount_text(amount).removesuffix("/1")
-    return exact if len(exact) <= longest else f"≈ {float(amount):.6g}"
+    if len(exact) <= longest:
+        return exact
+    return f"≈ {Decimal(amount.numerator) / Decimal(amount.denominator):.6g}"
