@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -44,8 +45,7 @@ def release_once(url: str, dataset: str, released: Path, die_at: int) -> None:
         ledger.charge(dataset, lambda: _drawn(released), epsilon=1, what="sparse_vector", parameters={"k": 3})
     finally:
         sys.settrace(None)
-    # A file, not an exit code: a run has more steps than exit codes have values.
-    released.with_suffix(".steps").write_text(str(steps.count))
+    released.with_suffix(".steps").write_text(json.dumps({"last": steps.count, "commits": steps.commits}))
 
 
 def release_forever(url: str, dataset: str, released: Path) -> None:
@@ -107,6 +107,7 @@ def _note(released: Path, spent: Fraction) -> None:
 class _StepsToDeath:
     def __init__(self, die_at: int) -> None:
         self.count = 0
+        self.commits: list[int] = []
         self._die_at = die_at
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -119,6 +120,8 @@ class _StepsToDeath:
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         self.count += 1
+        if frame.f_code.co_name == "do_commit" and event == "return":
+            self.commits.append(self.count)
         if self.count == self._die_at:
             os.kill(os.getpid(), signal.SIGKILL)
         return self._step

@@ -48,6 +48,14 @@ def url(new_url: Callable[[], str]) -> str:
 
 
 @pytest.fixture
+def file_ledger(tmp_path: Path) -> Ledger:
+    """For what is decided before any database is asked."""
+    made = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    made.create("shop", epsilon=5)
+    return made
+
+
+@pytest.fixture
 def ledger(url: str) -> Ledger:
     made = Ledger(url)
     made.create("shop", epsilon=5)

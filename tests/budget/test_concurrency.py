@@ -10,7 +10,7 @@ from tests.budget import children
 from tests.budget.children import CONTEXT, total_released
 
 PROCESSES = 50
-TOTAL = 20
+TOTAL = 12
 
 
 def test_fifty_processes_never_overspend(url: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import time
@@ -18,18 +19,19 @@ from tests.budget.children import CONTEXT, total_released
 TOTAL = 10**6
 
 
-def steps_of_a_release(url: str, tmp_path: Path) -> int:
+def steps_of_a_release(url: str, tmp_path: Path) -> tuple[int, list[int]]:
+    """How many steps a release has, and after which of them the database has just committed."""
     note = tmp_path / "counted"
     Ledger(url).create("count", epsilon=TOTAL)
     child = CONTEXT.Process(target=children.release_once, args=(url, "count", note, 0))
     child.start()
     child.join(60)
     assert child.exitcode == 0
-    return int(note.with_suffix(".steps").read_text())
+    steps = json.loads(note.with_suffix(".steps").read_text())
+    return steps["last"], steps["commits"]
 
 
-def check_after_a_kill(url: str, dataset: str, released: Path) -> None:
-    ledger = Ledger(url)
+def check_after_a_kill(ledger: Ledger, dataset: str, released: Path) -> None:
     account = ledger.account(dataset)
     assert account.spent + account.reserved >= total_released(released)
     outcome = ledger.verify()
@@ -40,22 +42,23 @@ def check_after_a_kill(url: str, dataset: str, released: Path) -> None:
     assert after.reserved == account.reserved
 
 
-def kill_at_steps(url: str, tmp_path: Path, chosen: Callable[[int], list[int]]) -> int:
+def kill_at_steps(url: str, tmp_path: Path, chosen: Callable[[int, list[int]], list[int]]) -> int:
     """Kill one release at each chosen step; returns how many were killed."""
-    last = steps_of_a_release(url, tmp_path)
+    last, commits = steps_of_a_release(url, tmp_path)
     assert last > 100  # else the tracer has lost sight of the ledger
+    ledger = Ledger(url)
     charged = set()
-    at = chosen(last)
+    at = chosen(last, commits)
     for step in at:
         dataset, released = f"killed at {step}", tmp_path / f"released-{step}"
-        Ledger(url).create(dataset, epsilon=TOTAL)
+        ledger.create(dataset, epsilon=TOTAL)
         child = CONTEXT.Process(target=children.release_once, args=(url, dataset, released, step))
         child.start()
         child.join(60)
         assert child.exitcode == -signal.SIGKILL
-        before = Ledger(url).account(dataset)
+        before = ledger.account(dataset)
         charged.add((before.spent > 0, before.reserved > 0, total_released(released) > 0))
-        check_after_a_kill(url, dataset, released)
+        check_after_a_kill(ledger, dataset, released)
     # Before the reservation, after it, after the draw, after the settling: all were hit.
     assert charged == {
         (False, False, False),
@@ -67,19 +70,20 @@ def kill_at_steps(url: str, tmp_path: Path, chosen: Callable[[int], list[int]]) 
 
 
 def test_kill_at_some_steps_of_a_release(url: str, tmp_path: Path) -> None:
-    assert kill_at_steps(url, tmp_path, lambda last: spread(last, 15)) >= 15
+    assert kill_at_steps(url, tmp_path, some_steps) >= 12
 
 
 @pytest.mark.long
 def test_kill_at_every_step_of_a_release(url: str, tmp_path: Path) -> None:
-    killed = kill_at_steps(url, tmp_path, lambda last: list(range(1, last + 1)))
+    killed = kill_at_steps(url, tmp_path, lambda last, commits: list(range(1, last + 1)))
     print(f"killed at each of {killed} steps")
     assert killed >= 100  # of each engine
 
 
-def spread(last: int, count: int) -> list[int]:
-    """Steps from the first to the last, evenly, and the last ones, where the settling is durable."""
-    return sorted({1 + (last - 1) * i // (count - 1) for i in range(count)} | set(range(last - 2, last + 1)))
+def some_steps(last: int, commits: list[int]) -> list[int]:
+    """Eight steps from the first to the last, and those just before and just after each commit."""
+    evenly = {1 + (last - 1) * i // 7 for i in range(8)}
+    return sorted(evenly | {step for commit in commits for step in (commit - 1, commit)})
 
 
 def kill_at_random(url: str, tmp_path: Path, kills: int, seed: int) -> None:
@@ -100,7 +104,7 @@ def kill_at_random(url: str, tmp_path: Path, kills: int, seed: int) -> None:
         child.join(60)
         assert child.exitcode == -signal.SIGKILL
         assert total_released(released) > already
-        check_after_a_kill(url, "shop", released)
+        check_after_a_kill(ledger, "shop", released)
 
 
 def test_kill_at_random_moments(url: str, tmp_path: Path) -> None:

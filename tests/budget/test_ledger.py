@@ -101,15 +101,15 @@ def test_charge_takes_a_result_without_spent_in_full(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("spent", [Fraction(2), Fraction(-1), 0.5, None])
-def test_charge_discards_a_release_that_was_not_paid_for(ledger: Ledger, spent: Any) -> None:
+def test_charge_discards_a_release_that_was_not_paid_for(file_ledger: Ledger, spent: Any) -> None:
     class Release:
         pass
 
     release = Release()
     release.spent = spent  # type: ignore[attr-defined]
     with pytest.raises(InvalidArgument, match="not an upper bound"):
-        ledger.charge("shop", lambda: release, epsilon=1, what="own mechanism")
-    assert ledger.account("shop") == account(0, 1)
+        file_ledger.charge("shop", lambda: release, epsilon=1, what="own mechanism")
+    assert file_ledger.account("shop") == account(0, 1)
 
 
 def test_a_release_outlives_a_ledger_that_fails_after_it(tmp_path: Path) -> None:
@@ -144,11 +144,11 @@ def test_closing_again_the_same_way_is_harmless_and_otherwise_refused(ledger: Le
 
 
 @pytest.mark.parametrize("spent", ["-1/2", "2.0001", "x", float("nan"), True])
-def test_settle_wants_an_amount_within_the_reservation(ledger: Ledger, spent: Any) -> None:
-    reservation = ledger.reserve("shop", 2, what="a")
+def test_settle_wants_an_amount_within_the_reservation(file_ledger: Ledger, spent: Any) -> None:
+    reservation = file_ledger.reserve("shop", 2, what="a")
     with pytest.raises(InvalidArgument, match="spent = "):
         reservation.settle(spent)
-    assert ledger.account("shop") == account(0, 2)
+    assert file_ledger.account("shop") == account(0, 2)
 
 
 def test_create_again_with_the_same_total_changes_nothing(ledger: Ledger) -> None:
@@ -192,36 +192,36 @@ def test_entries_say_who_when_what(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("dataset", ["", "  ", "shop ", "a\nb", "\0", "x" * 201, 7, None, "\ud800"])
-def test_names_must_be_printable(ledger: Ledger, dataset: Any) -> None:
+def test_names_must_be_printable(file_ledger: Ledger, dataset: Any) -> None:
     for call in (
-        lambda: ledger.create(dataset, epsilon=1),
-        lambda: ledger.account(dataset),
-        lambda: ledger.reserve(dataset, 1, what="a"),
-        lambda: ledger.reserve("shop", 1, what=dataset),
+        lambda: file_ledger.create(dataset, epsilon=1),
+        lambda: file_ledger.account(dataset),
+        lambda: file_ledger.reserve(dataset, 1, what="a"),
+        lambda: file_ledger.reserve("shop", 1, what=dataset),
     ):
         with pytest.raises(InvalidArgument):
             call()
-    assert len(ledger.entries()) == 1
+    assert len(file_ledger.entries()) == 1
 
 
 @pytest.mark.parametrize(
     "parameters",
     [{"answers": object()}, {"answers": {1: 2}}, [1], {"answers": list(range(10_000))}, {"s": {1}}],
 )
-def test_parameters_must_be_plain_and_are_not_shown(ledger: Ledger, parameters: Any) -> None:
+def test_parameters_must_be_plain_and_are_not_shown(file_ledger: Ledger, parameters: Any) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        ledger.reserve("shop", 1, what="a", parameters=parameters)
+        file_ledger.reserve("shop", 1, what="a", parameters=parameters)
     assert "9999" not in str(caught.value)
     assert "object at" not in str(caught.value)
-    assert len(ledger.entries()) == 1
+    assert len(file_ledger.entries()) == 1
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, "x", float("inf")])
-def test_epsilon_must_be_positive(ledger: Ledger, epsilon: Any) -> None:
+def test_epsilon_must_be_positive(file_ledger: Ledger, epsilon: Any) -> None:
     with pytest.raises(InvalidArgument, match="epsilon"):
-        ledger.reserve("shop", epsilon, what="a")
+        file_ledger.reserve("shop", epsilon, what="a")
     with pytest.raises(InvalidArgument, match="epsilon"):
-        ledger.create("new", epsilon=epsilon)
+        file_ledger.create("new", epsilon=epsilon)
 
 
 def test_an_unknown_dataset_says_how_to_create_it(ledger: Ledger) -> None:

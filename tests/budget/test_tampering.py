@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,10 @@ def outside(url: str, *, guarded: bool = False) -> Iterator[Connection]:
 
 @pytest.fixture
 def written(url: str) -> str:
+    return twelve_lines(url)
+
+
+def twelve_lines(url: str) -> str:
     """A ledger of twelve lines in two datasets."""
     ledger = Ledger(url)
     ledger.create("shop", epsilon=5)
@@ -201,8 +206,9 @@ NOTHING, MUCH = amount_text(Fraction(0)), amount_text(Fraction(9))
     ],
 )
 def test_a_forged_journal_with_hashes_that_fit_must_still_obey_the_rules(
-    written: str, forge: Callable[[list[Line]], list[Line]], broken: int, reason: str
+    tmp_path: Path, forge: Callable[[list[Line]], list[Line]], broken: int, reason: str
 ) -> None:
+    written = twelve_lines(f"sqlite:///{tmp_path}/ledger.db")
     with outside(written) as connection:
         rewrite(connection, forge(lines(connection)))
     outcome = Ledger(written).verify()
@@ -211,7 +217,7 @@ def test_a_forged_journal_with_hashes_that_fit_must_still_obey_the_rules(
     assert reason in (outcome.reason or "")
 
 
-def test_bytes_in_place_of_text_show(tmp_path: Any) -> None:
+def test_bytes_in_place_of_text_show(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/ledger.db"  # SQLite takes any type in any column
     Ledger(url).create("shop", epsilon=5)
     with outside(url) as connection:
