@@ -19,6 +19,7 @@ from freegap.errors import (
     LedgerError,
     LedgerUnavailable,
     MissingExtra,
+    UnsettledWarning,
 )
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
@@ -64,6 +65,7 @@ __all__ = [
     "SparseVector",
     "SystemBits",
     "TopK",
+    "UnsettledWarning",
     "adaptive_sparse_vector",
     "expected_gap",
     "exponential_mechanism",
