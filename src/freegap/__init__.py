@@ -12,12 +12,17 @@ from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import (
     BitsExhausted,
+    BudgetExceeded,
     BudgetSpent,
     FreegapError,
     InvalidArgument,
+    LedgerDamaged,
+    LedgerError,
+    LedgerUnavailable,
     MechanismFailed,
     MissingExtra,
     PrivacyViolated,
+    UnsettledWarning,
 )
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
@@ -40,12 +45,14 @@ from freegap.values.results import TopK
 
 if TYPE_CHECKING:
     from freegap.audit import AuditReport, Counterexample, assert_private, audit
+    from freegap.budget.ledger import Ledger
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "AuditReport": "freegap.audit",
     "Counterexample": "freegap.audit",
+    "Ledger": "freegap.budget.ledger",
     "assert_private": "freegap.audit",
     "audit": "freegap.audit",
 }
@@ -59,6 +66,7 @@ __all__ = [
     "Below",
     "BitSource",
     "BitsExhausted",
+    "BudgetExceeded",
     "BudgetSpent",
     "Candidate",
     "Choice",
@@ -68,6 +76,10 @@ __all__ = [
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
+    "Ledger",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerUnavailable",
     "Measurement",
     "MechanismFailed",
     "MissingExtra",
@@ -79,6 +91,7 @@ __all__ = [
     "SparseVector",
     "SystemBits",
     "TopK",
+    "UnsettledWarning",
     "adaptive_sparse_vector",
     "assert_private",
     "audit",

@@ -4,9 +4,15 @@
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
     ├── BudgetSpent                             what is left of a budget does not suffice
+    ├── BudgetExceeded                          what is left of a dataset in the ledger does not suffice
+    ├── LedgerError                             the ledger could not do what was asked
+    │   ├── LedgerUnavailable                   it cannot be reached, read or written now
+    │   └── LedgerDamaged                       its journal is not as freegap wrote it
     ├── MechanismFailed   (also a RuntimeError) an audited mechanism crashed, hung or broke its contract
     ├── MissingExtra      (also an ImportError) an optional dependency is not installed
     └── PrivacyViolated   (also an AssertionError) an audit found a counterexample
+
+One warning, `UnsettledWarning`, tells that a release was charged more than it spent.
 
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
 the private data: where the answers themselves are at fault, it says what is wrong, not where or how much.
@@ -16,12 +22,17 @@ from __future__ import annotations
 
 __all__ = [
     "BitsExhausted",
+    "BudgetExceeded",
     "BudgetSpent",
     "FreegapError",
     "InvalidArgument",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerUnavailable",
     "MechanismFailed",
     "MissingExtra",
     "PrivacyViolated",
+    "UnsettledWarning",
 ]
 
 
@@ -87,6 +98,26 @@ class PrivacyViolated(FreegapError, AssertionError):
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling."""
         return type(self), (str(self), self.report)
+
+
+class BudgetExceeded(FreegapError):
+    """A dataset has less ε left in the ledger than was asked for. Nothing was drawn, released or charged."""
+
+
+class LedgerError(FreegapError):
+    """The ledger could not do what was asked. What was reserved before stays charged."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be reached, read or written: disk full, read-only, connection lost, locked."""
+
+
+class LedgerDamaged(LedgerError):
+    """The ledger's journal is not as freegap wrote it. On such a journal nothing is charged or released."""
+
+
+class UnsettledWarning(UserWarning):
+    """A release was made and is charged in full: the ledger could not take down the lower amount it spent."""
 
 
 class MissingExtra(FreegapError, ImportError):

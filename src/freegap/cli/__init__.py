@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import bench, demo, prove
+from freegap.cli import bench, budget, demo, prove
 from freegap.cli.audit import audit
 from freegap.errors import FreegapError
 
@@ -23,6 +23,7 @@ app.command("demo")(demo.demo)
 app.command("prove")(prove.command)
 app.command("audit")(audit)
 app.add_typer(bench.app)
+app.add_typer(budget.app)
 
 
 def _show_version(wanted: bool) -> None:
