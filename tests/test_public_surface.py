@@ -53,3 +53,13 @@ def test_the_core_imports_nothing_heavy() -> None:
     script = f"import freegap, sys; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+def test_the_pytest_plugin_needs_no_extra() -> None:
+    """pytest imports it wherever freegap is installed; it must not ask for the audit's dependencies."""
+    script = (
+        "import sys; sys.modules.update(scipy=None, sklearn=None, joblib=None, z3=None)\n"
+        "import freegap.pytest_plugin, freegap.cli; print('fine')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "fine"

@@ -7,6 +7,9 @@
     def test_release(assert_private):                # or the fixture, inside a test
         assert_private(my_mechanism, epsilon=0.7)
 
+pytest imports this module in every environment that has freegap, so it imports the audit, and with it the
+`audit` extra, only where one of the two is used.
+
 Both audit with a fixed seed unless one is given, so that a test does not change its mind.
 """
 
