@@ -33,15 +33,24 @@ def real_baskets() -> list[Path]:
     return sorted(Path(folder).glob("*.dat.gz")) if folder else []
 
 
-def item_counts(path: Path) -> NDArray[np.int64]:
+def item_counts(path: Path) -> tuple[NDArray[np.int64], Fraction]:
+    """The counts, and the ε whose noise is to them as that of ε = 0.7 to the papers' BMS-POS (515,597 records).
+
+    The closed forms leave out that items are selected because of their noise. At ε = 0.7 on a data set six
+    times smaller, where neighbouring counts are closer than the noise, that costs 3 to 7 points.
+    """
     seen: Counter[str] = Counter()
+    records = 0
     with gzip.open(path, "rt") as lines:
         for line in lines:
             seen.update(set(line.split()))
-    return np.array(list(seen.values()), dtype=np.int64)
+            records += 1
+    return np.array(list(seen.values()), dtype=np.int64), Fraction(7 * 515_597, 10 * records)
 
 
-def error_reduction(answers: NDArray[np.int64], noise: str, threshold: Any, runs: int) -> float:
+def error_reduction(
+    answers: NDArray[np.int64], noise: str, threshold: Any, runs: int, epsilon: Any = "0.7"
+) -> float:
     """1 − (squared error of the fused estimates)/(of the measurements alone)."""
     source = SeededBits(f"{noise} {threshold}")
     fused = measured = 0.0
@@ -52,7 +61,7 @@ def error_reduction(answers: NDArray[np.int64], noise: str, threshold: Any, runs
             place = 2 * K + int(source.bits(16)) % (6 * K)
             bar = int(np.partition(answers, len(answers) - place)[len(answers) - place])
         release = fg.select_and_measure(
-            answers, K, epsilon="0.7", threshold=bar, monotonic=True, noise=noise, bits=source
+            answers, K, epsilon=epsilon, threshold=bar, monotonic=True, noise=noise, bits=source
         )
         truth = answers[list(release.indices)]
         fused += float(np.square(np.array(release.estimates, dtype=float) - truth).sum())
@@ -86,7 +95,8 @@ def test_error_reduction_is_that_of_the_theory(noise: str, by: str) -> None:
 @pytest.mark.parametrize("path", real_baskets(), ids=lambda path: path.name)
 def test_error_reduction_on_real_baskets(noise: str, by: str, path: Path) -> None:
     theory = top_k_theory(K, noise) if by == "top-k" else sparse_vector_theory(K, noise)
-    found = error_reduction(item_counts(path), noise, None if by == "top-k" else True, 2000)
+    counts, epsilon = item_counts(path)
+    found = error_reduction(counts, noise, None if by == "top-k" else True, 2000, epsilon)
     assert abs(found - theory) < 0.03
 
 
@@ -115,7 +125,7 @@ def test_adaptive_answers_more_and_leaves_budget() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("path", real_baskets(), ids=lambda path: path.name)
 def test_adaptive_on_real_baskets(path: Path) -> None:
-    plain, adaptive, left = adaptive_against_plain(item_counts(path), 2000)
+    plain, adaptive, left = adaptive_against_plain(item_counts(path)[0], 2000)
     assert adaptive > 1.3 * plain
     assert 0.3 < left < 0.5
 
