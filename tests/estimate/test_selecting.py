@@ -34,7 +34,7 @@ def real_baskets() -> list[Path]:
 
 
 def item_counts(path: Path) -> tuple[NDArray[np.int64], Fraction]:
-    """The counts, and the ε whose noise is to them as that of ε = 0.7 to the papers' BMS-POS (515,597 records).
+    """The counts, and the ε whose noise is to them as that of 0.7 to the papers' BMS-POS (515,597 records).
 
     The closed forms leave out that items are selected because of their noise. At ε = 0.7 on a data set six
     times smaller, where neighbouring counts are closer than the noise, that costs 3 to 7 points.
