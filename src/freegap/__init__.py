@@ -6,8 +6,18 @@
 (1,)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-from freegap.errors import BitsExhausted, BudgetSpent, FreegapError, InvalidArgument, MissingExtra
+from freegap.errors import (
+    BitsExhausted,
+    BudgetSpent,
+    EngineFailed,
+    FreegapError,
+    InvalidArgument,
+    MissingExtra,
+)
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
@@ -16,9 +26,13 @@ from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
+from freegap.tables.results import ItemsAbove, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
+
+if TYPE_CHECKING:
+    from freegap.tables.releases import above, top_k
 
 __version__ = "0.1.0"
 
@@ -32,10 +46,12 @@ __all__ = [
     "BudgetSpent",
     "Choice",
     "Counts",
+    "EngineFailed",
     "Estimates",
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
+    "ItemsAbove",
     "Measurement",
     "MissingExtra",
     "RecordedBits",
@@ -43,7 +59,9 @@ __all__ = [
     "SeededBits",
     "SparseVector",
     "SystemBits",
+    "TopItems",
     "TopK",
+    "above",
     "adaptive_sparse_vector",
     "expected_gap",
     "exponential_mechanism",
@@ -56,4 +74,25 @@ __all__ = [
     "noisy_top_k",
     "select_and_measure",
     "sparse_vector",
+    "top_k",
 ]
+
+# Loaded when first used, because they need more than the core: name → module, package, extra.
+_ON_DEMAND = {
+    "above": ("freegap.tables.releases", "narwhals", "tables"),
+    "top_k": ("freegap.tables.releases", "narwhals", "tables"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, package, extra = _ON_DEMAND[name]
+    try:
+        value = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingExtra(package, extra) from None
+    globals()[name] = value
+    return value

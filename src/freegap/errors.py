@@ -4,6 +4,7 @@
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
     ├── BudgetSpent                             what is left of a budget does not suffice
+    ├── EngineFailed                            the engine that holds a private table could not count it
     └── MissingExtra      (also an ImportError) an optional dependency is not installed
 
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
@@ -12,7 +13,7 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = ["BitsExhausted", "BudgetSpent", "FreegapError", "InvalidArgument", "MissingExtra"]
+__all__ = ["BitsExhausted", "BudgetSpent", "EngineFailed", "FreegapError", "InvalidArgument", "MissingExtra"]
 
 
 class FreegapError(Exception):
@@ -47,6 +48,24 @@ class BitsExhausted(FreegapError, EOFError):
 
 class BudgetSpent(FreegapError):
     """What is left of a budget does not suffice. Nothing was drawn, released or charged."""
+
+
+class EngineFailed(FreegapError):
+    """The engine that holds a private table could not count it. Nothing was released.
+
+    Engines quote rows in their messages, so the engine's own message is not passed on.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The engine that holds the table failed with {kind}. Its message is not shown, because it may "
+            "quote private rows. Count the table with the engine itself, where the data may be seen."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling."""
+        return type(self), (self.kind,)
 
 
 class MissingExtra(FreegapError, ImportError):

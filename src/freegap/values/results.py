@@ -83,7 +83,7 @@ class Release:
             table.add_column(column.title, justify="right" if column.numeric else "left")
         for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*(Text(_printable(cell)) for cell in row))
-        notes = [Text(note, style="dim" if i == 0 else "bold red") for i, note in enumerate(self.footnotes())]
+        notes = [Text(note, style="bold red" if note == NOT_PRIVATE else "dim") for note in self.footnotes()]
         return Group(table, *notes)
 
     def __str__(self) -> str:
