@@ -180,7 +180,7 @@ def _meet(table: Frame, domain: Frame) -> bool:
         joined = table.join(domain.lazy(), on="item", how="semi")
         joined.collect_schema()
         native = nw.to_native(joined)
-        if table.implementation is nw.Implementation.IBIS:
+        if table.implementation.is_ibis():
             native.get_backend()
     except Exception:  # each engine has its own way of refusing tables of two sessions
         return False
@@ -245,8 +245,8 @@ def _observed(acknowledged: bool) -> ObservedDomain:
             "domain",
             _OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
-            "If that set may be known, say so with observed_keys_are_public=True (--observed-keys-are-public); "
-            "else pass a public list.",
+            "If that set may be known, say so with observed_keys_are_public=True "
+            "(--observed-keys-are-public); else pass a public list.",
         )
     return ObservedDomain()
 

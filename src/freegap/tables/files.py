@@ -153,15 +153,7 @@ def read_lines(connection: Any, files: FileTable) -> Any:
 
 def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
     """The column names, which all files must share. The header is the schema, and public."""
-    headers: list[list[str]] = []
-    for file in files.files:
-        rows = in_engine(
-            lambda file=file: (
-                connection.read_csv(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall()
-            )
-        )
-        line = (rows[0][0] or "") if rows else ""
-        headers.append(next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), []))
+    headers = [_first_line(connection, file, delimiter) for file in files.files]
     if any(header != headers[0] for header in headers) or len(set(headers[0])) != len(headers[0]):
         raise InvalidArgument(
             files.argument,
@@ -174,6 +166,13 @@ def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
             files.argument, files.path, "must begin with a line of column names", "Add a header line."
         )
     return headers[0]
+
+
+def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
+    lines = connection.read_csv
+    rows = in_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
+    line = (rows[0][0] or "") if rows else ""
+    return next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
 
 
 def _find(path: str, argument: str) -> list[str]:

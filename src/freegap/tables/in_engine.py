@@ -30,23 +30,26 @@ Lazy = nw.LazyFrame[Any]
 def keep(frame: Lazy) -> Iterator[Lazy]:
     """The rows of a lazy frame, computed once and kept inside the engine meanwhile."""
     native = nw.to_native(frame)
-    if frame.implementation is nw.Implementation.DUCKDB:
-        name = f"freegap_{uuid.uuid4().hex}"  # made of hexadecimal digits: safe in a statement
+    if frame.implementation.is_duckdb():
+        # Statements cannot bind names; these are made of hexadecimal digits.
+        name = f"freegap_{uuid.uuid4().hex}"
         view = f"{name}_view"
-        in_engine(lambda: native.query(view, f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}").fetchall())
+        create = f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}"  # noqa: S608
+        select = f"SELECT * FROM {name}"  # noqa: S608
+        in_engine(lambda: native.query(view, create).fetchall())
         try:
-            yield _lazy(in_engine(lambda: native.query(view, f"SELECT * FROM {name}")))
+            yield _lazy(in_engine(lambda: native.query(view, select)))
         finally:
             with suppress(Exception):  # a failure to tidy up must not take the release with it
                 native.query(view, f"DROP TABLE {name}")
-    elif frame.implementation is nw.Implementation.PYSPARK:
+    elif frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
         kept = in_engine(native.persist)
         try:
             yield _lazy(kept)
         finally:
             with suppress(Exception):
                 kept.unpersist()
-    elif frame.implementation is nw.Implementation.IBIS:
+    elif frame.implementation.is_ibis():
         cached = in_engine(native.cache)
         try:
             yield _lazy(cached)

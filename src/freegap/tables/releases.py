@@ -254,9 +254,9 @@ def _charged(
 def _ledger_argument(ledger: Any) -> tuple[Charging, str] | None:
     if ledger is None:
         return None
-    if isinstance(ledger, tuple) and len(ledger) == 2 and isinstance(ledger[1], str):
-        if callable(getattr(ledger[0], "charge", None)):
-            return ledger
+    pair = isinstance(ledger, tuple) and len(ledger) == 2 and isinstance(ledger[1], str)
+    if pair and callable(getattr(ledger[0], "charge", None)):
+        return ledger[0], ledger[1]
     raise InvalidArgument(
         "ledger",
         f"<{type(ledger).__name__}>",

@@ -118,10 +118,10 @@ def exact_text(frame: Frame) -> Frame:
     native = nw.to_native(frame)
     schema = frame.collect_schema()
     texts = [column for column, dtype in schema.items() if dtype == nw.String]
-    if frame.implementation is nw.Implementation.DUCKDB and texts:
+    if frame.implementation.is_duckdb() and texts:
         parts = [f"{name} COLLATE C AS {name}" if name in texts else name for name in schema]
         return frame_of(native.project(", ".join(parts)))
-    if frame.implementation is nw.Implementation.PYSPARK:
+    if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
         for field in native.schema.fields:
             if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
                 from pyspark.sql import functions
