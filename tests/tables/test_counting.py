@@ -107,7 +107,8 @@ def test_not_a_number_is_missing_and_minus_zero_is_zero() -> None:
 
 def test_items_of_any_hashable_type() -> None:
     table = pd.DataFrame(
-        {"item": [("a", 1), frozenset({2}), "a", 1, 1.0, True, None, ("a", 1)], "person": range(8)}, dtype=object
+        {"item": [("a", 1), frozenset({2}), "a", 1, 1.0, True, None, ("a", 1)], "person": range(8)},
+        dtype=object,
     )
     domain = [("a", 1), frozenset({2}), "a", 1, "never"]
     assert counts_of(table, domain) == {("a", 1): 2, frozenset({2}): 1, "a": 1, 1: 3, "never": 0}

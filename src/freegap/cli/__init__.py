@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import bench, demo
+from freegap.cli import above, bench, demo, top_k
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -19,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("top-k")(top_k.top_k)
+app.command("above")(above.above)
 app.add_typer(bench.app)
 
 

@@ -12,7 +12,7 @@ from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.results import ItemsAbove, TableRelease
 from freegap.values.results import NOT_PRIVATE, printable
 
-__all__ = ["chart_svg", "save_chart"]
+__all__ = ["chart_svg", "require_drawable", "save_chart"]
 
 _BLUE, _RED, _GREY = "#2f6690", "#c8553d", "#8a8a8a"
 _LONGEST_LABEL = 40
@@ -31,19 +31,27 @@ def chart_svg(release: TableRelease) -> str:
 
 def save_chart(release: TableRelease, path: Path) -> None:
     """The picture as a file: .svg, .png or .pdf."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InvalidArgument("plot", str(path), "must end with .svg, .png or .pdf", "Pass out.svg.")
+    require_drawable(path)
     figure, settings = _draw(release)
     with settings:
         figure.savefig(path, dpi=150)
 
 
-def _draw(release: TableRelease) -> tuple[Any, Any]:
+def require_drawable(path: Path | None = None) -> None:
+    """Whether pictures can be drawn, and in the format that the name asks for."""
+    if path is not None and path.suffix.lower() not in _SUFFIXES:
+        raise InvalidArgument("plot", str(path), "must end with .svg, .png or .pdf", "Pass out.svg.")
     try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise MissingExtra("matplotlib", "plot") from None
+
+
+def _draw(release: TableRelease) -> tuple[Any, Any]:
+    require_drawable()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     labels = [_short(str(label)) for label in release.labels]
     height = 1.6 + 0.36 * max(len(labels), 2)
     figure: Any = Figure(figsize=(8, height), layout="constrained")

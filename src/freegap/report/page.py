@@ -65,7 +65,9 @@ def _table(columns: list[Column]) -> str:
 
 
 def _facts(facts: dict[str, Any]) -> str:
-    entries = "".join(f"<dt>{_safe(name)}</dt><dd>{_safe(str(value))}</dd>\n" for name, value in facts.items())
+    entries = "".join(
+        f"<dt>{_safe(name)}</dt><dd>{_safe(str(value))}</dd>\n" for name, value in facts.items()
+    )
     return f"<dl>\n{entries}</dl>"
 
 

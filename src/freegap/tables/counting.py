@@ -43,7 +43,10 @@ class Counted:
         self.tally = tally
         self.item = source.item
         self.person = source.person
-        self.domain = domain.description
+        observed = isinstance(domain, ObservedDomain)
+        self.domain = (
+            "the items that occur, declared to be public" if observed else f"{tally.items:,} public items"
+        )
         self.by_line = source.by_line
 
 

@@ -34,7 +34,6 @@ class ListedDomain:
     items: Sequence[Any]
     find: Callable[[Any], int]
     kinds: frozenset[str]
-    description: str
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,11 @@ class HeldDomain:
     """Items in the engine that holds the table: a frame with one column "item", each once."""
 
     frame: nw.LazyFrame[Any]
-    description: str
 
 
 @dataclass(frozen=True)
 class ObservedDomain:
     """The items that occur, which somebody has declared to be public."""
-
-    description: str = "the items that occur, declared to be public"
 
 
 Domain = ListedDomain | HeldDomain | ObservedDomain
@@ -102,15 +98,14 @@ def _values(domain: Any) -> Sequence[Any]:
 
 
 def _listed(items: Sequence[Any]) -> ListedDomain:
-    description = f"{len(items):,} public items"
     if isinstance(items, range):
         if items.step < 0:
             items = items[::-1]
-        return ListedDomain(items, items.index, frozenset({"integer"}), description)
+        return ListedDomain(items, items.index, frozenset({"integer"}))
     finds = getattr(type(items), "index", Sequence.index)
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
-        return ListedDomain(items, items.index, frozenset({"other"}), description)
+        return ListedDomain(items, items.index, frozenset({"other"}))
     if any(is_missing(item) for item in items):
         raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
     try:
@@ -126,7 +121,7 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
             "must not name an item twice (1, 1.0 and True are equal)",
             "Remove the duplicates.",
         )
-    return ListedDomain(items, places.__getitem__, kinds_of(items), description)
+    return ListedDomain(items, places.__getitem__, kinds_of(items))
 
 
 def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[Domain, Source]:
@@ -166,7 +161,7 @@ def _from_frame(
     once: Frame = present.group_by("item").agg(nw.len().alias("rows")).select("item")
     if kind == source.kind and kind in ENGINE_KINDS and reachable and _meet(source.frame, once):
         held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
-        return HeldDomain(held.lazy(), "a public column of another table"), source
+        return HeldDomain(held.lazy()), source
     values = in_engine(lambda: once.lazy().collect()["item"].to_list())
     listed = listed_in_order(values)
     return listed, _fit(listed, source)

@@ -16,6 +16,7 @@ from freegap.estimate.noise_laws import GapNoise, variance
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k import LAWS
+from freegap.tables.results import readable
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
@@ -37,7 +38,8 @@ class Forecast:
 
     def lines(self) -> list[str]:
         """For people."""
-        charge = f"{self.most}" if self.least == self.most else f"between {self.least} and {self.most}"
+        most = readable(self.most)
+        charge = most if self.least == self.most else f"{readable(self.least)} at least, {most} at most"
         lines = [
             f"Dry run of {self.what}: nothing was read, drawn or charged.",
             f"ε charged: {charge}",

@@ -6,6 +6,7 @@ the positions of the selected items among the counts, which the mechanisms know 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,9 +14,18 @@ from typing import Any
 
 from freegap.values.results import Column, Release, aligned, jsonable
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems"]
+__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "readable"]
+
+_LONG_DENOMINATOR = 1000
 
 Intervals = tuple[tuple[float, float], ...]
+
+
+def readable(number: Fraction) -> str:
+    """A rational for people: with decimals too where its fraction says nothing to them."""
+    if number.denominator < _LONG_DENOMINATOR:
+        return str(number)
+    return f"about {float(number):.4g} (exactly {number})"
 
 
 @dataclass(frozen=True)
@@ -74,16 +84,18 @@ class TableRelease(Release):
             Column(self.gap_title, aligned(self.gaps), numeric=True),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
+            estimates = tuple(f"{float(estimate):,.1f}" for estimate in self.estimates)
             errors = tuple(f"{error:,.1f}" for error in self.standard_errors)
-            intervals = tuple(f"{low:,.1f} to {high:,.1f}" for low, high in self.intervals)
-            columns.append(Column("people, estimated", aligned(self.estimates), numeric=True))
-            columns.append(Column("standard error", errors, numeric=True))
+            intervals = tuple(f"{math.floor(low):,} to {math.ceil(high):,}" for low, high in self.intervals)
+            columns.append(Column("people", estimates, numeric=True))
+            columns.append(Column("std. error", errors, numeric=True))
             columns.append(Column("95 % interval", intervals, numeric=True))
         return columns
 
     def footnotes(self) -> list[str]:
         """What was spent, what is protected, and a warning where the noise was not private."""
-        spent, *warnings = super().footnotes()
+        _, *warnings = super().footnotes()
+        spent = f"ε asked {readable(self.epsilon)}, spent {readable(self.spent)}"
         return [spent, *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
