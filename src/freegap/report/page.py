@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from freegap.report.chart import chart_svg
-from freegap.tables.results import TableRelease
+from freegap.tables.results import TableRelease, readable
 from freegap.values.results import NOT_PRIVATE, Column, jsonable, printable
 
 __all__ = ["page"]
 
+# Nothing is loaded from anywhere; styles stand in the page itself.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 60rem;
   margin: 2rem auto; padding: 0 1rem; }
@@ -30,8 +32,8 @@ def page(release: TableRelease, *, version: str, when: datetime | None = None) -
     moment = (when or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
     warning = "" if release.private else f'<p class="warning">{_safe(NOT_PRIVATE)}</p>'
     facts = {
-        "ε asked": str(release.epsilon),
-        "ε spent": str(release.spent),
+        "ε asked": readable(release.epsilon),
+        "ε spent": readable(release.spent),
         "One person": release.privacy.unit,
         "Neighbours": release.privacy.neighbours,
         "Domain": release.privacy.domain,
@@ -40,7 +42,7 @@ def page(release: TableRelease, *, version: str, when: datetime | None = None) -
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f"<title>{_safe(release.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{_safe(release.title)}</h1>\n{warning}\n"
         f"<figure>{chart_svg(release)}</figure>\n"
