@@ -6,16 +6,20 @@
 (1,)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import typing as _typing
+from importlib import import_module as _import_module
 
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
 from freegap.errors import (
     BitsExhausted,
+    BudgetExceeded,
     BudgetSpent,
     EngineFailed,
     FreegapError,
     InvalidArgument,
+    LedgerDamaged,
+    LedgerError,
+    LedgerUnavailable,
     MissingExtra,
 )
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
@@ -31,7 +35,8 @@ from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from freegap.budget.ledger import Ledger
     from freegap.tables.releases import above, top_k
 
 __version__ = "0.1.0"
@@ -43,6 +48,7 @@ __all__ = [
     "Below",
     "BitSource",
     "BitsExhausted",
+    "BudgetExceeded",
     "BudgetSpent",
     "Choice",
     "Counts",
@@ -52,6 +58,10 @@ __all__ = [
     "HybridTopK",
     "InvalidArgument",
     "ItemsAbove",
+    "Ledger",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerUnavailable",
     "Measurement",
     "MissingExtra",
     "RecordedBits",
@@ -79,17 +89,19 @@ __all__ = [
 
 # Loaded when first used, because they need more than the core: name → module, package, extra.
 _ON_DEMAND = {
+    "Ledger": ("freegap.budget.ledger", "sqlalchemy", "ledger"),
     "above": ("freegap.tables.releases", "narwhals", "tables"),
     "top_k": ("freegap.tables.releases", "narwhals", "tables"),
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    """Import the ledger and the tables when they are first asked for."""
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, package, extra = _ON_DEMAND[name]
     try:
-        value = getattr(import_module(module), name)
+        value = getattr(_import_module(module), name)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise

@@ -4,6 +4,10 @@
     ├── InvalidArgument   (also a ValueError)   a bad argument, found before anything is drawn or charged
     ├── BitsExhausted     (also an EOFError)    a replayed source of bits has no more bits
     ├── BudgetSpent                             what is left of a budget does not suffice
+    ├── BudgetExceeded                          what is left of a dataset in the ledger does not suffice
+    ├── LedgerError                             the ledger could not do what was asked
+    │   ├── LedgerUnavailable                   it cannot be reached, read or written now
+    │   └── LedgerDamaged                       its journal is not as freegap wrote it
     ├── EngineFailed                            the engine that holds a private table could not count it
     └── MissingExtra      (also an ImportError) an optional dependency is not installed
 
@@ -13,7 +17,18 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = ["BitsExhausted", "BudgetSpent", "EngineFailed", "FreegapError", "InvalidArgument", "MissingExtra"]
+__all__ = [
+    "BitsExhausted",
+    "BudgetExceeded",
+    "BudgetSpent",
+    "EngineFailed",
+    "FreegapError",
+    "InvalidArgument",
+    "LedgerDamaged",
+    "LedgerError",
+    "LedgerUnavailable",
+    "MissingExtra",
+]
 
 
 class FreegapError(Exception):
@@ -66,6 +81,22 @@ class EngineFailed(FreegapError):
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling."""
         return type(self), (self.kind,)
+
+
+class BudgetExceeded(FreegapError):
+    """A dataset has less ε left in the ledger than was asked for. Nothing was drawn, released or charged."""
+
+
+class LedgerError(FreegapError):
+    """The ledger could not do what was asked. What was reserved before stays charged."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be reached, read or written: disk full, read-only, connection lost, locked."""
+
+
+class LedgerDamaged(LedgerError):
+    """The ledger's journal is not as freegap wrote it. On such a journal nothing is charged or released."""
 
 
 class MissingExtra(FreegapError, ImportError):

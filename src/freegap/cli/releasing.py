@@ -82,7 +82,7 @@ def options_of(
         "domain_column": domain_column,
         "observed_keys_are_public": observed,
         "noise": noise,
-        "ledger": None if ledger is None else (_open_ledger(), ledger),
+        "ledger": None if ledger is None else (freegap.Ledger(), ledger),
         "bits": None if seed is None else freegap.SeededBits(seed),
     }
 
@@ -126,12 +126,6 @@ def _domain(text: str | None) -> Any:
     if high < low:
         raise InvalidArgument("domain", text, "ends before it begins", "Pass for example 0..999.")
     return range(low, high + 1)
-
-
-def _open_ledger() -> Any:
-    from freegap.budget import Ledger
-
-    return Ledger()
 
 
 def _require_writable(html: Path | None, plot: Path | None) -> None:

@@ -14,7 +14,7 @@ from freegap.values.results import NOT_PRIVATE, printable
 
 __all__ = ["chart_svg", "require_drawable", "save_chart"]
 
-_BLUE, _RED, _GREY = "#2f6690", "#c8553d", "#8a8a8a"
+_BLUE, _RED = "#2f6690", "#c8553d"
 _LONGEST_LABEL = 40
 _SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -79,7 +79,7 @@ def _estimates(axes: Any, places: Any, release: TableRelease) -> None:
     if len(values):
         spread = np.vstack([values - bounds[:, 0], bounds[:, 1] - values])
         axes.errorbar(
-            values, places, xerr=np.maximum(spread, 0), fmt="o", color=_BLUE, ecolor=_GREY, capsize=3
+            values, places, xerr=np.maximum(spread, 0), fmt="o", markersize=3, color=_BLUE, capsize=4
         )
     if isinstance(release, ItemsAbove):
         axes.axvline(float(release.threshold), color=_RED, linestyle="--", linewidth=1.2)

@@ -1,0 +1,97 @@
+"""What each kind of journal line does to an account. Exact, pure, and the only text of these rules.
+
+The ledger runs them before it writes a line and the verification runs them again over what was written, so a
+journal that verifies is one that these rules allow.
+
+Pure-DP costs add, also when a later release is chosen from the outputs of earlier ones, so one sum is the
+whole accounting. The invariant of every state: 0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+__all__ = ["Balance", "amount_text", "close", "opened", "parsed_amount", "reserve", "shown"]
+
+_LONGEST_SHOWN = 24
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a dataset has in all, what is settled, and what is held by open reservations."""
+
+    total: Fraction
+    spent: Fraction = Fraction(0)
+    reserved: Fraction = Fraction(0)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What the next release can reserve at most. What is held counts as gone."""
+        return self.total - self.spent - self.reserved
+
+
+def opened(total: Fraction) -> Balance:
+    """A new account."""
+    if total <= 0:
+        raise ValueError("a total must be greater than 0")
+    return Balance(total)
+
+
+def reserve(balance: Balance, amount: Fraction) -> Balance:
+    """Hold `amount` for a release that has not run yet."""
+    if amount <= 0:
+        raise ValueError("a reservation must be greater than 0")
+    if amount > balance.remaining:
+        raise ValueError("a reservation must not exceed what is left")
+    return replace(balance, reserved=balance.reserved + amount)
+
+
+def close(balance: Balance, held: Fraction, spent: Fraction) -> Balance:
+    """End a reservation of `held` at `spent`; the rest comes back. An abandoned one is closed at 0."""
+    if not 0 <= spent <= held:
+        raise ValueError("what is spent must lie between 0 and what was reserved")
+    if held > balance.reserved:
+        raise ValueError("a reservation must be open to be closed")
+    return replace(balance, spent=balance.spent + spent, reserved=balance.reserved - held)
+
+
+def amount_text(amount: Fraction) -> str:
+    """The amount as stored: numerator/denominator in decimal digits, in lowest terms.
+
+    By way of `Decimal`, since Python refuses to print an int of more than 4300 digits, and the sum of many
+    charges with unlike denominators may need them.
+
+    >>> amount_text(Fraction(3, 2)), amount_text(Fraction(2))
+    ('3/2', '2/1')
+    """
+    return f"{Decimal(amount.numerator)}/{Decimal(amount.denominator)}"
+
+
+def parsed_amount(text: str) -> Fraction:
+    """The inverse of `amount_text`, which refuses every other way to write the number.
+
+    >>> parsed_amount("3/2")
+    Fraction(3, 2)
+    """
+    numerator, _, denominator = text.partition("/")
+    if (
+        not (text.isascii() and numerator.isdigit() and denominator.isdigit())
+        or int(Decimal(denominator)) == 0
+    ):
+        raise ValueError("an amount must be stored as numerator/denominator")
+    amount = Fraction(int(Decimal(numerator)), int(Decimal(denominator)))
+    if amount_text(amount) != text:
+        raise ValueError("an amount must be stored in lowest terms")
+    return amount
+
+
+def shown(amount: Fraction) -> str:
+    """The amount for people: exact where that is short, else a decimal marked as rounded.
+
+    >>> shown(Fraction(5)), shown(Fraction(1, 3)), shown(Fraction(10**30, 3 * 10**30 + 1))
+    ('5', '1/3', '≈ 0.333333')
+    """
+    exact = amount_text(amount).removesuffix("/1")
+    return exact if len(exact) <= _LONGEST_SHOWN else f"≈ {float(amount):.6g}"

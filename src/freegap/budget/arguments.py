@@ -1,0 +1,89 @@
+"""Reading what a caller tells the ledger: names and public parameters."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import numbers
+import platform
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.results import jsonable
+
+__all__ = ["name_argument", "parameters_text", "who"]
+
+_LONGEST_NAME = 200
+_LONGEST_PARAMETERS = 20_000
+
+
+def name_argument(argument: str, value: object) -> str:
+    """A short text on one line, that any database can hold and any terminal can show."""
+    if not isinstance(value, str):
+        raise InvalidArgument(argument, value, "must be text", f'Pass for example {argument}="shop".')
+    if not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME:
+        raise InvalidArgument(
+            argument,
+            value,
+            f"must be 1 to {_LONGEST_NAME} printable characters, not only blanks",
+            f'Pass for example {argument}="shop".',
+        )
+    return value
+
+
+def parameters_text(parameters: Mapping[str, Any] | None) -> str:
+    """Public parameters as JSON with sorted names.
+
+    Only plain values are taken, and not many: an object whose text is unknown here, or a long list, may well
+    be the private data itself, which must not end up in a journal.
+
+    >>> from fractions import Fraction
+    >>> parameters_text({"k": 3, "epsilon": Fraction(1, 3)})
+    '{"epsilon":"1/3","k":3}'
+    """
+    if parameters is None:
+        return "{}"
+    if not isinstance(parameters, Mapping):
+        raise InvalidArgument("parameters", REDACTED, "must be a mapping", 'Pass for example {"k": 10}.')
+    text = json.dumps(_plain(parameters), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if len(text) > _LONGEST_PARAMETERS:
+        raise InvalidArgument(
+            "parameters",
+            REDACTED,
+            f"must fit in {_LONGEST_PARAMETERS} characters of JSON",
+            "Pass the public parameters of the release, not data.",
+        )
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise _not_plain()
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, str | bool | numbers.Real | Decimal):
+        return jsonable(value)
+    raise _not_plain()
+
+
+def _not_plain() -> InvalidArgument:
+    return InvalidArgument(
+        "parameters",
+        REDACTED,
+        "must hold only text, numbers, truth values, None, and lists and mappings of them",
+        "Pass the public parameters of the release, as text where they are something else.",
+    )
+
+
+def who() -> str:
+    """user@host, for the record. Whoever sets the environment can choose it, so it proves nothing."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # no name for this user id, as in many containers
+        user = "unknown"
+    name = f"{user}@{platform.node() or 'unknown'}"
+    return "".join(c if c.isprintable() else "?" for c in name)[:_LONGEST_NAME]

@@ -1,0 +1,180 @@
+"""One line of the journal, its hash, and the replay that verifies a journal from its first line.
+
+Each line stores the hash of the line before, the account as it stands after the line, and its own hash over
+all of that. So a changed line no longer fits its hash, a removed, inserted or moved line no longer fits its
+neighbour, and a journal with recomputed hashes must still be one that the rules of `accounting` allow. The
+ledger's head (sequence and hash of the last line) is stored beside the journal, so that lines cut off at the
+end show as well.
+
+What a chain cannot show: someone who can write to the database can replace the whole of it, journal and
+head, by an older or an invented one. A head that was noted elsewhere shows that (`Ledger.verify(head=...)`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any, cast
+
+from freegap.budget.accounting import Balance, close, opened, parsed_amount, reserve
+from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
+
+__all__ = ["GENESIS", "Line", "verified"]
+
+GENESIS = hashlib.sha256(b"freegap ledger").hexdigest()
+"""What the first line has as the hash of the line before."""
+
+_KINDS = ("create", "reserve", "settle", "abandon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A journal line as stored: text and whole numbers only, so that its hash is the same everywhere."""
+
+    sequence: int
+    dataset: str
+    kind: str
+    reservation: int | None
+    amount: str
+    total: str
+    spent: str
+    reserved: str
+    what: str
+    parameters: str
+    who: str
+    at: str
+    previous: str
+    hash: str = field(default="")
+
+    def digest(self) -> str:
+        """SHA-256 of all other fields, as a JSON list in ASCII; unlike lines have unlike texts."""
+        content = [getattr(self, part.name) for part in fields(self) if part.name != "hash"]
+        if not all(isinstance(value, str | int | None) for value in content):
+            raise ValueError("a field must be text or a whole number")
+        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @property
+    def intact(self) -> bool:
+        """Whether the line is what its own hash says."""
+        try:
+            return self.hash == self.digest()
+        except ValueError:
+            return False
+
+    @property
+    def balance(self) -> Balance:
+        """The account as it stands after this line."""
+        return Balance(parsed_amount(self.total), parsed_amount(self.spent), parsed_amount(self.reserved))
+
+    def account(self) -> Account:
+        """The same, for users."""
+        balance = self.balance
+        return Account(self.dataset, balance.total, balance.spent, balance.reserved)
+
+    def entry(self) -> Entry:
+        """The line for users."""
+        return Entry(
+            sequence=self.sequence,
+            dataset=self.dataset,
+            kind=cast(Kind, self.kind),
+            reservation=self.reservation,
+            amount=parsed_amount(self.amount),
+            what=self.what,
+            parameters=parameters_from_text(self.parameters),
+            who=self.who,
+            when=self.at,
+            hash=self.hash,
+        )
+
+
+def verified(lines: Iterable[Line], head: tuple[int, str], noted: str | None = None) -> Verification:
+    """Replay a journal from its first line against its head, and against a head that was noted earlier.
+
+    Reads the lines one by one and keeps one balance a dataset and the open reservations, nothing else.
+    """
+    replay = _Replay()
+    noted_seen = noted is None or noted == GENESIS
+    for line in lines:
+        reason = replay.wrong_with(line)
+        if reason is not None:
+            return Verification(False, replay.sequence, replay.hash, replay.sequence + 1, reason)
+        noted_seen = noted_seen or line.hash == noted
+    if (replay.sequence, replay.hash) != head:
+        reason = f"the journal ends after line {replay.sequence}, but the ledger has recorded {head[0]} lines"
+        if replay.sequence == head[0]:
+            reason = "the last line is not the one that the ledger has recorded as its last"
+        return Verification(False, replay.sequence, replay.hash, replay.sequence + 1, reason)
+    if not noted_seen:
+        reason = (
+            "no line has the hash that was noted earlier: lines were replaced or an older copy was put back"
+        )
+        return Verification(False, replay.sequence, replay.hash, None, reason)
+    return Verification(True, replay.sequence, replay.hash)
+
+
+class _Replay:
+    """The state of a journal after some of its lines."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.hash = GENESIS
+        self._balances: dict[str, Balance] = {}
+        self._open: dict[int, tuple[str, Fraction]] = {}
+
+    def wrong_with(self, line: Line) -> str | None:
+        """Take one more line; a text says what is wrong with it, and then the state stays as it was."""
+        if line.sequence != self.sequence + 1:
+            return (
+                f"line {self.sequence + 1} is missing: after line {self.sequence} comes line {line.sequence}"
+            )
+        if not line.intact:
+            return "its content does not fit its hash: the line was changed"
+        if line.previous != self.hash:
+            return "it does not follow the line before: a line was changed, removed, inserted or moved"
+        try:
+            self._apply(line)
+        except (ValueError, KeyError) as fault:
+            text = "it closes a reservation that is not open" if isinstance(fault, KeyError) else str(fault)
+            return f"it breaks the rules of the ledger: {text}"
+        self.sequence, self.hash = line.sequence, line.hash
+        return None
+
+    def _apply(self, line: Line) -> None:
+        amount = parsed_amount(line.amount)
+        line.entry()  # what users are shown must be readable
+        if line.kind == "create":
+            if line.dataset in self._balances:
+                raise ValueError("a dataset must be created once")
+            after = opened(amount)
+        elif line.dataset not in self._balances:
+            raise ValueError("a dataset must be created before it is charged")
+        elif line.kind == "reserve":
+            after = reserve(self._balances[line.dataset], amount)
+        elif line.kind in _KINDS:
+            dataset, held = self._open[_known(line.reservation)]
+            if dataset != line.dataset:
+                raise ValueError("a reservation must be closed on its own dataset")
+            if line.kind == "abandon" and amount != 0:
+                raise ValueError("an abandoned reservation must have spent nothing")
+            after = close(self._balances[line.dataset], held, amount)
+        else:
+            raise ValueError("the kind of a line must be create, reserve, settle or abandon")
+        if line.kind in ("create", "reserve") and line.reservation is not None:
+            raise ValueError("only a settled or abandoned line may name a reservation")
+        if after != line.balance:
+            raise ValueError("the account that it states must be what the lines before it add up to")
+        self._balances[line.dataset] = after
+        if line.kind == "reserve":
+            self._open[line.sequence] = (line.dataset, amount)
+        elif line.reservation is not None:
+            del self._open[line.reservation]
+
+
+def _known(reservation: Any) -> int:
+    if not isinstance(reservation, int):
+        raise ValueError("a settled or abandoned line must name its reservation")
+    return reservation

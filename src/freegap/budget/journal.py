@@ -1,0 +1,129 @@
+"""The journal within one transaction: read lines, append a line. Lines that are read are checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
+
+from freegap.budget import schema
+from freegap.budget.accounting import Balance, amount_text
+from freegap.budget.chain import GENESIS, Line
+from freegap.budget.schema import Head
+from freegap.errors import LedgerDamaged
+
+__all__ = ["Journal"]
+
+_BATCH = 1000
+
+
+class Journal:
+    """The lines of a ledger, seen from within a transaction."""
+
+    def __init__(self, connection: Connection, head: Head, place: str) -> None:
+        self.head = head
+        self._connection = connection
+        self._place = place
+
+    def last_line(self, dataset: str) -> Line | None:
+        """The newest line of a dataset, which states its account; None where the dataset is unknown."""
+        table = schema.journal
+        query = select(table).where(table.c.dataset == dataset).order_by(table.c.sequence.desc()).limit(1)
+        return self._one(query)
+
+    def last_lines(self) -> list[Line]:
+        """The newest line of every dataset, by name."""
+        table = schema.journal
+        newest = select(func.max(table.c.sequence)).group_by(table.c.dataset)
+        rows = self._connection.execute(select(table).where(table.c.sequence.in_(newest)))
+        return sorted((self._checked(row) for row in rows), key=lambda line: line.dataset)
+
+    def line(self, sequence: int) -> Line | None:
+        """The line of that number."""
+        return self._one(select(schema.journal).where(schema.journal.c.sequence == sequence))
+
+    def closing_line(self, reservation: int) -> Line | None:
+        """The line that settled or abandoned a reservation; None while it is open."""
+        return self._one(select(schema.journal).where(schema.journal.c.reservation == reservation))
+
+    def lines(self, dataset: str | None = None, *, checked: bool = True) -> Iterator[Line]:
+        """All lines, or those of one dataset, in order, a thousand at a time."""
+        table = schema.journal
+        query = select(table).order_by(table.c.sequence)
+        if dataset is not None:
+            query = query.where(table.c.dataset == dataset)
+        rows = self._connection.execution_options(yield_per=_BATCH).execute(query)
+        for row in rows:
+            yield self._checked(row) if checked else _line(row)
+
+    def append(
+        self,
+        kind: str,
+        dataset: str,
+        amount: Fraction,
+        balance: Balance,
+        *,
+        what: str,
+        who: str,
+        parameters: str = "{}",
+        reservation: int | None = None,
+    ) -> Line:
+        """Write one more line and move the head to it. `balance` is the account after the line."""
+        self._check_end()
+        bare = Line(
+            sequence=self.head.sequence + 1,
+            dataset=dataset,
+            kind=kind,
+            reservation=reservation,
+            what=what,
+            parameters=parameters,
+            who=who,
+            at=now().isoformat(timespec="microseconds"),
+            previous=self.head.hash,
+            amount=amount_text(amount),
+            total=amount_text(balance.total),
+            spent=amount_text(balance.spent),
+            reserved=amount_text(balance.reserved),
+        )
+        line = replace(bare, hash=bare.digest())
+        self._connection.execute(insert(schema.journal).values(asdict(line)))
+        self._connection.execute(update(schema.ledger).values(sequence=line.sequence, hash=line.hash))
+        self.head = Head(line.sequence, line.hash)
+        return line
+
+    def _check_end(self) -> None:
+        """Charge nothing on a journal whose end is not the one that was recorded."""
+        table = schema.journal
+        last = self._one(select(table).order_by(table.c.sequence.desc()).limit(1))
+        end = Head(last.sequence, last.hash) if last is not None else Head(0, GENESIS)
+        if end != self.head:
+            raise self._damaged("its end is not the one that was recorded")
+
+    def _one(self, query: Select[Any]) -> Line | None:
+        row = self._connection.execute(query).one_or_none()
+        return None if row is None else self._checked(row)
+
+    def _checked(self, row: Row[Any]) -> Line:
+        line = _line(row)
+        if not line.intact:
+            raise self._damaged(f"line {line.sequence} does not fit its hash")
+        return line
+
+    def _damaged(self, reason: str) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"The journal of the ledger {self._place} was changed from outside: {reason}. "
+            "Nothing was charged. Run `freegap budget verify` and restore the ledger from a backup."
+        )
+
+
+def now() -> datetime:
+    """The time by this machine's clock. Lines are in the order of their numbers, whatever it says."""
+    return datetime.now(UTC)
+
+
+def _line(row: Row[Any]) -> Line:
+    return Line(**row._mapping)

@@ -1,0 +1,297 @@
+"""`Ledger` and `Reservation`: reserve before a release, settle after it.
+
+The order of events is the whole safety argument. `reserve` returns only when its line is durable, and only
+then may anything be drawn. Whatever happens next (an error, a crash, a lost connection), the reservation
+counts as charged until `settle` or `abandon` has made its own line durable. So at every moment and after
+every fault, what the ledger counts (settled and reserved) is at least what was released.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from freegap.budget import accounting
+from freegap.budget.accounting import shown
+from freegap.budget.arguments import name_argument, parameters_text, who
+from freegap.budget.chain import Line, verified
+from freegap.budget.records import Account, Entry, Verification
+from freegap.errors import (
+    BudgetExceeded,
+    InvalidArgument,
+    LedgerDamaged,
+    LedgerError,
+    MissingExtra,
+)
+from freegap.values.rationals import Rational, positive_rational, rational
+
+if TYPE_CHECKING:
+    from freegap.budget.journal import Journal
+    from freegap.budget.store import Store
+
+__all__ = ["Ledger", "Reservation", "UnsettledWarning"]
+
+Result = TypeVar("Result")
+
+
+class UnsettledWarning(UserWarning):
+    """A release was made and is charged in full, but the ledger could not take down what it really spent."""
+
+
+class Ledger:
+    """A durable account of how much ε each dataset has, has spent, and holds for releases that run.
+
+    `url` is a SQLAlchemy URL of a SQLite file or a PostgreSQL database. Without one, the environment variable
+    FREEGAP_LEDGER names it, else it is a file in the user's data directory.
+
+    >>> import freegap as fg, tempfile
+    >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+    >>> ledger.create("shop", epsilon=5).remaining
+    Fraction(5, 1)
+    >>> release = ledger.charge(
+    ...     "shop", lambda: fg.noisy_max([31, 812, 12], epsilon="1/2"), epsilon="1/2", what="noisy_max"
+    ... )
+    >>> ledger.account("shop").remaining
+    Fraction(9, 2)
+    >>> ledger.reserve("shop", 6, what="noisy_top_k")
+    Traceback (most recent call last):
+        ...
+    freegap.errors.BudgetExceeded: Dataset 'shop' has ε = 9/2 left of 5, and 6 was asked for. ...
+    """
+
+    def __init__(self, url: str | None = None) -> None:
+        try:
+            from freegap.budget.store import Store
+        except ModuleNotFoundError as missing:
+            if (missing.name or "").partition(".")[0] != "sqlalchemy":
+                raise
+            raise MissingExtra("sqlalchemy", "ledger") from None
+        self._store: Store = Store(url)
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is, without the password."""
+        return self._store.place
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.url!r})"
+
+    def create(self, dataset: str, *, epsilon: Rational) -> Account:
+        """Open the account of a dataset with `epsilon` in all, once and for all.
+
+        Makes the ledger too, where there is none. Creating a dataset again with the same total changes
+        nothing.
+        """
+        name_argument("dataset", dataset)
+        total = positive_rational("epsilon", epsilon)
+        with self._store.journal(write=True, create=True) as journal:
+            last = journal.last_line(dataset)
+            if last is None:
+                balance = accounting.opened(total)
+                last = journal.append("create", dataset, total, balance, what="create", who=who())
+            elif last.balance.total != total:
+                raise InvalidArgument(
+                    "epsilon",
+                    shown(total),
+                    f"dataset {dataset!r} exists with a total of {shown(last.balance.total)}, which is fixed",
+                    "Keep that total, or create a dataset under another name if the data are other people's.",
+                )
+        return last.account()
+
+    def account(self, dataset: str) -> Account:
+        """What a dataset has in all, has spent, holds, and has left."""
+        with self._store.journal(write=False) as journal:
+            return self._known(journal, dataset).account()
+
+    def accounts(self) -> list[Account]:
+        """All accounts, by name."""
+        with self._store.journal(write=False) as journal:
+            return [line.account() for line in journal.last_lines()]
+
+    def reserve(
+        self, dataset: str, epsilon: Rational, *, what: str, parameters: Mapping[str, Any] | None = None
+    ) -> Reservation:
+        """Hold `epsilon` for a release that is about to run. Durable when this returns.
+
+        `what` and `parameters` are for the record and must be public. If too little is left, `BudgetExceeded`
+        says so and nothing is written.
+        """
+        amount = positive_rational("epsilon", epsilon)
+        name_argument("what", what)
+        text = parameters_text(parameters)
+        with self._store.journal(write=True) as journal:
+            balance = self._known(journal, dataset).balance
+            if amount > balance.remaining:
+                raise BudgetExceeded(
+                    f"Dataset {dataset!r} has ε = {shown(balance.remaining)} left of {shown(balance.total)}, "
+                    f"and {shown(amount)} was asked for. Ask for at most what is left; a total does not grow."
+                )
+            after = accounting.reserve(balance, amount)
+            line = journal.append("reserve", dataset, amount, after, what=what, who=who(), parameters=text)
+        return Reservation(self, line.sequence, dataset, amount, what)
+
+    def charge(
+        self,
+        dataset: str,
+        release_function: Callable[[], Result],
+        *,
+        epsilon: Rational,
+        what: str,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Reserve `epsilon`, run the release, settle at its `spent`, and return it.
+
+        An error in the release leaves all of `epsilon` charged, since nobody can tell what was drawn before
+        it. If the ledger fails after the release, the release is returned all the same, charged in full,
+        with an `UnsettledWarning`. A result without a `spent` is charged in full.
+        """
+        with self.reserve(dataset, epsilon, what=what, parameters=parameters) as reservation:
+            result = release_function()
+            spent = getattr(result, "spent", reservation.epsilon)
+            if not isinstance(spent, int | Fraction) or not 0 <= spent <= reservation.epsilon:
+                # What it says it spent is an output that was not paid for, so it is not shown.
+                raise InvalidArgument(
+                    "epsilon",
+                    shown(reservation.epsilon),
+                    "is not an upper bound on what the release says it spent; the release was discarded, "
+                    "and all of epsilon stays charged",
+                    "Pass the epsilon that the release itself was given.",
+                )
+            try:
+                reservation.settle(Fraction(spent))
+            except LedgerError as error:
+                warnings.warn(
+                    f"The release on {dataset!r} is charged in full, {shown(reservation.epsilon)}. {error}",
+                    UnsettledWarning,
+                    stacklevel=2,
+                )
+        return result
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """The journal, or the part about one dataset, in the order in which it was written."""
+        with self._store.journal(write=False) as journal:
+            if dataset is not None:
+                self._known(journal, dataset)
+            return [line.entry() for line in journal.lines(dataset)]
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Read the whole journal again and check every line, every sum and the end.
+
+        `head` is the `head` of an earlier verification that was kept elsewhere; with it, a ledger that was
+        replaced as a whole, or by an older copy of itself, shows too.
+        """
+        if head is not None and not isinstance(head, str):
+            raise InvalidArgument("head", head, "must be text", "Pass the head of an earlier verification.")
+        with self._store.journal(write=False) as journal:
+            recorded = (journal.head.sequence, journal.head.hash)
+            return verified(journal.lines(checked=False), recorded, head)
+
+    def _known(self, journal: Journal, dataset: str) -> Line:
+        last = journal.last_line(name_argument("dataset", dataset))
+        if last is None:
+            raise InvalidArgument(
+                "dataset",
+                dataset,
+                f"is not in the ledger {self.url}",
+                f"Create it first: freegap budget create {dataset} --epsilon TOTAL",
+            )
+        return last
+
+    def _close(self, reservation: Reservation, kind: str, spent: Fraction, what: str) -> None:
+        with self._store.journal(write=True) as journal:
+            line = journal.line(reservation.sequence)
+            last = journal.last_line(reservation.dataset)
+            if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
+                raise LedgerDamaged(
+                    f"The ledger {self.url} has lost the reservation {reservation}. "
+                    "Run `freegap budget verify` and restore the ledger from a backup."
+                )
+            closed = journal.closing_line(reservation.sequence)
+            if closed is None:
+                held = line.entry().amount
+                after = accounting.close(last.balance, held, spent)
+                journal.append(
+                    kind,
+                    reservation.dataset,
+                    spent,
+                    after,
+                    what=what,
+                    who=who(),
+                    reservation=reservation.sequence,
+                )
+            elif (closed.kind, closed.entry().amount) != (kind, spent):
+                # The same again is harmless: it is what a caller does who lost the connection at the commit.
+                raise InvalidArgument(
+                    "reservation",
+                    str(reservation),
+                    f"is closed already: {closed.kind} at {shown(closed.entry().amount)}",
+                    "Settle or abandon a reservation once.",
+                )
+
+
+class Reservation:
+    """ε that is held for one release. It counts as charged until it is settled or abandoned.
+
+    As a context manager it closes nothing: a block that ends without `settle`, by an error or by forgetting,
+    leaves the reservation charged in full.
+
+    >>> import freegap as fg, tempfile
+    >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+    >>> account = ledger.create("shop", epsilon=5)
+    >>> with ledger.reserve("shop", 1, what="sparse_vector", parameters={"k": 3}) as reservation:
+    ...     release = fg.sparse_vector([3, 900, 5], 500, k=3, epsilon=1)
+    ...     reservation.settle(release.spent)
+    >>> ledger.account("shop").spent == release.spent
+    True
+    """
+
+    def __init__(self, ledger: Ledger, sequence: int, dataset: str, epsilon: Fraction, what: str) -> None:
+        self.sequence = sequence
+        self.dataset = dataset
+        self.epsilon = epsilon
+        self.what = what
+        self._ledger = ledger
+        self._closed = False
+
+    def settle(self, spent: Rational) -> None:
+        """Charge what the release spent, at most what was reserved; the rest comes back."""
+        amount = rational("spent", spent)
+        if not 0 <= amount <= self.epsilon:
+            raise InvalidArgument(
+                "spent",
+                shown(amount),
+                f"must lie between 0 and the {shown(self.epsilon)} that was reserved",
+                "Pass the `spent` of the release.",
+            )
+        self._ledger._close(self, "settle", amount, self.what)
+        self._closed = True
+
+    def abandon(self, reason: str) -> None:
+        """Give everything back. To call this is to state that nothing was drawn and nothing released.
+
+        Not after an error in a release: what it had drawn by then may have shown, be it by the error.
+        """
+        name_argument("reason", reason)
+        self._ledger._close(self, "abandon", Fraction(0), reason)
+        self._closed = True
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and not self._closed:
+            error.add_note(f"Reservation {self} stays charged in full.")
+
+    def __str__(self) -> str:
+        return f"{self.sequence} ({shown(self.epsilon)} on {self.dataset!r}, {self.what})"
+
+    def __repr__(self) -> str:
+        return f"<Reservation {self}>"

@@ -1,0 +1,147 @@
+"""Transactions on a ledger, on SQLite and PostgreSQL. Nothing here knows what a line means.
+
+Writers take turns: on SQLite by BEGIN IMMEDIATE, on PostgreSQL by a lock on the ledger's one row. When a
+write transaction has ended without an error, what it wrote survives a crash of the process and of the
+machine.
+
+Every transaction has a connection of its own. So a lost connection costs one transaction and no more, and a
+ledger may be used from several threads and across forks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
+
+from freegap.budget import schema
+from freegap.budget.faults import in_words
+from freegap.budget.journal import Journal
+from freegap.budget.location import Location, locate
+from freegap.errors import LedgerUnavailable, MissingExtra
+
+__all__ = ["Store"]
+
+_PATIENCE = 60
+"""Seconds to wait for other writers."""
+
+_POSTGRES_CONNECTION = {
+    "connect_timeout": 10,
+    # A server that has vanished from the network is noticed within about a minute.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+_POSTGRES_WRITE = (
+    f"SET LOCAL lock_timeout = '{_PATIENCE}s'",
+    # A client that has vanished from the network must not keep the others waiting.
+    f"SET LOCAL idle_in_transaction_session_timeout = '{_PATIENCE}s'",
+    # A reservation is durable when it returns, even where the server is set to be quick instead.
+    "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'",
+)
+
+
+class Store:
+    """The database of a ledger. It is opened when it is first used."""
+
+    def __init__(self, url: str | None) -> None:
+        self.location: Location = locate(url)
+        self.place = str(self.location)
+        self._engine = _engine(self.location)
+        self._ready = False
+
+    @contextmanager
+    def journal(self, *, write: bool, create: bool = False) -> Iterator[Journal]:
+        """The journal within one transaction, committed where the block ends without an error.
+
+        A reader sees one consistent state. `create` makes the ledger where there is none.
+        """
+        self._open(create)
+        with self._transaction(write=write) as connection:
+            yield Journal(connection, schema.head(connection, self.place, lock=write), self.place)
+
+    def _open(self, create: bool) -> None:
+        """Find, create or upgrade the tables. A ledger that is not there is not made by looking for it."""
+        if self._ready:
+            return
+        file = self.location.file
+        if file is not None and not file.exists():
+            if not create:
+                raise self._missing()
+            if self.location.default:
+                self._make_directory()
+        with self._transaction(write=False) as connection:
+            found = schema.version(connection, self.place)
+        if found is None and not create:
+            raise self._missing()
+        if found != schema.SCHEMA_VERSION:
+            with self._transaction(write=True) as connection:
+                schema.bring_up_to_date(connection, self.place)
+        self._ready = True
+
+    def _missing(self) -> LedgerUnavailable:
+        return LedgerUnavailable(
+            f"There is no ledger at {self.place}. "
+            "Create one with its first dataset: freegap budget create NAME --epsilon TOTAL"
+        )
+
+    def _make_directory(self) -> None:
+        assert self.location.file is not None  # noqa: S101  only a SQLite ledger is the default one
+        try:
+            self.location.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"The directory of the ledger {self.place} cannot be made ({error.strerror}). "
+                "Name another ledger in FREEGAP_LEDGER."
+            ) from error
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[Connection]:
+        with in_words(self.place), self._engine.connect() as connection:
+            connection = connection.execution_options(**self._options(write))
+            with connection.begin():
+                if write and connection.dialect.name == "postgresql":
+                    for statement in _POSTGRES_WRITE:
+                        connection.execute(text(statement))
+                yield connection
+
+    def _options(self, write: bool) -> dict[str, Any]:
+        if self.location.file is not None:
+            return {"freegap_write": write}
+        # A writer must see what was committed while it waited for the lock; a reader must see one state only.
+        return {
+            "isolation_level": "READ COMMITTED" if write else "REPEATABLE READ",
+            "postgresql_readonly": not write,
+        }
+
+
+def _engine(location: Location) -> Engine:
+    sqlite = location.file is not None
+    # With isolation_level None the sqlite3 module begins no transactions of its own.
+    arguments: dict[str, Any] = {"timeout": _PATIENCE, "isolation_level": None} if sqlite else {}
+    if not sqlite:
+        arguments = {
+            name: value for name, value in _POSTGRES_CONNECTION.items() if name not in location.url.query
+        }
+    try:
+        engine = create_engine(location.url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
+    except ModuleNotFoundError:
+        raise MissingExtra("psycopg", "postgres") from None
+    if sqlite:
+        event.listen(engine, "connect", _be_durable)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _be_durable(connection: Any, _record: object) -> None:
+    # EXTRA: the directory is synced too, else a power cut just after a commit could bring the old state back.
+    connection.execute("PRAGMA synchronous = EXTRA")
+
+
+def _begin(connection: Connection) -> None:
+    # A writer that began as a reader could find that another wrote in between; IMMEDIATE waits at the start.
+    write = connection.get_execution_options()["freegap_write"]
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
