@@ -63,9 +63,13 @@ def test_estimates_are_near_and_spending_is_exact() -> None:
     assert found.threshold == 9000
     assert 0 < found.spent < 2
     full = fg.above(HEAVY, k=1, threshold=9000, epsilon=2, bits=fg.SeededBits(1), **ASK)
-    assert (full.labels, full.complete, full.spent) == ((3,), False, 2)
+    assert full.labels == (3,)
+    assert not full.complete
+    assert full.spent == 2
     none = fg.above(HEAVY, k=4, threshold=10**6, epsilon=2, bits=fg.SeededBits(1), **ASK)
-    assert (none.labels, none.complete, none.threshold) == ((), True, 10**6)
+    assert none.labels == ()
+    assert none.complete
+    assert none.threshold == 10**6
     assert "0 items with more than 1000000 people" in str(none)
 
 
@@ -203,7 +207,7 @@ class Watching:
 def test_what_the_ledger_is_told_is_public() -> None:
     ledger = Watching()
     fg.above(HEAVY, k=3, threshold="1/2", epsilon=1, ledger=(ledger, "shop"), **ASK)
-    parameters = {"item": "item", "person": "person", "domain": "6 public items"}
+    parameters: dict[str, Any] = {"item": "item", "person": "person", "domain": "6 public items"}
     parameters |= {"k": 3, "threshold": Fraction(1, 2), "noise": "exponential"}
     assert ledger.told == [{"dataset": "shop", "epsilon": 1, "what": "above", "parameters": parameters}]
 

@@ -119,7 +119,7 @@ def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int])
     ahead = nw.col("item") - nw.col("place").cast(nw.Int64)
     start = int(domain.items[0])
     before = numbered.select(
-        *((ahead < start + member).sum().alias(f"m{i}") for i, member in enumerate(members))
+        *((ahead < start + member).cast(nw.Int64).sum().alias(f"m{i}") for i, member in enumerate(members))
     ).collect()
     counts = [before[f"m{i}"].to_list()[0] or 0 for i in range(len(members))]
     return {(0, member): domain.items[member + int(n)] for member, n in zip(members, counts, strict=True)}
