@@ -15,8 +15,6 @@ from fractions import Fraction
 
 __all__ = ["Balance", "amount_text", "close", "opened", "parsed_amount", "reserve", "shown"]
 
-_LONGEST_SHOWN = 24
-
 
 @dataclass(frozen=True)
 class Balance:
@@ -87,11 +85,13 @@ def parsed_amount(text: str) -> Fraction:
     return amount
 
 
-def shown(amount: Fraction) -> str:
+def shown(amount: Fraction, *, longest: int = 24) -> str:
     """The amount for people: exact where that is short, else a decimal marked as rounded.
 
     >>> shown(Fraction(5)), shown(Fraction(1, 3)), shown(Fraction(10**30, 3 * 10**30 + 1))
     ('5', '1/3', '≈ 0.333333')
     """
     exact = amount_text(amount).removesuffix("/1")
-    return exact if len(exact) <= _LONGEST_SHOWN else f"≈ {float(amount):.6g}"
+    if len(exact) <= longest:
+        return exact
+    return f"≈ {Decimal(amount.numerator) / Decimal(amount.denominator):.6g}"

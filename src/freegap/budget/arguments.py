@@ -23,11 +23,11 @@ def name_argument(argument: str, value: object) -> str:
     """A short text on one line, that any database can hold and any terminal can show."""
     if not isinstance(value, str):
         raise InvalidArgument(argument, value, "must be text", f'Pass for example {argument}="shop".')
-    if not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME:
+    if not value or value != value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME:
         raise InvalidArgument(
             argument,
             value,
-            f"must be 1 to {_LONGEST_NAME} printable characters, not only blanks",
+            f"must be 1 to {_LONGEST_NAME} printable characters, without blanks at its ends",
             f'Pass for example {argument}="shop".',
         )
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -50,15 +50,15 @@ class Journal:
         """The line that settled or abandoned a reservation; None while it is open."""
         return self._one(select(schema.journal).where(schema.journal.c.reservation == reservation))
 
-    def lines(self, dataset: str | None = None, *, checked: bool = True) -> Iterator[Line]:
-        """All lines, or those of one dataset, in order, a thousand at a time."""
+    def lines(self, dataset: str | None = None, *, checked: bool = True) -> Generator[Line, None, None]:
+        """All lines, or those of one dataset, in order. Who leaves early must close it."""
         table = schema.journal
         query = select(table).order_by(table.c.sequence)
         if dataset is not None:
             query = query.where(table.c.dataset == dataset)
-        rows = self._connection.execution_options(yield_per=_BATCH).execute(query)
-        for row in rows:
-            yield self._checked(row) if checked else _line(row)
+        with self._connection.execution_options(yield_per=_BATCH).execute(query) as rows:
+            for row in rows:
+                yield self._checked(row) if checked else _line(row)
 
     def append(
         self,

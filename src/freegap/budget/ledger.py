@@ -8,8 +8,10 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,7 +61,7 @@ class Ledger:
     >>> ledger.reserve("shop", 6, what="noisy_top_k")
     Traceback (most recent call last):
         ...
-    freegap.errors.BudgetExceeded: Dataset 'shop' has ε = 9/2 left of 5, and 6 was asked for. ...
+    freegap.errors.BudgetExceeded: Dataset 'shop' has 9/2 of ε = 5 left, and 6 was asked for. ...
     """
 
     def __init__(self, url: str | None = None) -> None:
@@ -126,7 +128,7 @@ class Ledger:
             balance = self._known(journal, dataset).balance
             if amount > balance.remaining:
                 raise BudgetExceeded(
-                    f"Dataset {dataset!r} has ε = {shown(balance.remaining)} left of {shown(balance.total)}, "
+                    f"Dataset {dataset!r} has {shown(balance.remaining)} of ε = {shown(balance.total)} left, "
                     f"and {shown(amount)} was asked for. Ask for at most what is left; a total does not grow."
                 )
             after = accounting.reserve(balance, amount)
@@ -187,7 +189,8 @@ class Ledger:
             raise InvalidArgument("head", head, "must be text", "Pass the head of an earlier verification.")
         with self._store.journal(write=False) as journal:
             recorded = (journal.head.sequence, journal.head.hash)
-            return verified(journal.lines(checked=False), recorded, head)
+            with closing(journal.lines(checked=False)) as lines:
+                return verified(lines, recorded, head)
 
     def _known(self, journal: Journal, dataset: str) -> Line:
         last = journal.last_line(name_argument("dataset", dataset))
@@ -196,7 +199,7 @@ class Ledger:
                 "dataset",
                 dataset,
                 f"is not in the ledger {self.url}",
-                f"Create it first: freegap budget create {dataset} --epsilon TOTAL",
+                f"Create it first: freegap budget create {shlex.quote(dataset)} --epsilon TOTAL",
             )
         return last
 

@@ -79,7 +79,7 @@ class Verification:
     """The outcome of reading the whole journal again.
 
     entries: how many lines were checked and found right.
-    head: hash of the last line that is right. Kept elsewhere, it shows later that no line up to it was replaced.
+    head: hash of the last line that is right. Kept elsewhere, it shows later whether lines were replaced.
     broken: sequence of the first line that is wrong, where a line is to blame.
     reason: what is wrong with it.
     """

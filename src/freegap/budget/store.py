@@ -65,14 +65,15 @@ class Store:
 
     def _open(self, create: bool) -> None:
         """Find, create or upgrade the tables. A ledger that is not there is not made by looking for it."""
-        if self._ready:
-            return
         file = self.location.file
         if file is not None and not file.exists():
+            self._ready = False
             if not create:
                 raise self._missing()
             if self.location.default:
                 self._make_directory()
+        if self._ready:
+            return
         with self._transaction(write=False) as connection:
             found = schema.version(connection, self.place)
         if found is None and not create:

@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import above, bench, demo, top_k
+from freegap.cli import above, bench, budget, demo, top_k
 from freegap.errors import FreegapError
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ app.command("demo")(demo.demo)
 app.command("top-k")(top_k.top_k)
 app.command("above")(above.above)
 app.add_typer(bench.app)
+app.add_typer(budget.app)
 
 
 def _show_version(wanted: bool) -> None:

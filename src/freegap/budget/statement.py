@@ -1,0 +1,57 @@
+"""The journal of one dataset for people: one line a release, with what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from freegap.budget.records import Entry, plain
+
+__all__ = ["Charge", "charges"]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One release: what was reserved for it and what it was charged in the end.
+
+    state: open (running, or crashed and charged in full), settled, or abandoned.
+    charged: what counts against the budget: all that is reserved while it is open, then what was spent.
+    """
+
+    sequence: int
+    when: str
+    who: str
+    what: str
+    parameters: dict[str, Any]
+    reserved: Fraction
+    charged: Fraction
+    state: Literal["open", "settled", "abandoned"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The charge as plain values: rationals as strings such as "1/3"."""
+        return {**self.__dict__, "reserved": plain(self.reserved), "charged": plain(self.charged)}
+
+
+def charges(entries: Iterable[Entry]) -> list[Charge]:
+    """Fold the entries of a journal to one line a release, in the order of reservation."""
+    listed = list(entries)
+    closing = {entry.reservation: entry for entry in listed if entry.reservation is not None}
+    return [_charge(entry, closing.get(entry.sequence)) for entry in listed if entry.kind == "reserve"]
+
+
+def _charge(entry: Entry, closed: Entry | None) -> Charge:
+    state: Literal["open", "settled", "abandoned"] = "open"
+    if closed is not None:
+        state = "settled" if closed.kind == "settle" else "abandoned"
+    return Charge(
+        sequence=entry.sequence,
+        when=entry.when,
+        who=entry.who,
+        what=entry.what,
+        parameters=entry.parameters,
+        reserved=entry.amount,
+        charged=entry.amount if closed is None else closed.amount,
+        state=state,
+    )

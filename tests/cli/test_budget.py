@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import freegap as fg
+from freegap import cli
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def used() -> fg.Ledger:
+    """A ledger with a settled, an open and an abandoned reservation."""
+    ledger = fg.Ledger()
+    ledger.create("shop", epsilon=5)
+    ledger.create("[red]web", epsilon="1/3")
+    parameters = {"k": 10, "note": "a\x1b[31mb"}
+    ledger.reserve("shop", 2, what="noisy_top_k", parameters=parameters).settle("1000001/1000003")
+    ledger.reserve("shop", 1, what="sparse_vector")
+    ledger.reserve("shop", 1, what="measure").abandon("no file")
+    return ledger
+
+
+def run(*arguments: str) -> str:
+    done = runner.invoke(cli.app, ["budget", *arguments], env={"COLUMNS": "80"})
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines())) <= 80 or "--json" in arguments or "--csv" in arguments
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["create"], ["show"], ["list"], ["verify"]])
+def test_help_fits_80_columns(command: list[str]) -> None:
+    done = runner.invoke(cli.app, ["budget", *command, "--help"], terminal_width=80)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_create() -> None:
+    assert (
+        "shop: ε = 5 in all, 5 left"
+        in runner.invoke(cli.app, ["budget", "create", "shop", "--epsilon", "5"]).output
+    )
+    made = json.loads(run("create", "web", "--epsilon", "1/3", "--json"))
+    assert (made["dataset"], made["total"], made["remaining"]) == ("web", "1/3", "1/3")
+
+
+def test_show_is_a_table_and_a_bar(used: fg.Ledger) -> None:
+    text = run("show", "shop")
+    for part in ("noisy_top_k", "k=10", "open", "abandoned", "█ spent ≈ 0.999998", "▒ reserved 1"):
+        assert part in text
+    assert "\x1b" not in text
+    assert "█" * 12 + "▒" * 12 + "░" * 36 in text
+
+
+def test_show_json_and_csv_are_exact(used: fg.Ledger) -> None:
+    shown = json.loads(run("show", "shop", "--json"))
+    assert shown["spent"] == "1000001/1000003"
+    assert [charge["state"] for charge in shown["charges"]] == ["settled", "open", "abandoned"]
+    assert {"who", "when", "what", "parameters", "charged"} <= set(shown["charges"][0])
+    rows = list(csv.DictReader(io.StringIO(run("show", "shop", "--csv"))))
+    assert [row["charged"] for row in rows] == ["1000001/1000003", "1", "0"]
+    assert json.loads(rows[0]["parameters"])["k"] == 10
+    both = runner.invoke(cli.app, ["budget", "show", "shop", "--json", "--csv"])
+    assert both.exit_code == 2
+
+
+def test_a_small_reservation_is_seen_in_the_bar() -> None:
+    ledger = fg.Ledger()
+    ledger.create("shop", epsilon=5)
+    ledger.reserve("shop", "0.005", what="tiny").settle("0.005")
+    ledger.reserve("shop", "0.005", what="tiny")
+    assert "█▒" + "░" * 58 in run("show", "shop")
+
+
+def test_list(used: fg.Ledger) -> None:
+    text = run("list")
+    assert "[red]web" in text
+    assert [row["dataset"] for row in json.loads(run("list", "--json"))["datasets"]] == ["[red]web", "shop"]
+    rows = list(csv.DictReader(io.StringIO(run("list", "--csv"))))
+    assert rows[1] == {
+        "dataset": "shop",
+        "total": "5",
+        "spent": "1000001/1000003",
+        "reserved": "1",
+        "remaining": str(4 - used.account("shop").spent),
+    }
+
+
+def test_verify_and_its_exit_codes(used: fg.Ledger, file: Path) -> None:
+    assert "The journal is whole: 7 lines." in run("verify")
+    head = json.loads(run("verify", "--json"))["head"]
+    assert json.loads(run("verify", "--head", head, "--json"))["ok"] is True
+    replaced = runner.invoke(cli.app, ["budget", "verify", "--head", "0" * 64])
+    assert replaced.exit_code == 1
+    assert "an older copy was put back" in replaced.output
+    with sqlite3.connect(file) as connection:
+        connection.execute("DROP TRIGGER freegap_journal_no_update")
+        connection.execute("UPDATE freegap_journal SET amount = '1/5' WHERE sequence = 4")
+    connection.close()
+    broken = runner.invoke(cli.app, ["budget", "verify"])
+    assert broken.exit_code == 1
+    assert "broken at line 4: its content does not fit its hash" in broken.output
+    shown = runner.invoke(cli.app, ["budget", "verify", "--json"])
+    assert (shown.exit_code, json.loads(shown.stdout)["broken"]) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "nix"], "There is no ledger at"),
+        (["create", "shop", "--epsilon", "much"], "epsilon = 'much': is not a number"),
+        (["create", "shop", "--epsilon", "0"], "epsilon = '0': must be greater than 0"),
+        (["list", "--url", "rubbish"], "url: is not a database URL"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["freegap", "budget", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
