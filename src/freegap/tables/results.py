@@ -139,7 +139,7 @@ class ItemsAbove(TableRelease):
     threshold: Fraction
     complete: bool
 
-    gap_title = "gap to threshold"
+    gap_title = "above by"
 
     @property
     def title(self) -> str:
