@@ -66,6 +66,7 @@ def open_connection() -> Iterator[Any]:
         config={
             "temp_directory": spill,
             "preserve_insertion_order": "false",
+            "enable_progress_bar": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
         },
