@@ -65,7 +65,8 @@ def generate(path: Path, *, rows: int, items: int) -> None:
     """Items by a power law over the domain, persons uniformly; about twenty rows a person."""
     import duckdb
 
-    connection = duckdb.connect(config={"threads": "1", "enable_progress_bar": "false"})
+    connection = duckdb.connect(config={"threads": "1"})
+    connection.execute("SET enable_progress_bar = false")
     connection.execute("SELECT setseed(0.5)").fetchall()
     persons = max(rows // _ROWS_A_PERSON, 1)
     relation = connection.table_function("range", [rows]).project(

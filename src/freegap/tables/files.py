@@ -66,13 +66,13 @@ def open_connection() -> Iterator[Any]:
         config={
             "temp_directory": spill,
             "preserve_insertion_order": "false",
-            "enable_progress_bar": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
         },
     )
     try:
         connection.execute("SET temp_file_encryption = true")
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
         yield connection
     finally:
         connection.close()
