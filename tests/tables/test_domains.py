@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import freegap as fg
-from freegap.errors import InvalidArgument
+from freegap.errors import EngineFailed, InvalidArgument
 from tests.tables.engines import ENGINES, arrow, counts_of
 
 ROWS = [(1, 1), (1, 2), (2, 2), (7, 3)]
@@ -133,6 +135,22 @@ def test_bad_domains(domain: Any, message: str, engine: str, tmp_path: Path) -> 
     with pytest.raises(InvalidArgument) as caught:
         fg.top_k(ENGINES[engine](ROWS, tmp_path), item="item", person="person", k=1, epsilon=1, domain=domain)
     assert message in str(caught.value)
+
+
+def test_floats_in_a_range_that_nobody_can_search() -> None:
+    items = [7.0] * 900 + [0.5] * 900 + [float("inf")] * 900 + [None]
+    table = pd.DataFrame({"item": items, "person": range(2701)})
+    release = fg.top_k(table, item="item", person="person", k=1, epsilon=1, domain=range(10**12))
+    assert release.labels == (7,)
+    by_three = fg.top_k(table, item="item", person="person", k=1, epsilon=1, domain=range(1, 10**12, 3))
+    assert by_three.labels == (7,)
+
+
+def test_an_item_that_python_cannot_hold_is_not_shown() -> None:
+    table = duckdb.sql("SELECT DATE '290000-12-31' AS item, 1 AS person")
+    with pytest.raises(EngineFailed) as caught:
+        fg.top_k(table, item="item", person="person", k=1, epsilon=1, domain=[date(2026, 1, 1), date.max])
+    assert "290000" not in str(caught.value) + repr(caught.value.__context__)
 
 
 def test_numbers_equal_numbers_and_never_texts(tmp_path: Path) -> None:

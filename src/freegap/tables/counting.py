@@ -26,7 +26,7 @@ from freegap.tables.domains import (
     read_domain,
 )
 from freegap.tables.engine_errors import in_engine
-from freegap.tables.in_engine import keep, tally_in_engine
+from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, Source, open_source
 from freegap.tables.tallies import Tally, tally_pairs
@@ -66,12 +66,12 @@ def counted(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
         frame = in_engine(lambda: count_people(source))
-        if isinstance(frame, nw.LazyFrame) and _stays(source, chosen):
+        if isinstance(frame, nw.LazyFrame) and can_keep(frame) and _stays(source, chosen):
             with keep(frame) as kept:
                 tally = in_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)
         else:
-            yield Counted(_bring(frame, source, chosen), source, chosen)
+            yield Counted(in_engine(lambda: _bring(frame, source, chosen)), source, chosen)
 
 
 def count_people(source: Source) -> Frame:
@@ -102,7 +102,8 @@ def _stays(source: Source, domain: Domain) -> bool:
 
 
 def _bring(frame: Frame, source: Source, domain: Domain) -> Tally:
-    pairs = in_engine(lambda: frame.lazy().collect())
+    """The counts of all items that occur. Even turning them into Python values can fail on a private one."""
+    pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
     items = pairs["item"].to_numpy() if whole else pairs["item"].to_list()
     people = np.asarray(pairs["people"].to_list(), dtype=np.int64)

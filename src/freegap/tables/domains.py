@@ -101,7 +101,8 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
     if isinstance(items, range):
         if items.step < 0:
             items = items[::-1]
-        return ListedDomain(items, items.index, frozenset({"integer"}))
+        numbers = items
+        return ListedDomain(items, lambda item: numbers.index(_whole(item)), frozenset({"integer"}))
     finds = getattr(type(items), "index", Sequence.index)
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
@@ -122,6 +123,14 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
             "Remove the duplicates.",
         )
     return ListedDomain(items, places.__getitem__, kinds_of(items))
+
+
+def _whole(item: Any) -> int:
+    """A number as an int, by which a range finds a position at once; by a float it would search."""
+    number = int(item)
+    if number != item:
+        raise ValueError
+    return number
 
 
 def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[Domain, Source]:
@@ -159,7 +168,8 @@ def _from_frame(
     present = items.filter(~nw.col("item").is_null())
     # Grouping, because narwhals' `unique` numbers the rows of a lazy table.
     once: Frame = present.group_by("item").agg(nw.len().alias("rows")).select("item")
-    if kind == source.kind and kind in ENGINE_KINDS and reachable and _meet(source.frame, once):
+    meets = reachable and _meet(source.frame, once)
+    if meets and kind == source.kind and kind in ENGINE_KINDS:
         held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
         return HeldDomain(held.lazy()), source
     values = in_engine(lambda: once.lazy().collect()["item"].to_list())

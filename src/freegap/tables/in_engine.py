@@ -21,9 +21,16 @@ from freegap.tables.engine_errors import in_engine
 from freegap.tables.sources import frame_of
 from freegap.tables.tallies import Member, Tally
 
-__all__ = ["keep", "tally_in_engine"]
+__all__ = ["can_keep", "keep", "tally_in_engine"]
 
 Lazy = nw.LazyFrame[Any]
+
+
+def can_keep(frame: Lazy) -> bool:
+    """Whether this is an engine that `keep` knows."""
+    engine = frame.implementation
+    known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_ibis())
+    return engine.is_polars() or any(known)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def _position(domain: ListedDomain, item: Any) -> int:
     try:
         place = domain.find(item)
         return place if 0 <= place < len(domain.items) and domain.items[place] == item else -1
-    except (KeyError, ValueError, TypeError, IndexError):
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError):
         return -1
 
 
