@@ -21,6 +21,7 @@ from freegap.errors import (
     LedgerError,
     LedgerUnavailable,
     MissingExtra,
+    UnsettledWarning,
 )
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
@@ -71,6 +72,7 @@ __all__ = [
     "SystemBits",
     "TopItems",
     "TopK",
+    "UnsettledWarning",
     "above",
     "adaptive_sparse_vector",
     "expected_gap",

@@ -11,6 +11,8 @@
     ├── EngineFailed                            the engine that holds a private table could not count it
     └── MissingExtra      (also an ImportError) an optional dependency is not installed
 
+One warning, `UnsettledWarning`, tells that a release was charged more than it spent.
+
 A message names the argument, its value, the constraint and the remedy. It never shows an answer of
 the private data: where the answers themselves are at fault, it says what is wrong, not where or how much.
 """
@@ -28,6 +30,7 @@ __all__ = [
     "LedgerError",
     "LedgerUnavailable",
     "MissingExtra",
+    "UnsettledWarning",
 ]
 
 
@@ -97,6 +100,10 @@ class LedgerUnavailable(LedgerError):
 
 class LedgerDamaged(LedgerError):
     """The ledger's journal is not as freegap wrote it. On such a journal nothing is charged or released."""
+
+
+class UnsettledWarning(UserWarning):
+    """A release was made and is charged in full: the ledger could not take down the lower amount it spent."""
 
 
 class MissingExtra(FreegapError, ImportError):

@@ -21,9 +21,8 @@ import psycopg
 import pytest
 
 import freegap as fg
-from freegap import Ledger, LedgerDamaged, LedgerUnavailable
+from freegap import Ledger, LedgerDamaged, LedgerUnavailable, UnsettledWarning
 from freegap.budget import journal, store
-from freegap.budget.ledger import UnsettledWarning
 from tests.budget import postgres
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable
-from freegap.budget.ledger import UnsettledWarning
+from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable, UnsettledWarning
 from freegap.budget.records import Account
 from freegap.budget.statement import charges
 

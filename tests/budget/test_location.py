@@ -104,6 +104,7 @@ def test_what_is_no_ledger(url: Any, constraint: str) -> None:
 def test_passwords_are_not_shown() -> None:
     ledger = Ledger("postgresql://me:hunter2@localhost/ledger")
     assert "hunter2" not in repr(ledger)
+    assert "hunter2" not in Ledger("postgresql://me@localhost/ledger?password=hunter2").url
     with pytest.raises(InvalidArgument) as caught:
         Ledger("me:hunter2@localhost")
     assert "hunter2" not in str(caught.value)

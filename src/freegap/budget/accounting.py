@@ -13,7 +13,20 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["Balance", "amount_text", "close", "opened", "parsed_amount", "reserve", "shown"]
+__all__ = [
+    "Balance",
+    "BrokenRule",
+    "amount_text",
+    "close",
+    "opened",
+    "parsed_amount",
+    "reserve",
+    "shown",
+]
+
+
+class BrokenRule(ValueError):
+    """A line that the rules do not allow. Callers' mistakes are found before, so the journal is to blame."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +46,25 @@ class Balance:
 def opened(total: Fraction) -> Balance:
     """A new account."""
     if total <= 0:
-        raise ValueError("a total must be greater than 0")
+        raise BrokenRule("a total must be greater than 0")
     return Balance(total)
 
 
 def reserve(balance: Balance, amount: Fraction) -> Balance:
     """Hold `amount` for a release that has not run yet."""
     if amount <= 0:
-        raise ValueError("a reservation must be greater than 0")
+        raise BrokenRule("a reservation must be greater than 0")
     if amount > balance.remaining:
-        raise ValueError("a reservation must not exceed what is left")
+        raise BrokenRule("a reservation must not exceed what is left")
     return replace(balance, reserved=balance.reserved + amount)
 
 
 def close(balance: Balance, held: Fraction, spent: Fraction) -> Balance:
     """End a reservation of `held` at `spent`; the rest comes back. An abandoned one is closed at 0."""
     if not 0 <= spent <= held:
-        raise ValueError("what is spent must lie between 0 and what was reserved")
+        raise BrokenRule("what is spent must lie between 0 and what was reserved")
     if held > balance.reserved:
-        raise ValueError("a reservation must be open to be closed")
+        raise BrokenRule("a reservation must be open to be closed")
     return replace(balance, spent=balance.spent + spent, reserved=balance.reserved - held)
 
 
@@ -78,10 +91,10 @@ def parsed_amount(text: str) -> Fraction:
         not (text.isascii() and numerator.isdigit() and denominator.isdigit())
         or int(Decimal(denominator)) == 0
     ):
-        raise ValueError("an amount must be stored as numerator/denominator")
+        raise BrokenRule("an amount must be stored as numerator/denominator")
     amount = Fraction(int(Decimal(numerator)), int(Decimal(denominator)))
     if amount_text(amount) != text:
-        raise ValueError("an amount must be stored in lowest terms")
+        raise BrokenRule("an amount must be stored in lowest terms")
     return amount
 
 

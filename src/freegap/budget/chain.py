@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, cast
 
-from freegap.budget.accounting import Balance, close, opened, parsed_amount, reserve
+from freegap.budget.accounting import Balance, BrokenRule, close, opened, parsed_amount, reserve
 from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
 
 __all__ = ["GENESIS", "Line", "verified"]
@@ -53,7 +53,7 @@ class Line:
         """SHA-256 of all other fields, as a JSON list in ASCII; unlike lines have unlike texts."""
         content = [getattr(self, part.name) for part in fields(self) if part.name != "hash"]
         if not all(isinstance(value, str | int | None) for value in content):
-            raise ValueError("a field must be text or a whole number")
+            raise BrokenRule("a field must be text or a whole number")
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -62,7 +62,7 @@ class Line:
         """Whether the line is what its own hash says."""
         try:
             return self.hash == self.digest()
-        except ValueError:
+        except BrokenRule:
             return False
 
     @property
@@ -137,7 +137,7 @@ class _Replay:
             return "it does not follow the line before: a line was changed, removed, inserted or moved"
         try:
             self._apply(line)
-        except (ValueError, KeyError) as fault:
+        except (BrokenRule, KeyError) as fault:
             text = "it closes a reservation that is not open" if isinstance(fault, KeyError) else str(fault)
             return f"it breaks the rules of the ledger: {text}"
         self.sequence, self.hash = line.sequence, line.hash
@@ -148,25 +148,25 @@ class _Replay:
         line.entry()  # what users are shown must be readable
         if line.kind == "create":
             if line.dataset in self._balances:
-                raise ValueError("a dataset must be created once")
+                raise BrokenRule("a dataset must be created once")
             after = opened(amount)
         elif line.dataset not in self._balances:
-            raise ValueError("a dataset must be created before it is charged")
+            raise BrokenRule("a dataset must be created before it is charged")
         elif line.kind == "reserve":
             after = reserve(self._balances[line.dataset], amount)
         elif line.kind in _KINDS:
             dataset, held = self._open[_known(line.reservation)]
             if dataset != line.dataset:
-                raise ValueError("a reservation must be closed on its own dataset")
+                raise BrokenRule("a reservation must be closed on its own dataset")
             if line.kind == "abandon" and amount != 0:
-                raise ValueError("an abandoned reservation must have spent nothing")
+                raise BrokenRule("an abandoned reservation must have spent nothing")
             after = close(self._balances[line.dataset], held, amount)
         else:
-            raise ValueError("the kind of a line must be create, reserve, settle or abandon")
+            raise BrokenRule("the kind of a line must be create, reserve, settle or abandon")
         if line.kind in ("create", "reserve") and line.reservation is not None:
-            raise ValueError("only a settled or abandoned line may name a reservation")
+            raise BrokenRule("only a settled or abandoned line may name a reservation")
         if after != line.balance:
-            raise ValueError("the account that it states must be what the lines before it add up to")
+            raise BrokenRule("the account that it states must be what the lines before it add up to")
         self._balances[line.dataset] = after
         if line.kind == "reserve":
             self._open[line.sequence] = (line.dataset, amount)
@@ -176,5 +176,5 @@ class _Replay:
 
 def _known(reservation: Any) -> int:
     if not isinstance(reservation, int):
-        raise ValueError("a settled or abandoned line must name its reservation")
+        raise BrokenRule("a settled or abandoned line must name its reservation")
     return reservation

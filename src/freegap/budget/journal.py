@@ -101,7 +101,7 @@ class Journal:
         last = self._one(select(table).order_by(table.c.sequence.desc()).limit(1))
         end = Head(last.sequence, last.hash) if last is not None else Head(0, GENESIS)
         if end != self.head:
-            raise self._damaged("its end is not the one that was recorded")
+            raise self.damaged("its end is not the one that was recorded")
 
     def _one(self, query: Select[Any]) -> Line | None:
         row = self._connection.execute(query).one_or_none()
@@ -110,10 +110,11 @@ class Journal:
     def _checked(self, row: Row[Any]) -> Line:
         line = _line(row)
         if not line.intact:
-            raise self._damaged(f"line {line.sequence} does not fit its hash")
+            raise self.damaged(f"line {line.sequence} does not fit its hash")
         return line
 
-    def _damaged(self, reason: str) -> LedgerDamaged:
+    def damaged(self, reason: str) -> LedgerDamaged:
+        """The error for a journal that is not as it was written."""
         return LedgerDamaged(
             f"The journal of the ledger {self._place} was changed from outside: {reason}. "
             "Nothing was charged. Run `freegap budget verify` and restore the ledger from a backup."

@@ -27,6 +27,7 @@ from freegap.errors import (
     LedgerDamaged,
     LedgerError,
     MissingExtra,
+    UnsettledWarning,
 )
 from freegap.values.rationals import Rational, positive_rational, rational
 
@@ -34,13 +35,9 @@ if TYPE_CHECKING:
     from freegap.budget.journal import Journal
     from freegap.budget.store import Store
 
-__all__ = ["Ledger", "Reservation", "UnsettledWarning"]
+__all__ = ["Ledger", "Reservation"]
 
 Result = TypeVar("Result")
-
-
-class UnsettledWarning(UserWarning):
-    """A release was made and is charged in full, but the ledger could not take down what it really spent."""
 
 
 class Ledger:

@@ -26,8 +26,9 @@ class Location:
     default: bool = False
 
     def __str__(self) -> str:
-        """The URL as it may be shown: without the password."""
-        return self.url.render_as_string(hide_password=True)
+        """The URL as it may be shown: without a password, wherever in it one may stand."""
+        options = {name: "***" if "password" in name else value for name, value in self.url.query.items()}
+        return self.url.set(query=options).render_as_string(hide_password=True)
 
 
 def locate(url: str | None) -> Location:

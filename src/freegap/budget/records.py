@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.accounting import amount_text
+from freegap.budget.accounting import BrokenRule, amount_text
 
 __all__ = ["Account", "Entry", "Kind", "Verification"]
 
@@ -105,7 +105,10 @@ def plain(amount: Fraction) -> str:
 
 def parameters_from_text(text: str) -> dict[str, Any]:
     """The parameters of a journal line."""
-    parameters = json.loads(text)
+    try:
+        parameters = json.loads(text)
+    except ValueError:
+        parameters = None
     if not isinstance(parameters, dict):
-        raise ValueError("parameters must be stored as a JSON object")
+        raise BrokenRule("parameters must be stored as a JSON object")
     return parameters

@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
 from freegap.budget import schema
+from freegap.budget.accounting import BrokenRule
 from freegap.budget.faults import in_words
 from freegap.budget.journal import Journal
 from freegap.budget.location import Location, locate
@@ -61,7 +62,11 @@ class Store:
         """
         self._open(create)
         with self._transaction(write=write) as connection:
-            yield Journal(connection, schema.head(connection, self.place, lock=write), self.place)
+            journal = Journal(connection, schema.head(connection, self.place, lock=write), self.place)
+            try:
+                yield journal
+            except BrokenRule as rule:
+                raise journal.damaged(str(rule)) from rule
 
     def _open(self, create: bool) -> None:
         """Find, create or upgrade the tables. A ledger that is not there is not made by looking for it."""
