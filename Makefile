@@ -18,7 +18,7 @@ bench: .venv/demo/installed
 
 .venv/demo/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/demo
-	.venv/demo/bin/python -m pip install --quiet --editable '.[plot]'
+	.venv/demo/bin/python -m pip install --quiet --editable '.[plot,tables,ledger]'
 	touch $@
 
 .venv/test/installed: pyproject.toml

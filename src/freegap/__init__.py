@@ -6,6 +6,7 @@
 (1,)
 """
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from freegap import base2
@@ -14,6 +15,7 @@ from freegap.errors import (
     BitsExhausted,
     BudgetExceeded,
     BudgetSpent,
+    EngineFailed,
     FreegapError,
     InvalidArgument,
     LedgerDamaged,
@@ -39,6 +41,7 @@ from freegap.mechanisms.private_candidates import (
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.prove import prove
+from freegap.tables.results import ItemsAbove, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
@@ -46,17 +49,9 @@ from freegap.values.results import TopK
 if TYPE_CHECKING:
     from freegap.audit import AuditReport, Counterexample, assert_private, audit
     from freegap.budget.ledger import Ledger
+    from freegap.tables.releases import above, top_k
 
 __version__ = "0.1.0"
-
-_LAZY = {
-    "AuditReport": "freegap.audit",
-    "Counterexample": "freegap.audit",
-    "Ledger": "freegap.budget.ledger",
-    "assert_private": "freegap.audit",
-    "audit": "freegap.audit",
-}
-"""Names whose modules need an extra: imported when they are first used."""
 
 __all__ = [
     "Above",
@@ -72,10 +67,12 @@ __all__ = [
     "Choice",
     "Counterexample",
     "Counts",
+    "EngineFailed",
     "Estimates",
     "FreegapError",
     "HybridTopK",
     "InvalidArgument",
+    "ItemsAbove",
     "Ledger",
     "LedgerDamaged",
     "LedgerError",
@@ -90,8 +87,10 @@ __all__ = [
     "SeededBits",
     "SparseVector",
     "SystemBits",
+    "TopItems",
     "TopK",
     "UnsettledWarning",
+    "above",
     "adaptive_sparse_vector",
     "assert_private",
     "audit",
@@ -110,15 +109,31 @@ __all__ = [
     "select_and_measure",
     "select_private_candidate",
     "sparse_vector",
+    "top_k",
 ]
+
+# Loaded when first used, because they need more than the core: name → module, package, extra.
+_ON_DEMAND = {
+    "AuditReport": ("freegap.audit", "scipy", "audit"),
+    "Counterexample": ("freegap.audit", "scipy", "audit"),
+    "assert_private": ("freegap.audit", "scipy", "audit"),
+    "audit": ("freegap.audit", "scipy", "audit"),
+    "Ledger": ("freegap.budget.ledger", "sqlalchemy", "ledger"),
+    "above": ("freegap.tables.releases", "narwhals", "tables"),
+    "top_k": ("freegap.tables.releases", "narwhals", "tables"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs an extra only when it is asked for."""
-    if name not in _LAZY:
-        raise AttributeError(f"module 'freegap' has no attribute {name!r}")
-    from importlib import import_module
-
-    found = getattr(import_module(_LAZY[name]), name)
-    globals()[name] = found
-    return found
+    """Import what needs an extra only when it is first asked for."""
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, package, extra = _ON_DEMAND[name]
+    try:
+        value = getattr(_import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingExtra(package, extra) from None
+    globals()[name] = value
+    return value

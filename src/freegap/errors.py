@@ -8,6 +8,7 @@
     ├── LedgerError                             the ledger could not do what was asked
     │   ├── LedgerUnavailable                   it cannot be reached, read or written now
     │   └── LedgerDamaged                       its journal is not as freegap wrote it
+    ├── EngineFailed                            the engine that holds a private table could not count it
     ├── MechanismFailed   (also a RuntimeError) an audited mechanism crashed, hung or broke its contract
     ├── MissingExtra      (also an ImportError) an optional dependency is not installed
     └── PrivacyViolated   (also an AssertionError) an audit found a counterexample
@@ -24,6 +25,7 @@ __all__ = [
     "BitsExhausted",
     "BudgetExceeded",
     "BudgetSpent",
+    "EngineFailed",
     "FreegapError",
     "InvalidArgument",
     "LedgerDamaged",
@@ -98,6 +100,24 @@ class PrivacyViolated(FreegapError, AssertionError):
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling."""
         return type(self), (str(self), self.report)
+
+
+class EngineFailed(FreegapError):
+    """The engine that holds a private table could not count it. Nothing was released.
+
+    Engines quote rows in their messages, so the engine's own message is not passed on.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The engine that holds the table failed with {kind}. Its message is not shown, because it may "
+            "quote private rows. Count the table with the engine itself, where the data may be seen."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling."""
+        return type(self), (self.kind,)
 
 
 class BudgetExceeded(FreegapError):

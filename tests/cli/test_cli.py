@@ -24,7 +24,13 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["bench"], ["bench", "top-k"], ["bench", "sparse-vector"], ["bench", "base2"]]
+    "command",
+    [
+        [],
+        ["demo"],
+        ["bench"],
+        *(["bench", name] for name in ("top-k", "sparse-vector", "base2", "tables", "audit")),
+    ],
 )
 def test_help_fits_80_columns(command: list[str]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
@@ -43,6 +49,15 @@ def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> 
     assert release["private"] is True
     assert (tmp_path / "top10.png").stat().st_size > 5000
     assert "<svg" in (tmp_path / "top10.svg").read_text()
+    # The story: a table, two releases, a ledger that got budget back, a page.
+    assert "came back" in done.output
+    assert "left" in done.output
+    assert "<svg" in (tmp_path / "top10.html").read_text()
+    assert "threshold" in (tmp_path / "above.html").read_text()
+    account = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db").account("shop")
+    assert 3 < account.remaining < 4
+    again = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
+    assert again.exit_code == 0
 
 
 def test_demo_without_matplotlib_says_what_to_install(
@@ -117,3 +132,16 @@ def test_missing_extra_names_the_extra() -> None:
     assert str(MissingExtra("matplotlib", "plot")) == (
         "This needs matplotlib. Install it with: pip install 'freegap[plot]'"
     )
+
+
+def test_bench_tables() -> None:
+    done = runner.invoke(cli.app, ["bench", "tables", "--json", "--cases", "1e4x1e2"])
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["rows"], row["items"]) == (10_000, 100)
+    # A histogram of at most 100 counts of 16 bytes, ten items, and nothing that grows with the rows.
+    assert 0 < row["bytes_left"] < 5000
+    assert 0 < row["outside_share"] < 1
+    assert row["driver_mb"] < 5
+    wrong = runner.invoke(cli.app, ["bench", "tables", "--cases", "many"])
+    assert wrong.exit_code == 2

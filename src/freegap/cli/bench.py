@@ -74,6 +74,46 @@ def sparse_vector(
     Console().print(table)
 
 
+@app.command("tables")
+def tables(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    cases: str = typer.Option(
+        "", help="ROWSxITEMS, separated by commas, such as 1e8x1e6.", show_default="1e5x1e3 to 1e7x1e7"
+    ),
+) -> None:
+    """Private top-k from Parquet: how time, memory and traffic grow."""
+    from freegap.bench.tables import CASES, run
+
+    chosen = tuple(_case(case) for case in cases.split(",")) if cases else CASES
+    with Console(stderr=True).status("measuring") as status:
+        result = run(cases=chosen, progress=status.update)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2))
+        return
+    table = Table(title=f"Private top 10 from Parquet, {result['cores']} cores", title_justify="left")
+    for heading in ("rows", "items", "s", "outside", "left engine", "driver", "process"):
+        table.add_column(heading, justify="right")
+    for row in result["rows"]:
+        table.add_row(
+            f"{row['rows']:,}",
+            f"{row['items']:,}",
+            f"{row['seconds']:.2f}",
+            f"{row['outside_share']:.1%}",
+            f"{row['bytes_left']:,} B",
+            f"{row['driver_mb']:.1f} MB",
+            f"{row['process_mb']:,.0f} MB",
+        )
+    Console().print(table)
+
+
+def _case(text: str) -> tuple[int, int]:
+    try:
+        rows, items = (int(float(part)) for part in text.split("x"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not ROWSxITEMS, such as 1e7x1e6") from None
+    return rows, items
+
+
 def _top_k_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(title="Noisy top-k, ε = 1, monotonic: milliseconds a release", title_justify="left")
     for heading in ("n", "k", "freegap", "reference", "insecure", "ratio"):

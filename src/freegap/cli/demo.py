@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from freegap.cli.demo_story import tell
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra
 
@@ -20,7 +21,7 @@ _WIDEST_BAR = 19
 def demo(
     out: Path = typer.Option(Path("out/demo"), help="Where the chart and the JSON go."),
 ) -> None:
-    """Release the private top ten of a synthetic shop, with gaps, as a table and a chart."""
+    """Release the private top ten of a synthetic shop, then tell the whole story with a ledger."""
     console = Console()
     made = run()
     console.print(Text(SYNTHETIC, style="bold yellow"))
@@ -40,6 +41,7 @@ def demo(
             written.append(out / f"top10.{suffix}")
     except MissingExtra as missing:
         console.print(Text(f"No chart: {missing}"))
+    written += tell(console, out)
     console.print("\nWritten: " + ", ".join(map(str, written)))
 
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-__all__ = ["NOT_PRIVATE", "Column", "Release", "TopK"]
+__all__ = ["NOT_PRIVATE", "Column", "Release", "TopK", "aligned", "jsonable", "printable"]
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded or recorded source. For tests and replay only."
 
@@ -82,18 +82,18 @@ class Release:
         for column in columns:
             table.add_column(column.title, justify="right" if column.numeric else "left")
         for row in zip(*(column.cells for column in columns), strict=True):
-            table.add_row(*(Text(_printable(cell)) for cell in row))
-        notes = [Text(note, style="dim" if i == 0 else "bold red") for i, note in enumerate(self.footnotes())]
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        notes = [Text(note, style="bold red" if note == NOT_PRIVATE else "dim") for note in self.footnotes()]
         return Group(table, *notes)
 
     def __str__(self) -> str:
         """The released table as plain text."""
         columns = self.columns()
-        widths = [max(len(_printable(c)) for c in (col.title, *col.cells)) for col in columns]
+        widths = [max(len(printable(c)) for c in (col.title, *col.cells)) for col in columns]
         lines = [self.title]
         for row in zip(*((col.title, *col.cells) for col in columns), strict=True):
             cells = [
-                _printable(cell).rjust(width) if column.numeric else _printable(cell).ljust(width)
+                printable(cell).rjust(width) if column.numeric else printable(cell).ljust(width)
                 for cell, width, column in zip(row, widths, columns, strict=True)
             ]
             lines.append("  ".join(cells).rstrip())
@@ -201,6 +201,6 @@ def _plain(number: Fraction) -> str:
     return str(number)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Without control characters: a label must not be able to steer the terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

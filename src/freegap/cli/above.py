@@ -1,0 +1,55 @@
+"""`freegap above`: the items with more people than a threshold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from freegap.cli import releasing as shared
+
+__all__ = ["above"]
+
+
+def above(
+    table: str = shared.TABLE,
+    item: str | None = shared.ITEM,
+    person: str | None = shared.PERSON,
+    domain: str | None = shared.DOMAIN,
+    threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
+    k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
+    epsilon: str = shared.EPSILON,
+    ledger: str | None = shared.LEDGER,
+    as_json: bool = shared.JSON,
+    html: Path | None = shared.HTML,
+    plot: Path | None = shared.PLOT,
+    dry_run: bool = shared.DRY_RUN,
+    domain_column: str | None = shared.DOMAIN_COLUMN,
+    observed: bool = shared.OBSERVED,
+    noise: str = shared.NOISE,
+    seed: int | None = shared.SEED,
+) -> None:
+    """Release the items with more distinct people than a threshold; unspent budget comes back."""
+    if dry_run:
+        from freegap.tables.planning import forecast_above
+
+        shared.forecast(forecast_above(k=k, epsilon=epsilon, noise=noise), as_json=as_json)
+        return
+    import freegap
+
+    options = shared.options_of(
+        item=item,
+        person=person,
+        domain=domain,
+        domain_column=domain_column,
+        observed=observed,
+        ledger=ledger,
+        seed=seed,
+        noise=noise,
+    )
+    shared.deliver(
+        lambda: freegap.above(table, threshold=threshold, k=k, epsilon=epsilon, **options),
+        as_json=as_json,
+        html=html,
+        plot=plot,
+    )

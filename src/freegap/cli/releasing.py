@@ -1,0 +1,145 @@
+"""What `freegap top-k` and `freegap above` share: options, where the release goes, and the ledger."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+import freegap
+from freegap.errors import InvalidArgument
+
+__all__ = [
+    "DOMAIN",
+    "DOMAIN_COLUMN",
+    "DRY_RUN",
+    "EPSILON",
+    "HTML",
+    "ITEM",
+    "JSON",
+    "LEDGER",
+    "NOISE",
+    "OBSERVED",
+    "PERSON",
+    "PLOT",
+    "SEED",
+    "TABLE",
+    "deliver",
+    "forecast",
+    "options_of",
+]
+
+TABLE = typer.Argument(help="CSV, Parquet, JSON lines or FIMI .dat: a file, a glob or a directory.")
+ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.", show_default=False)
+PERSON = typer.Option(
+    None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
+)
+DOMAIN = typer.Option(
+    None,
+    help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
+    "'observed'.",
+    show_default=False,
+)
+DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)
+OBSERVED = typer.Option(
+    False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
+)
+EPSILON = typer.Option(..., help="The privacy budget, such as 1, 0.5 or 1/3.", show_default=False)
+NOISE = typer.Option("exponential", help="exponential or laplace.")
+LEDGER = typer.Option(None, help="Charge this data set of the budget ledger.", show_default=False)
+JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
+HTML = typer.Option(None, help="Write a page with chart and table here.", show_default=False)
+PLOT = typer.Option(None, help="Write the chart here: .svg, .png or .pdf.", show_default=False)
+DRY_RUN = typer.Option(False, "--dry-run", help="Show charge and error bars; touch nothing.")
+SEED = typer.Option(
+    None, help="For tests only: seeded noise. The release is NOT PRIVATE.", show_default=False
+)
+
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+
+
+def options_of(
+    *,
+    item: str | None,
+    person: str | None,
+    domain: str | None,
+    domain_column: str | None,
+    observed: bool,
+    ledger: str | None,
+    seed: int | None,
+    noise: str,
+) -> dict[str, Any]:
+    """The options of a command as arguments of the function behind it."""
+    return {
+        "item": item,
+        "person": person,
+        "domain": _domain(domain),
+        "domain_column": domain_column,
+        "observed_keys_are_public": observed,
+        "noise": noise,
+        "ledger": None if ledger is None else (freegap.Ledger(), ledger),
+        "bits": None if seed is None else freegap.SeededBits(seed),
+    }
+
+
+def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: Path | None) -> None:
+    """Make a release; show it, and write its page and its chart.
+
+    Whatever could prevent writing is looked for first, because a release that was made is paid for.
+    """
+    if html is not None or plot is not None:
+        _require_writable(html, plot)
+    with Console(stderr=True).status("counting people"):
+        release = run()
+    if as_json:
+        typer.echo(release.to_json(indent=2))
+    else:
+        Console().print(release)
+    if html is not None:
+        from freegap.report.page import page
+
+        html.write_text(page(release, version=freegap.__version__), encoding="utf-8")
+    if plot is not None:
+        from freegap.report.chart import save_chart
+
+        save_chart(release, plot)
+    for written in (html, plot):
+        if written is not None:
+            typer.echo(f"Written: {written}", err=True)
+
+
+def forecast(made: Any, *, as_json: bool) -> None:
+    """Show what a release would cost."""
+    typer.echo(json.dumps(made.to_dict(), indent=2) if as_json else "\n".join(made.lines()))
+
+
+def _domain(text: str | None) -> Any:
+    matched = _RANGE.fullmatch(text or "")
+    if matched is None:
+        return text
+    low, high = int(matched[1]), int(matched[2])
+    if high < low:
+        raise InvalidArgument("domain", text, "ends before it begins", "Pass for example 0..999.")
+    return range(low, high + 1)
+
+
+def _require_writable(html: Path | None, plot: Path | None) -> None:
+    from freegap.report.chart import require_drawable
+
+    require_drawable(plot)
+    for argument, path in (("html", html), ("plot", plot)):
+        if path is None:
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab"):
+                pass
+        except OSError as error:
+            raise InvalidArgument(
+                argument, str(path), f"cannot be written ({error.strerror})", "Choose another place."
+            ) from None

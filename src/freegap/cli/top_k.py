@@ -1,0 +1,56 @@
+"""`freegap top-k`: the items with the most people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from freegap.cli import releasing as shared
+
+__all__ = ["top_k"]
+
+
+def top_k(
+    table: str = shared.TABLE,
+    item: str | None = shared.ITEM,
+    person: str | None = shared.PERSON,
+    domain: str | None = shared.DOMAIN,
+    k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
+    epsilon: str = shared.EPSILON,
+    measure: bool = typer.Option(False, "--measure", help="Spend half on estimating how many people."),
+    ledger: str | None = shared.LEDGER,
+    as_json: bool = shared.JSON,
+    html: Path | None = shared.HTML,
+    plot: Path | None = shared.PLOT,
+    dry_run: bool = shared.DRY_RUN,
+    domain_column: str | None = shared.DOMAIN_COLUMN,
+    observed: bool = shared.OBSERVED,
+    noise: str = shared.NOISE,
+    seed: int | None = shared.SEED,
+) -> None:
+    """Release the k items with the most distinct people, with gaps."""
+    if dry_run:
+        from freegap.tables.planning import forecast_top_k
+
+        made = forecast_top_k(k=k, epsilon=epsilon, measure=measure, noise=noise)
+        shared.forecast(made, as_json=as_json)
+        return
+    import freegap
+
+    options = shared.options_of(
+        item=item,
+        person=person,
+        domain=domain,
+        domain_column=domain_column,
+        observed=observed,
+        ledger=ledger,
+        seed=seed,
+        noise=noise,
+    )
+    shared.deliver(
+        lambda: freegap.top_k(table, k=k, epsilon=epsilon, measure=measure, **options),
+        as_json=as_json,
+        html=html,
+        plot=plot,
+    )

@@ -1,0 +1,1 @@
+"""Releases as pictures and pages for people."""

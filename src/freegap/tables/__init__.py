@@ -1,0 +1,1 @@
+"""Private selection from tables: pandas, Polars, PyArrow, DuckDB, Spark, Ibis, and files."""

@@ -1,0 +1,114 @@
+"""count(distinct person) group by item, by the engine that holds the table.
+
+Adding or removing one person, with whatever rows, changes each count by at most one, and all in the
+same direction: Δ = 1, monotonic, however many items the person touches.
+
+Where the table is in this process, or the domain is a list in this process, each item that occurs
+travels here with its count (`tally_pairs`). Else the counts stay where they are, in a temporary table
+with one row for each item that occurs, and only the histogram of counts travels (`tally_in_engine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from freegap.tables.domains import (
+    Domain,
+    HeldDomain,
+    ListedDomain,
+    ObservedDomain,
+    listed_in_order,
+    read_domain,
+)
+from freegap.tables.engine_errors import in_engine
+from freegap.tables.in_engine import can_keep, keep, tally_in_engine
+from freegap.tables.kinds import ENGINE_KINDS
+from freegap.tables.sources import Frame, Source, open_source
+from freegap.tables.tallies import Tally, tally_pairs
+
+__all__ = ["Counted", "count_people", "counted"]
+
+_ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
+
+
+class Counted:
+    """A tally, and what may be said about where it came from."""
+
+    def __init__(self, tally: Tally, source: Source, domain: Domain) -> None:
+        self.tally = tally
+        self.item = source.item
+        self.person = source.person
+        observed = isinstance(domain, ObservedDomain)
+        self.domain = (
+            "the items that occur, declared to be public" if observed else f"{tally.items:,} public items"
+        )
+        self.by_line = source.by_line
+
+
+@contextmanager
+def counted(
+    table: Any,
+    *,
+    item: str | None,
+    person: str | None,
+    domain: Any,
+    domain_column: str | None = None,
+    observed_keys_are_public: bool = False,
+) -> Iterator[Counted]:
+    """Count the people of each item of the domain; names can be found until the context ends."""
+    with open_source(table, item, person) as opened:
+        chosen, source = read_domain(
+            domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
+        )
+        frame = in_engine(lambda: count_people(source))
+        if isinstance(frame, nw.LazyFrame) and can_keep(frame) and _stays(source, chosen):
+            with keep(frame) as kept:
+                tally = in_engine(lambda: tally_in_engine(kept, chosen))
+                yield Counted(tally, source, chosen)
+        else:
+            yield Counted(in_engine(lambda: _bring(frame, source, chosen)), source, chosen)
+
+
+def count_people(source: Source) -> Frame:
+    """One row for each item that occurs: "item" and "people", how many distinct persons have it.
+
+    As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
+    """
+    pairs = source.rows().group_by("item", "person").agg(nw.len().alias("rows"))
+    grouped: Frame = pairs.group_by("item").agg(nw.len().alias("people"))
+    if source.kind == "integer":
+        grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))
+    return grouped
+
+
+def _stays(source: Source, domain: Domain) -> bool:
+    """Whether the engine can match the domain by itself, on kinds where all engines agree."""
+    if isinstance(domain, HeldDomain):
+        return True
+    if isinstance(domain, ObservedDomain):
+        return source.kind in ENGINE_KINDS
+    items = domain.items
+    return (
+        source.kind == "integer"
+        and isinstance(items, range)
+        and items.step == 1
+        and max(abs(items.start), abs(items.stop)) <= _ENGINE_LIMIT
+    )
+
+
+def _bring(frame: Frame, source: Source, domain: Domain) -> Tally:
+    """The counts of all items that occur. Even turning them into Python values can fail on a private one."""
+    pairs = frame.lazy().collect()
+    whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
+    items = pairs["item"].to_numpy() if whole else pairs["item"].to_list()
+    people = np.asarray(pairs["people"].to_list(), dtype=np.int64)
+    if isinstance(domain, ListedDomain):
+        return tally_pairs(domain, items, people)
+    if isinstance(domain, HeldDomain):
+        raise AssertionError("a domain that an engine holds is matched there")
+    return tally_pairs(listed_in_order(items), items, people)

@@ -1,0 +1,268 @@
+"""The public domain: all items that could be selected, whether they occur or not.
+
+The set of items that occur is private: an item that one person alone brought in would give that person
+away by being listed. So the domain comes from elsewhere, and items that do not occur take part with
+count zero. Items outside the domain are ignored, and how many there were is not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from freegap.errors import InvalidArgument
+from freegap.tables.engine_errors import in_engine
+from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
+from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
+from freegap.tables.sources import Frame, Source, exact_text, frame_of
+
+__all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
+
+_OBSERVED = "observed"
+
+
+@dataclass(frozen=True)
+class ListedDomain:
+    """Items at hand: a list, a range, or anything sized and indexable.
+
+    find: the position of an item, or a KeyError, ValueError or TypeError.
+    """
+
+    items: Sequence[Any]
+    find: Callable[[Any], int]
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class HeldDomain:
+    """Items in the engine that holds the table: a frame with one column "item", each once."""
+
+    frame: nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True)
+class ObservedDomain:
+    """The items that occur, which somebody has declared to be public."""
+
+
+Domain = ListedDomain | HeldDomain | ObservedDomain
+
+
+def read_domain(
+    domain: Any, column: str | None, source: Source, *, observed_keys_are_public: bool
+) -> tuple[Domain, Source]:
+    """The domain, and the source with its items read as the domain's kind."""
+    if domain is None:
+        raise _missing()
+    if isinstance(domain, str) and domain == _OBSERVED:
+        return _observed(observed_keys_are_public), source
+    if is_path(domain):
+        return _from_files(FileTable(domain, "domain"), column, source)
+    frame = None if isinstance(domain, range | list | tuple) else nw.from_native(domain, pass_through=True)
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return _from_frame(frame, column, source)
+    listed = _listed(_values(domain))
+    return listed, _fit(listed, source)
+
+
+def _fit(listed: ListedDomain, source: Source) -> Source:
+    """Untyped text read as the kind of the domain; a typed column must be of it already."""
+    if not source.typed and len(listed.kinds) == 1:
+        source = source.read_as(next(iter(listed.kinds)))
+    elif not source.typed and listed.kinds == {"integer", "number"}:
+        source = source.read_as("number")
+    require_kind(source.item, source.kind, listed.kinds)
+    return source
+
+
+def _values(domain: Any) -> Sequence[Any]:
+    """Something sized and indexable with Python values in it."""
+    if isinstance(domain, range | list | tuple):
+        return domain
+    for method in ("to_list", "tolist"):
+        if hasattr(domain, method):
+            values: Sequence[Any] = getattr(domain, method)()
+            return values
+    if hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys"):
+        indexable: Sequence[Any] = domain
+        return indexable
+    raise InvalidArgument(
+        "domain",
+        f"<{type(domain).__name__}>",
+        "must be a list, a range, a column of a table, a file, or something sized and indexable",
+        "A set or a dict has no fixed order: pass sorted(domain).",
+    )
+
+
+def _listed(items: Sequence[Any]) -> ListedDomain:
+    if isinstance(items, range):
+        if items.step < 0:
+            items = items[::-1]
+        numbers = items
+        return ListedDomain(items, lambda item: numbers.index(_whole(item)), frozenset({"integer"}))
+    finds = getattr(type(items), "index", Sequence.index)
+    if not isinstance(items, list | tuple) and finds is not Sequence.index:
+        # A domain that can compute positions itself is never gone through.
+        return ListedDomain(items, items.index, frozenset({"other"}))
+    if any(is_missing(item) for item in items):
+        raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
+    try:
+        places = {item: place for place, item in enumerate(items)}
+    except TypeError:
+        raise InvalidArgument(
+            "domain", items, "must contain hashable items", "Use tuples in place of lists."
+        ) from None
+    if len(places) != len(items):
+        raise InvalidArgument(
+            "domain",
+            items,
+            "must not name an item twice (1, 1.0 and True are equal)",
+            "Remove the duplicates.",
+        )
+    return ListedDomain(items, places.__getitem__, kinds_of(items))
+
+
+def _whole(item: Any) -> int:
+    """A number as an int, by which a range finds a position at once; by a float it would search."""
+    number = int(item)
+    if number != item:
+        raise ValueError
+    return number
+
+
+def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[Domain, Source]:
+    """A column of a file: in our own DuckDB if the table is a file as well, else listed."""
+    if files.format == "fimi":
+        raise InvalidArgument("domain", files.path, "must be a file with columns", "Pass a CSV file.")
+    if source.connection is None:
+        with open_connection() as connection:
+            frame = _file_frame(connection, files, column, source)
+            return _from_frame(frame, None, source, typed=files.typed, reachable=False)
+    frame = _file_frame(source.connection, files, column, source)
+    return _from_frame(frame, None, source, typed=files.typed)
+
+
+def _file_frame(connection: Any, files: FileTable, column: str | None, source: Source) -> Frame:
+    names = list(read_files(connection, files).columns)
+    name = _column(names, column, source, files.path)
+    frame: Frame = frame_of(read_columns(connection, files, [name])).select(nw.col(name).alias("item"))
+    return frame
+
+
+def _from_frame(
+    frame: Frame, column: str | None, source: Source, *, typed: bool = True, reachable: bool = True
+) -> tuple[Domain, Source]:
+    """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
+    names = frame.collect_schema().names()
+    name = _column(names, column, source, "<table>")
+    items = in_engine(lambda: exact_text(frame.select(nw.col(name).alias("item"))))
+    if not typed and source.typed and source.kind != "text":
+        items = _convert(items, source.kind)
+    kind = column_kind(items.collect_schema()["item"], name)
+    if typed and not source.typed:
+        source = source.read_as("number" if kind in ("float", "decimal") else kind)
+    require_kind(source.item, source.kind, frozenset({kind}))
+    present = items.filter(~nw.col("item").is_null())
+    # Grouping, because narwhals' `unique` numbers the rows of a lazy table.
+    once: Frame = present.group_by("item").agg(nw.len().alias("rows")).select("item")
+    meets = reachable and _meet(source.frame, once)
+    if meets and kind == source.kind and kind in ENGINE_KINDS:
+        held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
+        return HeldDomain(held.lazy()), source
+    values = in_engine(lambda: once.lazy().collect()["item"].to_list())
+    listed = listed_in_order(values)
+    return listed, _fit(listed, source)
+
+
+def _meet(table: Frame, domain: Frame) -> bool:
+    """Whether one engine, in one session, holds both, so that it can join them."""
+    if not isinstance(table, nw.LazyFrame) or table.implementation is not domain.implementation:
+        return False
+    try:
+        joined = table.join(domain.lazy(), on="item", how="semi")
+        joined.collect_schema()
+        native = nw.to_native(joined)
+        if table.implementation.is_ibis():
+            native.get_backend()
+    except Exception:  # each engine has its own way of refusing tables of two sessions
+        return False
+    return True
+
+
+def _convert(items: Frame, kind: str) -> Frame:
+    """A public text column as another kind; a text that does not fit is an error."""
+    types = {"integer": "BIGINT", "number": "HUGEINT", "float": "DOUBLE", "date": "DATE"}
+    types["truth value"] = "BOOLEAN"
+    if kind not in types:
+        return items
+    native = nw.to_native(items)
+    whole = "regexp_full_match(item, '[+-]?[0-9]+') AND " if kind in ("integer", "number") else ""
+    fits = f"{whole}TRY_CAST(item AS {types[kind]}) IS NOT NULL"
+    misfits = native.filter(f"item IS NOT NULL AND NOT ({fits})").limit(1).fetchall()
+    if misfits:
+        raise InvalidArgument(
+            "domain",
+            misfits[0][0],
+            f"cannot be read as {kind}, which the table's items are",
+            "Correct the domain, or name another column of it.",
+        )
+    return frame_of(native.project(f"CAST(item AS {types[kind]}) AS item"))
+
+
+def listed_in_order(values: Iterable[Any]) -> ListedDomain:
+    """Items listed in their own order, which no engine's scheduling changes; missing values left out."""
+    present = list(dict.fromkeys(value for value in values if not is_missing(value)))
+    try:
+        present.sort()
+    except TypeError:  # Python objects of several types: by type, then by their text
+        present.sort(key=lambda value: (type(value).__name__, repr(value)))
+    return _listed(present)
+
+
+def _column(names: list[str], column: str | None, source: Source, shown: str) -> str:
+    if column is not None:
+        if column not in names:
+            raise InvalidArgument(
+                "domain_column",
+                column,
+                f"is no column of {shown}",
+                f"Its columns are: {', '.join(names[:20])}.",
+            )
+        return column
+    if source.item in names:
+        return source.item
+    if len(names) == 1:
+        return names[0]
+    raise InvalidArgument(
+        "domain",
+        shown,
+        f"has several columns and none is called {source.item!r}",
+        "Name the column with domain_column.",
+    )
+
+
+def _observed(acknowledged: bool) -> ObservedDomain:
+    if acknowledged is not True:
+        raise InvalidArgument(
+            "domain",
+            _OBSERVED,
+            "makes the set of items that occur public, which ε does not cover",
+            "If that set may be known, say so with observed_keys_are_public=True "
+            "(--observed-keys-are-public); else pass a public list.",
+        )
+    return ObservedDomain()
+
+
+def _missing() -> InvalidArgument:
+    return InvalidArgument(
+        "domain",
+        None,
+        "is needed: choosing only among the items that occur would reveal an item that one person alone "
+        "brought into the data",
+        "Pass a public list of items (a list, a range, a file or a column of another table), or "
+        'domain="observed" together with observed_keys_are_public=True if the set of items that occur may be '
+        "known.",
+    )

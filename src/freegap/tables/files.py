@@ -1,0 +1,214 @@
+"""Files as tables, through DuckDB, in a way that no row decides how another row is read.
+
+A sniffer that guesses types, delimiters or headers from the data is not private: one person's row
+"abc" would turn a column of numbers into text, and "7" and "007", one item before, would be two. So
+nothing is guessed. Formats without types (CSV, JSON lines, FIMI) give text; the delimiter follows the
+file's name; and text is read as numbers or dates row by row, only where the public domain says so.
+
+    .csv .tsv                a header line, then rows
+    .jsonl .ndjson           one object a line
+    .parquet .pq             typed
+    .dat                     FIMI: items separated by spaces; one line is one person
+
+CSV, JSON lines and FIMI may be compressed (.gz, .zst). A path may be a glob or a directory.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from freegap.errors import InvalidArgument, MissingExtra
+from freegap.tables.engine_errors import in_engine
+
+__all__ = ["FileTable", "is_path", "open_connection", "read_columns", "read_files", "read_lines"]
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".dat": "fimi",
+}
+_COMPRESSED = (".gz", ".zst")
+_NO_DIALECT: dict[str, Any] = {
+    "auto_detect": False,
+    "header": False,
+    "delimiter": "\x01",
+    "quotechar": "",
+    "escapechar": "",
+}
+
+
+def is_path(table: Any) -> bool:
+    """Whether this names files."""
+    return isinstance(table, str | Path)
+
+
+@contextmanager
+def open_connection() -> Iterator[Any]:
+    """A DuckDB of our own, in memory; what does not fit goes, encrypted, to a directory that is removed."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("duckdb", "tables") from None
+    spill = tempfile.mkdtemp(prefix="freegap-")
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "temp_directory": spill,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    try:
+        connection.execute("SET temp_file_encryption = true")
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+        yield connection
+    finally:
+        connection.close()
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+class FileTable:
+    """Files of one format, found but not read."""
+
+    def __init__(self, path: str | Path, argument: str) -> None:
+        self.argument = argument
+        self.path = str(path)
+        self.files = _find(self.path, argument)
+        formats = {_format(file) for file in self.files}
+        if len(formats) != 1 or None in formats:
+            raise InvalidArgument(
+                argument,
+                self.path,
+                "must be files of one known format",
+                f"Known endings: {' '.join(_FORMATS)}, text formats also with {' or '.join(_COMPRESSED)}.",
+            )
+        self.format = str(formats.pop())
+
+    @property
+    def typed(self) -> bool:
+        """Whether the format states the types of its columns."""
+        return self.format == "parquet"
+
+    def refuse(self, column: str, columns: list[str]) -> InvalidArgument:
+        """There is no such column."""
+        known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
+        return InvalidArgument(
+            self.argument, self.path, f"has no column {column!r}", f"Its columns are: {known}."
+        )
+
+
+def read_files(connection: Any, files: FileTable) -> Any:
+    """A DuckDB relation with all columns of the files; text formats give text alone."""
+    if files.format == "parquet":
+        return in_engine(
+            lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
+        )
+    if files.format == "json lines":
+        names = in_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
+        columns = {name: "VARCHAR" for name in names}
+        return in_engine(
+            lambda: connection.read_json(files.files, columns=columns, format="newline_delimited")
+        )
+    delimiter = "\t" if files.format == "tsv" else ","
+    header = _header(connection, files, delimiter)
+    return in_engine(
+        lambda: connection.read_csv(
+            files.files,
+            auto_detect=False,
+            columns={name: "VARCHAR" for name in header},
+            header=True,
+            delimiter=delimiter,
+            quotechar='"',
+            escapechar='"',
+        )
+    )
+
+
+def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
+    """As `read_files`; every one of these columns is there."""
+    relation = read_files(connection, files)
+    for column in columns:
+        if column not in relation.columns:
+            raise files.refuse(column, list(relation.columns))
+    return relation
+
+
+def read_lines(connection: Any, files: FileTable) -> Any:
+    """FIMI: one row for each item of each line, numbered by line; an item repeated in a line once."""
+    lines = in_engine(lambda: connection.read_csv(files.files, columns={"line": "VARCHAR"}, **_NO_DIALECT))
+    items = r"unnest(list_distinct(string_split_regex(trim(line), '\s+'))) AS item"
+    return lines.project(f"row_number() OVER () AS person, {items}").filter("item <> ''")
+
+
+def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
+    """The column names, which all files must share. The header is the schema, and public."""
+    headers = [_first_line(connection, file, delimiter) for file in files.files]
+    if any(header != headers[0] for header in headers) or len(set(headers[0])) != len(headers[0]):
+        raise InvalidArgument(
+            files.argument,
+            files.path,
+            "must have one header, the same in all files, that names each column once",
+            "Give each file the same first line.",
+        )
+    if not headers[0]:
+        raise InvalidArgument(
+            files.argument, files.path, "must begin with a line of column names", "Add a header line."
+        )
+    return headers[0]
+
+
+def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
+    lines = connection.read_csv
+    rows = in_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
+    line = (rows[0][0] or "") if rows else ""
+    return next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
+
+
+def _find(path: str, argument: str) -> list[str]:
+    if "://" in path:
+        raise InvalidArgument(
+            argument,
+            path,
+            "must be a path on this machine",
+            "Open it with DuckDB, Spark or Ibis, and pass that table.",
+        )
+    place = Path(path)
+    if place.is_dir():
+        found = [str(file) for file in place.rglob("*") if file.is_file() and _is_data(file, place)]
+    elif place.is_file():
+        found = [path]
+    else:
+        found = [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]
+    if not found:
+        raise InvalidArgument(argument, path, "names no file", "Check the path.")
+    if any(set(file) & set("*?[") for file in found):
+        raise InvalidArgument(
+            argument, path, "must not lead to a file with one of * ? [ in its name", "Rename that file."
+        )
+    return sorted(found)
+
+
+def _is_data(file: Path, directory: Path) -> bool:
+    """Engines leave markers and checksums beside data, with names that begin with _ or a dot."""
+    return not any(part[0] in "_." for part in file.relative_to(directory).parts)
+
+
+def _format(file: str) -> str | None:
+    path = Path(file.lower())
+    if path.suffix in _COMPRESSED:
+        path = path.with_suffix("")
+        if path.suffix in (".parquet", ".pq"):
+            return None
+    return _FORMATS.get(path.suffix)

@@ -1,0 +1,154 @@
+"""Counts that stay in the engine: the histogram travels, and afterwards the few selected items.
+
+The counts are computed once, into a temporary table, so that what is looked up is what was counted.
+Everything here is asked in a fixed order (`row_number() over (order by item)`), and nothing is random.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from freegap.tables.domains import Domain, HeldDomain, ListedDomain
+from freegap.tables.engine_errors import in_engine
+from freegap.tables.sources import frame_of
+from freegap.tables.tallies import Member, Tally
+
+__all__ = ["can_keep", "keep", "tally_in_engine"]
+
+Lazy = nw.LazyFrame[Any]
+
+
+def can_keep(frame: Lazy) -> bool:
+    """Whether this is an engine that `keep` knows."""
+    engine = frame.implementation
+    known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_ibis())
+    return engine.is_polars() or any(known)
+
+
+@contextmanager
+def keep(frame: Lazy) -> Iterator[Lazy]:
+    """The rows of a lazy frame, computed once and kept inside the engine meanwhile."""
+    native = nw.to_native(frame)
+    if frame.implementation.is_duckdb():
+        # Statements cannot bind names; these are made of hexadecimal digits.
+        name = f"freegap_{uuid.uuid4().hex}"
+        view = f"{name}_view"
+        create = f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}"  # noqa: S608
+        select = f"SELECT * FROM {name}"  # noqa: S608
+        in_engine(lambda: native.query(view, create).fetchall())
+        try:
+            yield _lazy(in_engine(lambda: native.query(view, select)))
+        finally:
+            with suppress(Exception):  # a failure to tidy up must not take the release with it
+                native.query(view, f"DROP TABLE {name}")
+    elif frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
+        kept = in_engine(native.persist)
+        try:
+            yield _lazy(kept)
+        finally:
+            with suppress(Exception):
+                kept.unpersist()
+    elif frame.implementation.is_ibis():
+        cached = in_engine(native.cache)
+        try:
+            yield _lazy(cached)
+        finally:
+            with suppress(Exception):
+                cached.release()
+    else:  # Polars, whose engine is this process
+        yield _lazy(in_engine(lambda: native.collect().lazy()))
+
+
+def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
+    """A tally of the items of the domain, from a table of "item" and "people" that an engine holds."""
+    if isinstance(domain, HeldDomain):
+        inside = counts.join(domain.frame, on="item", how="semi")
+        size = _number(domain.frame)
+    elif isinstance(domain, ListedDomain):
+        low, high = domain.items[0] if domain.items else 0, domain.items[-1] if domain.items else -1
+        inside = counts.filter((nw.col("item") >= low) & (nw.col("item") <= high))
+        size = len(domain.items)
+    else:
+        inside, size = counts, None
+    histogram = inside.group_by("people").agg(nw.len().alias("items")).collect()
+    values = np.asarray(histogram["people"].to_list(), dtype=np.int64)
+    sizes = np.asarray(histogram["items"].to_list(), dtype=np.int64)
+    order = np.argsort(-values)
+    values, sizes = values[order], sizes[order]
+    absent = 0 if size is None else size - int(sizes.sum())
+    if absent:
+        values, sizes = np.append(values, 0), np.append(sizes, absent)
+
+    def find(members: Sequence[Member]) -> list[Any]:
+        found = _present(inside, [place for place in members if place[0]])
+        missing = [member for value, member in members if value == 0]
+        if isinstance(domain, HeldDomain):
+            found |= _absent_of_table(domain.frame, inside, missing)
+        elif isinstance(domain, ListedDomain):
+            found |= _absent_of_range(domain, inside, missing)
+        return [found[place] for place in members]
+
+    return Tally(values, sizes, lambda members: in_engine(lambda: find(members)))
+
+
+def _present(inside: Lazy, places: Sequence[Member]) -> dict[Member, Any]:
+    """The items at these places, by one query."""
+    if not places:
+        return {}
+    value_wanted = nw.col("people").is_in(sorted({value for value, _ in places}))
+    numbered = inside.filter(value_wanted).with_columns(
+        nw.col("item").cum_count().over("people", order_by="item").alias("place")
+    )
+    wanted = reduce(or_, ((nw.col("people") == value) & (nw.col("place") == i + 1) for value, i in places))
+    rows = numbered.filter(wanted).collect()
+    columns = (rows[name].to_list() for name in ("item", "people", "place"))
+    return {(int(people), int(place) - 1): item for item, people, place in zip(*columns, strict=True)}
+
+
+def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int]) -> dict[Member, Any]:
+    """The member-th number that does not occur, by one query.
+
+    With the numbers that occur sorted as p_1 < p_2 < …, there are p_i − i + 1 absent ones below p_i (as
+    positions from 0); so the member-th absent one comes after as many present ones as have
+    p_i − i < member.
+    """
+    if not members:
+        return {}
+    numbered = inside.with_columns(nw.col("item").cum_count().over(order_by="item").alias("place"))
+    ahead = nw.col("item") - nw.col("place").cast(nw.Int64)
+    start = int(domain.items[0])
+    before = numbered.select(
+        *((ahead < start + member).cast(nw.Int64).sum().alias(f"m{i}") for i, member in enumerate(members))
+    ).collect()
+    counts = [before[f"m{i}"].to_list()[0] or 0 for i in range(len(members))]
+    return {(0, member): domain.items[member + int(n)] for member, n in zip(members, counts, strict=True)}
+
+
+def _absent_of_table(domain: Lazy, inside: Lazy, members: Sequence[int]) -> dict[Member, Any]:
+    """The member-th item of the domain that does not occur, by one query."""
+    if not members:
+        return {}
+    absent = domain.join(inside, on="item", how="anti")
+    numbered = absent.with_columns(nw.col("item").cum_count().over(order_by="item").alias("place"))
+    rows = numbered.filter(nw.col("place").is_in([member + 1 for member in members])).collect()
+    pairs = zip(rows["item"].to_list(), rows["place"].to_list(), strict=True)
+    return {(0, int(place) - 1): item for item, place in pairs}
+
+
+def _number(frame: Lazy) -> int:
+    return int(frame.select(nw.len().alias("items")).collect()["items"].to_list()[0])
+
+
+def _lazy(native: Any) -> Lazy:
+    frame = frame_of(native)
+    if not isinstance(frame, nw.LazyFrame):
+        raise AssertionError("an engine gave an eager frame")
+    return frame

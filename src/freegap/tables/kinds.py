@@ -1,0 +1,109 @@
+"""Which items can be equal? Kinds of columns and of Python values.
+
+Whether 1, 1.0, "1" and True are one item must not be left to an engine's conversions, which differ and
+which may depend on other rows. Two items are the same if Python says that they are equal and they are
+of the same kind: all numbers are of one kind (1 equals 1.0), text is another (so "1" is not 1), truth
+values a third.
+"""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from freegap.errors import InvalidArgument
+
+__all__ = ["ENGINE_KINDS", "column_kind", "is_missing", "kinds_of", "require_kind", "value_kind"]
+
+ENGINE_KINDS = frozenset({"integer", "text"})
+"""Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
+
+_NUMBERS = frozenset({"integer", "float", "decimal", "number"})
+
+_KIND_OF_DTYPE: tuple[tuple[type, str], ...] = (
+    (nw.Boolean, "truth value"),
+    (nw.Decimal, "decimal"),
+    (nw.String, "text"),
+    (nw.Datetime, "date and time"),
+    (nw.Date, "date"),
+    (nw.Time, "time"),
+    (nw.Duration, "duration"),
+    (nw.Binary, "bytes"),
+)
+
+
+def column_kind(dtype: Any, column: str) -> str:
+    """The kind of a column, "other" where only its values can tell (Python objects, categories)."""
+    if dtype.is_nested():
+        raise InvalidArgument(
+            "item",
+            column,
+            "must be a column of plain values; this one holds lists or structures",
+            "Unnest it first, or turn each value into a text.",
+        )
+    if dtype.is_integer():
+        # The largest unsigned integers do not fit the signed arithmetic of the engines.
+        return "number" if dtype in (nw.UInt64, nw.Int128, nw.UInt128) else "integer"
+    if dtype.is_float():
+        return "float"
+    return next((kind for class_, kind in _KIND_OF_DTYPE if isinstance(dtype, class_)), "other")
+
+
+def value_kind(value: Any) -> str:
+    """The kind of a Python value."""
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "truth value"
+    if isinstance(value, numbers.Integral):
+        return "integer"
+    if isinstance(value, numbers.Number | Decimal):
+        return "number"
+    for class_, kind in (
+        (str, "text"),
+        (datetime.datetime, "date and time"),
+        (datetime.date, "date"),
+        (datetime.time, "time"),
+        (datetime.timedelta, "duration"),
+        (bytes, "bytes"),
+    ):
+        if isinstance(value, class_):
+            return kind
+    return "other"
+
+
+def kinds_of(values: Iterable[Any]) -> frozenset[str]:
+    """The kinds of many values."""
+    samples = {type(value): value for value in values}
+    return frozenset(value_kind(value) for value in samples.values())
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and NA: what stands for no value."""
+    if isinstance(value, float | Decimal):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def require_kind(column: str, of_column: str, of_domain: frozenset[str]) -> None:
+    """Refuse a domain none of whose elements can ever equal an item of the column.
+
+    Only the schema is looked at, which is public, and never a row.
+    """
+    if of_column == "other" or not of_domain or "other" in of_domain:
+        return
+    if of_column in of_domain or (of_column in _NUMBERS and of_domain & _NUMBERS):
+        return
+    raise InvalidArgument(
+        "domain",
+        f"<{', '.join(sorted(of_domain))}>",
+        f"cannot contain an item of column {column!r}, which holds {_plural(of_column)}",
+        f"Pass a domain of {_plural(of_column)}: an item is never converted to make it fit.",
+    )
+
+
+def _plural(kind: str) -> str:
+    return {"text": "texts", "bytes": "bytes", "date and time": "dates with times"}.get(kind, f"{kind}s")

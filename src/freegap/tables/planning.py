@@ -1,0 +1,102 @@
+"""What a release would cost and how exact it would be, from its public parameters alone.
+
+No table is opened and no bit is drawn: the noise does not depend on the data, so its size is known
+beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from freegap.estimate.fusion import blue_variance_ratio
+from freegap.estimate.noise_laws import GapNoise, variance
+from freegap.mechanisms.arguments import noise_argument
+from freegap.mechanisms.threshold_plan import plan_threshold
+from freegap.mechanisms.top_k_plan import LAWS
+from freegap.tables.results import readable
+from freegap.values.rationals import Rational, count_argument, positive_rational
+
+__all__ = ["Forecast", "forecast_above", "forecast_top_k"]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a release would charge, and the standard errors of what it would say.
+
+    least, most: the ε that would be charged, at least and at most.
+    gap_error: of each gap. estimate_error: of each estimated number of people, None without estimates.
+    """
+
+    what: str
+    least: Fraction
+    most: Fraction
+    gap_error: float
+    estimate_error: float | None
+
+    def lines(self) -> list[str]:
+        """For people."""
+        most = readable(self.most)
+        charge = most if self.least == self.most else f"{readable(self.least)} at least, {most} at most"
+        lines = [
+            f"Dry run of {self.what}: nothing was read, drawn or charged.",
+            f"ε charged: {charge}",
+            f"standard error of a gap: {self.gap_error:,.1f} people",
+        ]
+        if self.estimate_error is None:
+            return [*lines, "no estimates of the number of people (ask with --measure)"]
+        return [*lines, f"standard error of an estimate: {self.estimate_error:,.1f} people"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "dry_run": self.what,
+            "charged_at_least": str(self.least),
+            "charged_at_most": str(self.most),
+            "gap_standard_error": self.gap_error,
+            "estimate_standard_error": self.estimate_error,
+        }
+
+
+def forecast_top_k(
+    *, k: int, epsilon: Rational, measure: bool = False, noise: str = "exponential"
+) -> Forecast:
+    """What `top_k` with these parameters would cost and say.
+
+    >>> forecast_top_k(k=10, epsilon=1).gap_error  # two exponential noises of scale 10
+    14.142135623730951
+    """
+    k = count_argument("k", k)
+    budget = positive_rational("epsilon", epsilon)
+    noise = noise_argument(noise, LAWS)
+    selecting = budget / 2 if measure else budget
+    scale = k / selecting
+    gap_error = math.sqrt(2 * variance(noise, float(scale)))
+    if not measure:
+        return Forecast("top-k", budget, budget, gap_error, None)
+    measured = 2 * (k / (budget - selecting)) ** 2  # Laplace
+    chosen = (2 if noise == "laplace" else 1) * scale**2
+    fused = measured * blue_variance_ratio(k, chosen / measured)
+    return Forecast("top-k", budget, budget, gap_error, math.sqrt(fused))
+
+
+def forecast_above(*, k: int, epsilon: Rational, noise: str = "exponential") -> Forecast:
+    """What `above` with these parameters would cost and say: the fewer items are found, the less.
+
+    >>> forecast_above(k=20, epsilon=1).least < Fraction(1, 8)
+    True
+    """
+    plan = plan_threshold(
+        k=count_argument("k", k),
+        epsilon=epsilon,
+        sensitivity=1,
+        monotonic=True,
+        noise=noise_argument(noise, LAWS),
+        resolution=Fraction(1, 1024),
+        share=None,
+    )
+    law = GapNoise(noise, plan.branches[-1].scale, plan.threshold_scale)
+    error = math.sqrt(law.variance)
+    return Forecast("above", plan.threshold_budget, plan.epsilon, error, error)

@@ -1,0 +1,276 @@
+"""`top_k` and `above`: private selection from any table.
+
+count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.counting`),
+so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (000, theorem 5.8), select and
+measure (composition), hybrid sparse vector (000, lemma 5.11).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar
+
+from freegap.bits import BitSource, source_or_system
+from freegap.errors import InvalidArgument
+from freegap.estimate.bounds import gap_noise
+from freegap.estimate.selecting import select_and_measure
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.hybrids import hybrid_sparse_vector
+from freegap.mechanisms.top_k import noisy_top_k
+from freegap.mechanisms.top_k_plan import LAWS
+from freegap.tables.counting import Counted, counted
+from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
+from freegap.values.counts import Counts
+from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
+from freegap.values.thresholds import read_threshold
+
+__all__ = ["Charging", "above", "top_k"]
+
+_CONFIDENCE = 0.95
+
+R = TypeVar("R", bound=TableRelease)
+
+
+class Charging(Protocol):
+    """What a release needs of a ledger: `freegap.Ledger` has it."""
+
+    def charge(
+        self,
+        dataset: str,
+        release: Callable[[], Any],
+        *,
+        epsilon: Any,
+        what: str,
+        parameters: dict[str, Any],
+    ) -> Any:
+        """Reserve ε durably, run the release, settle at what it spent, and return it."""
+
+
+def top_k(
+    table: Any,
+    *,
+    item: str | None = None,
+    person: str | None = None,
+    k: int,
+    epsilon: Rational,
+    domain: Any = None,
+    domain_column: str | None = None,
+    observed_keys_are_public: bool = False,
+    measure: bool = False,
+    noise: str = "exponential",
+    resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: tuple[Charging, str] | None = None,
+    bits: BitSource | None = None,
+) -> TopItems:
+    """The k items with the most distinct people, under ε-differential privacy, each with its gap to the next.
+
+    Adding or removing one person, with all rows of that person, changes the chance of any release by at most
+    a factor e^ε. A person may have any number of rows and items. Rows without an item or without a person
+    are left out.
+
+    table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
+        FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
+    item, person: the names of two columns.
+    domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
+        anything sized and indexable. "observed" takes the items that occur, and then
+        observed_keys_are_public=True must say that their set may be known.
+    domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    measure: spend half of ε on measuring the selected items, and estimate how many people each has.
+    ledger: a ledger and the name of a data set in it; ε is reserved there before anything is drawn.
+    bits: leave out for a private release; a seeded source for tests.
+
+    >>> import freegap as fg
+    >>> import pandas as pd
+    >>> baskets = pd.DataFrame({"product": ["tea", "tea", "milk"] * 300, "customer": range(900)})
+    >>> release = fg.top_k(baskets, item="product", person="customer", k=1, epsilon=1,
+    ...                    domain=["milk", "rice", "tea"], bits=fg.SeededBits(1))
+    >>> release.labels, release.spent
+    (('tea',), Fraction(1, 1))
+    """
+    k = count_argument("k", k)
+    budget = positive_rational("epsilon", epsilon)
+    grid = resolution_argument(resolution)
+    noise = noise_argument(noise, LAWS)
+    measured = flag_argument("measure", measure)
+    source = source_or_system(bits)
+    account = _ledger_argument(ledger)
+    with counted(
+        table,
+        item=item,
+        person=person,
+        domain=domain,
+        domain_column=domain_column,
+        observed_keys_are_public=observed_keys_are_public,
+    ) as people:
+        _require_items(k, people.tally.items, k + 1, "the last gap is to a runner-up")
+        counts = Counts(people.tally.values, people.tally.sizes)
+        shared: dict[str, Any] = {
+            "epsilon": budget,
+            "monotonic": True,
+            "noise": noise,
+            "resolution": grid,
+            "bits": source,
+        }
+
+        def release() -> TopItems:
+            if not measured:
+                selection = noisy_top_k(counts, k, **shared)
+                return _top_items(people, selection.labels, selection, None)
+            fused = select_and_measure(counts, k, **shared)
+            return _top_items(people, fused.labels, fused.selection, fused)
+
+        parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
+        return _charged(account, release, budget, "top_k", parameters)
+
+
+def above(
+    table: Any,
+    *,
+    item: str | None = None,
+    person: str | None = None,
+    threshold: Rational,
+    k: int,
+    epsilon: Rational,
+    domain: Any = None,
+    domain_column: str | None = None,
+    observed_keys_are_public: bool = False,
+    noise: str = "exponential",
+    resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: tuple[Charging, str] | None = None,
+    bits: BitSource | None = None,
+) -> ItemsAbove:
+    """The items with more distinct people than a threshold, at most k, each with an estimate.
+
+    What is not found is not charged: with fewer than k items above the threshold, `spent` is less than ε.
+    The gaps to the threshold give estimates at no extra charge. For the other arguments see `top_k`.
+
+    >>> import freegap as fg
+    >>> import pandas as pd
+    >>> baskets = pd.DataFrame({"product": ["tea", "tea", "milk"] * 300, "customer": range(900)})
+    >>> release = fg.above(baskets, item="product", person="customer", threshold=450, k=3, epsilon=1,
+    ...                    domain=["milk", "rice", "tea"], bits=fg.SeededBits(1))
+    >>> release.labels, release.complete, release.spent < 1
+    (('tea',), True, True)
+    """
+    k = count_argument("k", k)
+    budget = positive_rational("epsilon", epsilon)
+    grid = resolution_argument(resolution)
+    noise = noise_argument(noise, LAWS)
+    bar = read_threshold(threshold, discrete=False)
+    source = source_or_system(bits)
+    account = _ledger_argument(ledger)
+    with counted(
+        table,
+        item=item,
+        person=person,
+        domain=domain,
+        domain_column=domain_column,
+        observed_keys_are_public=observed_keys_are_public,
+    ) as people:
+        _require_items(k, people.tally.items, k, "k items cannot be above")
+        counts = Counts(people.tally.values, people.tally.sizes)
+
+        def release() -> ItemsAbove:
+            found = hybrid_sparse_vector(
+                counts, bar, k=k, epsilon=budget, monotonic=True, noise=noise, resolution=grid, bits=source
+            )
+            return _items_above(people, found, k, bar)
+
+        parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
+        return _charged(account, release, budget, "above", parameters)
+
+
+def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
+    whole = selection if fused is None else fused
+    return TopItems(
+        labels=people.tally.names(places),
+        gap_multiples=selection.gap_multiples,
+        resolution=selection.resolution,
+        estimates=None if fused is None else fused.estimates,
+        standard_errors=None if fused is None else fused.standard_errors,
+        intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
+        privacy=_privacy(people),
+        epsilon=whole.epsilon,
+        spent=whole.spent,
+        private=whole.private,
+        parameters=dict(whole.parameters),
+    )
+
+
+def _items_above(people: Counted, found: Any, k: int, bar: Fraction) -> ItemsAbove:
+    law = gap_noise(found, 0)
+    # A gap was rounded down: half a step is missing on average, and at most a whole one.
+    step = found.resolution
+    estimates = tuple(estimate + step / 2 for estimate in found.estimates)
+    tail = (1 - _CONFIDENCE) / 2
+    over, under = law.quantile(1 - tail), law.quantile(tail)
+    intervals = tuple((float(e) - over, float(e + step) - under) for e in found.estimates)
+    return ItemsAbove(
+        labels=people.tally.names(found.labels),
+        gap_multiples=found.gap_multiples,
+        resolution=step,
+        estimates=estimates,
+        standard_errors=(math.sqrt(law.variance),) * len(estimates),
+        intervals=intervals,
+        privacy=_privacy(people),
+        epsilon=found.epsilon,
+        spent=found.spent,
+        private=found.private,
+        parameters=dict(found.parameters),
+        threshold=bar,
+        complete=len(estimates) < k,
+    )
+
+
+def _privacy(people: Counted) -> PrivacyUnit:
+    unit = "one line of the file" if people.by_line else f"one value of the column {people.person!r}"
+    return PrivacyUnit(
+        unit=unit,
+        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
+        "people, so each count differs by at most one, and all in the same direction",
+        domain=people.domain,
+    )
+
+
+def _public(people: Counted) -> dict[str, Any]:
+    return {"item": people.item, "person": people.person, "domain": people.domain}
+
+
+def _charged(
+    account: tuple[Charging, str] | None,
+    release: Callable[[], R],
+    epsilon: Fraction,
+    what: str,
+    parameters: dict[str, Any],
+) -> R:
+    if account is None:
+        return release()
+    ledger, dataset = account
+    result: R = ledger.charge(dataset, release, epsilon=epsilon, what=what, parameters=parameters)
+    return result
+
+
+def _ledger_argument(ledger: Any) -> tuple[Charging, str] | None:
+    if ledger is None:
+        return None
+    pair = isinstance(ledger, tuple) and len(ledger) == 2 and isinstance(ledger[1], str)
+    if pair and callable(getattr(ledger[0], "charge", None)):
+        return ledger[0], ledger[1]
+    raise InvalidArgument(
+        "ledger",
+        f"<{type(ledger).__name__}>",
+        "must be a ledger and the name of a data set in it",
+        'Pass for example ledger=(fg.Ledger(), "shop").',
+    )
+
+
+def _require_items(k: int, items: int, needed: int, reason: str) -> None:
+    if items < needed:
+        raise InvalidArgument(
+            "k",
+            k,
+            f"needs a domain of at least {needed} items, and this one has {items}: {reason}",
+            "Pass a smaller k or a larger domain.",
+        )

@@ -1,0 +1,153 @@
+"""What a release from a table returns: items, gaps and estimates, and what exactly is protected.
+
+These records hold nothing but what was released and public parameters. In particular they do not have
+the positions of the selected items among the counts, which the mechanisms know and which are private.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from freegap.values.results import Column, Release, aligned, jsonable
+
+__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "readable"]
+
+_LONG_DENOMINATOR = 1000
+
+Intervals = tuple[tuple[float, float], ...]
+
+
+def readable(number: Fraction) -> str:
+    """A rational for people: with decimals too where its fraction says nothing to them."""
+    if number.denominator < _LONG_DENOMINATOR:
+        return str(number)
+    return f"about {float(number):.4g} (exactly {number})"
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """What ε protects.
+
+    unit: what one person is. neighbours: which tables may not be told apart.
+    domain: where the items come from.
+    """
+
+    unit: str
+    neighbours: str
+    domain: str
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
+
+    def to_dict(self) -> dict[str, str]:
+        """For programs."""
+        return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRelease(Release):
+    """What releases from a table share.
+
+    labels: the selected items, the largest first.
+    gap_multiples: their gaps as whole multiples of `resolution`.
+    estimates: of the number of people of each item; None where there are none.
+    standard_errors, intervals: of the estimates; the intervals have 95 % confidence.
+    privacy: what ε protects.
+    """
+
+    labels: tuple[Any, ...]
+    gap_multiples: tuple[int, ...]
+    resolution: Fraction
+    estimates: tuple[Fraction, ...] | None
+    standard_errors: tuple[float, ...] | None
+    intervals: Intervals | None
+    privacy: PrivacyUnit
+
+    gap_title = "gap"
+
+    @cached_property
+    def gaps(self) -> tuple[Fraction, ...]:
+        """The gap of each selected item, rounded down to the resolution."""
+        return tuple(multiple * self.resolution for multiple in self.gap_multiples)
+
+    def columns(self) -> list[Column]:
+        """Rank, item, gap, and estimates where there are any."""
+        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
+        columns = [
+            Column("rank", ranks, numeric=True),
+            Column("item", tuple(str(label) for label in self.labels)),
+            Column(self.gap_title, aligned(self.gaps), numeric=True),
+        ]
+        if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
+            estimates = tuple(f"{float(estimate):,.1f}" for estimate in self.estimates)
+            errors = tuple(f"{error:,.1f}" for error in self.standard_errors)
+            intervals = tuple(f"{math.floor(low):,} to {math.ceil(high):,}" for low, high in self.intervals)
+            columns.append(Column("people", estimates, numeric=True))
+            columns.append(Column("std. error", errors, numeric=True))
+            columns.append(Column("95 % interval", intervals, numeric=True))
+        return columns
+
+    def footnotes(self) -> list[str]:
+        """What was spent, what is protected, and a warning where the noise was not private."""
+        _, *warnings = super().footnotes()
+        spent = f"ε asked {readable(self.epsilon)}, spent {readable(self.spent)}"
+        return [spent, *self.privacy.lines(), *warnings]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        estimates = None if self.estimates is None else [float(estimate) for estimate in self.estimates]
+        return {
+            "labels": [jsonable(label) for label in self.labels],
+            "gaps": [float(gap) for gap in self.gaps],
+            "estimates": estimates,
+            "standard_errors": None if self.standard_errors is None else list(self.standard_errors),
+            "intervals": None if self.intervals is None else [list(pair) for pair in self.intervals],
+            "resolution": str(self.resolution),
+            "privacy": self.privacy.to_dict(),
+            **self._common(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopItems(TableRelease):
+    """The items with the most people, each with its gap to the next, and estimates if asked for."""
+
+    gap_title = "gap to next"
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        return f"Private top {len(self.labels)}, by number of people"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        return {"release": "top_k", **super().to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemsAbove(TableRelease):
+    """The items with more people than a threshold, the largest first, each with its gap to the threshold.
+
+    complete: fewer than k were found, so these are all that the release says are above.
+    """
+
+    threshold: Fraction
+    complete: bool
+
+    gap_title = "above by"
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        extent = "all" if self.complete else "the first"
+        return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        extra = {"threshold": str(self.threshold), "complete": self.complete}
+        return {"release": "above", **extra, **super().to_dict()}

@@ -1,0 +1,185 @@
+"""Any table as two columns, item and person, with the rows that count.
+
+narwhals gives pandas, Polars, PyArrow, DuckDB, Spark and Ibis one face. What happens to a row depends
+on that row alone (a filter, a conversion), never on another: then adding a person's rows adds to the
+cleaned table, and nothing else in it changes.
+
+A row without an item, or without a person, is left out. NaN counts as missing. -0.0 is 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from freegap.errors import InvalidArgument
+from freegap.tables.engine_errors import in_engine
+from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
+from freegap.tables.kinds import column_kind
+
+__all__ = ["Frame", "Source", "exact_text", "frame_of", "open_source"]
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of items and persons.
+
+    frame: the columns "item" and "person", rows as they came.
+    kind: of the items, by the schema; see `freegap.tables.kinds`.
+    typed: False where the format has no types, so that all items are text until the domain says more.
+    item, person: what the columns are called, for messages and for the statement of privacy.
+    connection: our own DuckDB, where the table is a file.
+    by_line: whether each line of the file is a person.
+    """
+
+    frame: Frame
+    kind: str
+    typed: bool
+    item: str
+    person: str
+    connection: Any | None
+    by_line: bool = False
+
+    @property
+    def lazy(self) -> bool:
+        """Whether an engine holds the rows, rather than this process."""
+        return isinstance(self.frame, nw.LazyFrame)
+
+    def read_as(self, kind: str) -> Source:
+        """Text items as numbers, dates or truth values, each row by itself; what does not fit is missing.
+
+        Whole numbers are digits with at most a sign: DuckDB alone would read "1.5" as 2.
+        """
+        whole = "CASE WHEN regexp_full_match(item, '[+-]?[0-9]+') THEN TRY_CAST(item AS BIGINT) END"
+        conversions = {
+            "integer": whole,
+            "number": "TRY_CAST(item AS DOUBLE)",
+            "date": "TRY_CAST(item AS DATE)",
+            "truth value": "TRY_CAST(item AS BOOLEAN)",
+        }
+        if self.typed or kind not in conversions:
+            return self
+        native = nw.to_native(self.frame)
+        frame = frame_of(native.project(f"{conversions[kind]} AS item, person"))
+        own = "float" if kind == "number" else kind
+        return replace(self, frame=frame, kind=own)
+
+    def rows(self) -> Frame:
+        """The rows that have an item and a person."""
+        schema = self.frame.collect_schema()
+        present = ~nw.col("item").is_null() & ~nw.col("person").is_null()
+        for column in ("item", "person"):
+            if schema[column].is_float():
+                present = present & ~nw.col(column).is_nan()
+        frame: Frame = self.frame.filter(present)
+        if schema["item"].is_float():
+            frame = frame.with_columns(nw.col("item") + 0.0)
+        return frame
+
+
+@contextmanager
+def open_source(table: Any, item: str | None, person: str | None) -> Iterator[Source]:
+    """The table's two columns; a file's connection stays open meanwhile."""
+    if not is_path(table):
+        names = _names(item, person)
+        yield _source(_frame_argument(table), *names, typed=True, connection=None)
+        return
+    files = FileTable(table, "table")
+    with open_connection() as connection:
+        if files.format == "fimi":
+            _refuse_names(files, item, person)
+            frame = frame_of(read_lines(connection, files))
+            lines = _source(frame, "item", "person", typed=False, connection=connection)
+            yield replace(lines, by_line=True)
+        else:
+            names = _names(item, person)
+            frame = frame_of(read_columns(connection, files, list(names)))
+            yield _source(frame, *names, typed=files.typed, connection=connection)
+
+
+def frame_of(native: Any) -> Frame:
+    """A native table, seen through narwhals."""
+    frame: Frame = nw.from_native(native)
+    return frame
+
+
+def exact_text(frame: Frame) -> Frame:
+    """The same columns, text compared byte by byte.
+
+    Under a collation that ignores case an engine would make "a" and "A" one item and name it by either,
+    so that one person could move a whole count from one name to the other.
+    """
+    native = nw.to_native(frame)
+    schema = frame.collect_schema()
+    texts = [column for column, dtype in schema.items() if dtype == nw.String]
+    if frame.implementation.is_duckdb() and texts:
+        parts = [f"{name} COLLATE C AS {name}" if name in texts else name for name in schema]
+        return frame_of(native.project(", ".join(parts)))
+    if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
+        for field in native.schema.fields:
+            if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+                from pyspark.sql import functions
+
+                native = native.withColumn(field.name, functions.collate(field.name, "UTF8_BINARY"))
+        return frame_of(native)
+    return frame
+
+
+def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> Source:
+    columns = in_engine(lambda: frame.collect_schema().names())
+    for argument, name in (("item", item), ("person", person)):
+        if name not in columns:
+            known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
+            raise InvalidArgument(argument, name, "is no column of the table", f"Its columns are: {known}.")
+
+    def select() -> Frame:
+        chosen: Frame = frame.select(nw.col(item).alias("item"), nw.col(person).alias("person"))
+        return exact_text(chosen)
+
+    chosen = in_engine(select)
+    kind = column_kind(chosen.collect_schema()["item"], item)
+    return Source(chosen, kind, typed, item, person, connection)
+
+
+def _frame_argument(table: Any) -> Frame:
+    if table is None or isinstance(table, dict | list | tuple):
+        frame = table
+    else:
+        frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        raise InvalidArgument(
+            "table",
+            f"<{type(table).__name__}>",
+            "must be a dataframe or the path of a file",
+            "Pass a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or a path.",
+        )
+    return frame
+
+
+def _names(item: str | None, person: str | None) -> tuple[str, str]:
+    for argument, name in (("item", item), ("person", person)):
+        if not isinstance(name, str):
+            raise InvalidArgument(
+                argument,
+                name,
+                "must name a column",
+                f"Pass {argument}='…'. One person is one value of the person column.",
+            )
+    return str(item), str(person)
+
+
+def _refuse_names(files: FileTable, item: str | None, person: str | None) -> None:
+    for argument, name in (("item", item), ("person", person)):
+        if name is not None:
+            raise InvalidArgument(
+                argument,
+                name,
+                f"cannot be named for {files.path!r}: in a .dat file each line is one person",
+                f"Leave out {argument}.",
+            )

@@ -1,0 +1,111 @@
+"""How many items have each count: all that a selection needs, and the names only of what it selects.
+
+    value → how many items of the domain have it, falling, zero last
+    (value, member) → the member-th item with that value, in the order of the domain
+
+The groups and the order of their members depend on the counts and the domain alone, never on the
+engine or the order of rows, so that the same bits give the same release everywhere. A member's index is
+drawn with freegap's own bits; an engine is only ever asked for "the i-th".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.tables.domains import ListedDomain
+
+__all__ = ["Member", "Tally", "tally_pairs"]
+
+Member = tuple[int, int]
+"""A value, and which of the items that have it."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Groups of items with equal counts.
+
+    values: the distinct counts, falling. sizes: how many items have each.
+    find: the items at these places, in one go. It is asked for selected items only.
+    """
+
+    values: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    find: Callable[[Sequence[Member]], list[Any]]
+
+    @property
+    def items(self) -> int:
+        """The size of the domain."""
+        return int(self.sizes.sum(dtype=object))
+
+    def names(self, places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+        """The items at places (group, member)."""
+        return tuple(self.find([(int(self.values[group]), member) for group, member in places]))
+
+
+def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
+    """A tally from each item that occurs and its count; items outside the domain are dropped."""
+    places, people = _in_domain(domain, items, np.asarray(counts, dtype=np.int64))
+    order = np.lexsort((places, -people))  # by count, falling; then in the order of the domain
+    places, people = places[order], people[order]
+    values, starts, sizes = _groups(people)
+    absent = len(domain.items) - len(places)
+    present = np.sort(places)
+    absent_before = present - np.arange(len(present))
+    if absent:
+        values, sizes = np.append(values, 0), np.append(sizes, absent)
+    start_of = dict(zip(values.tolist(), starts.tolist(), strict=False))
+
+    def find(members: Sequence[Member]) -> list[Any]:
+        return [domain.items[place(value, member)] for value, member in members]
+
+    def place(value: int, member: int) -> int:
+        if value == 0:  # the member-th place that no item occupies
+            return member + int(absent_before.searchsorted(member, side="right"))
+        return int(places[start_of[value] + member])
+
+    return Tally(values, sizes, find)
+
+
+def _in_domain(
+    domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions in the domain, each once, and their counts.
+
+    Where an engine tells items apart that Python calls equal, two counts meet at one position. The
+    larger is kept: a maximum of counts moves by at most one with a person, as each of them does; a sum
+    could move by two.
+    """
+    if isinstance(items, np.ndarray) and isinstance(domain.items, range) and domain.items.step == 1:
+        inside = (items >= domain.items.start) & (items < domain.items.stop)
+        places, people = items[inside].astype(np.int64) - domain.items.start, counts[inside]
+    else:
+        found = [_position(domain, item) for item in items]
+        all_places = np.array(found, dtype=np.int64)
+        inside = all_places >= 0
+        places, people = all_places[inside], counts[inside]
+    order = np.lexsort((-people, places))
+    places, people = places[order], people[order]
+    first = np.ones(len(places), dtype=bool)
+    first[1:] = places[1:] != places[:-1]
+    return places[first], people[first]
+
+
+def _position(domain: ListedDomain, item: Any) -> int:
+    """The item's place in the domain; -1 outside it."""
+    try:
+        place = domain.find(item)
+        return place if 0 <= place < len(domain.items) and domain.items[place] == item else -1
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError):
+        return -1
+
+
+def _groups(people: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of equal counts: value, start and length of each."""
+    starts = np.flatnonzero(np.diff(people, prepend=-1))  # counts are at least 1, so the first differs
+    sizes = np.diff(np.append(starts, len(people)))
+    return people[starts], starts, sizes

@@ -1,0 +1,160 @@
+"""`freegap top-k` and `freegap above`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import freegap as fg
+from freegap import cli
+from freegap.errors import FreegapError, InvalidArgument
+
+runner = CliRunner()
+
+ASK = ["--item", "product", "--person", "customer", "--epsilon", "1"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tea has 900 customers, milk 600, rice none."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"tea,{i}" for i in range(900)] + [f"milk,{i}" for i in range(600)]
+    (tmp_path / "baskets.csv").write_text("product,customer\n" + "\n".join(rows) + "\n")
+    (tmp_path / "products.csv").write_text("product,price\nmilk,1\nrice,2\ntea,3\n")
+    return tmp_path
+
+
+def run(*arguments: str) -> Any:
+    done = runner.invoke(cli.app, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.mark.parametrize("command", ["top-k", "above"])
+def test_help_reads_well_at_80_columns(command: str) -> None:
+    done = runner.invoke(cli.app, [command, "--help"], terminal_width=80)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "NOT PRIVATE" in done.stdout
+    assert "Show charge and error bars" in done.stdout
+
+
+def test_top_k_table_json_page_and_chart(shop: Path) -> None:
+    done = run("top-k", "baskets.csv", *ASK, "--domain", "products.csv", "-k", "2", "--measure")
+    assert done.exit_code == 0
+    assert "tea" in done.stdout
+    assert "One person is one value of the column 'customer'." in done.stdout
+    assert "NOT PRIVATE" not in done.stdout
+    done = run(
+        *("top-k", "baskets.csv", *ASK, "--domain", "products.csv", "-k", "2", "--measure", "--json"),
+        *("--html", "out/page.html", "--plot", "out/chart.svg"),
+    )
+    release = json.loads(done.stdout)
+    assert release["labels"] == ["tea", "milk"]
+    assert release["private"] is True
+    assert release["spent"] == "1"
+    assert "<svg" in (shop / "out/page.html").read_text()
+    assert "tea" in (shop / "out/chart.svg").read_text()
+
+
+def test_above_gives_budget_back_to_a_ledger(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{shop}/ledger.db"
+    monkeypatch.setenv("FREEGAP_LEDGER", url)
+    fg.Ledger(url).create("shop", epsilon=5)
+    ask = ("above", "baskets.csv", *ASK, "--domain", "products.csv", "--threshold", "750", "-k", "3")
+    release = json.loads(run(*ask, "--ledger", "shop", "--json").stdout)
+    assert release["labels"] == ["tea"]
+    assert release["complete"] is True
+    left = fg.Ledger(url).account("shop").remaining
+    assert 4 < left < 5
+    assert str(5 - left) == release["spent"]
+
+
+def test_a_seeded_run_repeats_and_says_that_it_is_not_private(shop: Path) -> None:
+    ask = ("top-k", "baskets.csv", *ASK, "--domain", "products.csv", "-k", "1", "--seed", "3")
+    first, second = run(*ask), run(*ask)
+    assert first.stdout == second.stdout
+    assert "NOT PRIVATE" in first.stdout
+
+
+def test_a_range_and_observed_items(shop: Path) -> None:
+    (shop / "lines.dat").write_text("1 2\n" * 500 + "3\n")
+    done = run("top-k", "lines.dat", "--domain", "0..9", "-k", "2", "--epsilon", "1", "--json")
+    assert sorted(json.loads(done.stdout)["labels"]) == [1, 2]
+    observed = ("top-k", "baskets.csv", *ASK, "--domain", "observed", "-k", "1", "--json")
+    with pytest.raises(InvalidArgument, match="--observed-keys-are-public"):
+        run(*observed)
+    assert json.loads(run(*observed, "--observed-keys-are-public").stdout)["labels"] == ["tea"]
+
+
+def test_a_dry_run_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Neither the table nor the domain nor the ledger exists.
+    there = (
+        "nowhere.csv",
+        *ASK,
+        "--domain",
+        "none.csv",
+        "--ledger",
+        "none",
+        "--html",
+        "out.html",
+        "--dry-run",
+    )
+    done = run("top-k", *there, "-k", "10", "--measure")
+    assert "nothing was read, drawn or charged" in done.stdout
+    assert "ε charged: 1\n" in done.stdout
+    forecast = json.loads(run("above", *there, "-k", "10", "--threshold", "5", "--json").stdout)
+    assert forecast["charged_at_most"] == "1"
+    assert forecast["estimate_standard_error"] > 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--domain", "9..1"], "ends before it begins"),
+        (["--domain", "none.csv"], "names no file"),
+        ([], "is needed"),
+        (["--domain", "products.csv", "--plot", "chart.bmp"], "must end with .svg"),
+        (["--domain", "products.csv", "--html", "baskets.csv/page.html"], "cannot be written"),
+        (["--domain", "products.csv", "--ledger", "unknown"], "unknown"),
+    ],
+    ids=str,
+)
+def test_mistakes_cost_nothing_and_are_explained(
+    change: list[str], message: str, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{shop}/ledger.db")
+    fg.Ledger().create("shop", epsilon=1)
+    with pytest.raises(FreegapError) as caught:
+        run("top-k", "baskets.csv", *ASK, "-k", "1", *change)
+    assert message in str(caught.value)
+    assert fg.Ledger().account("shop").remaining == 1
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
+def test_the_commands_of_the_pages_run_as_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
+    monkeypatch.chdir(tmp_path)
+    products = [f"product {i}" for i in range(25)]
+    (tmp_path / "products.csv").write_text("product\n" + "".join(f"{name}\n" for name in products))
+    pl.DataFrame(
+        {"product": [products[i % 25] for i in range(5000)], "customer": list(range(5000))}
+    ).write_parquet(tmp_path / "baskets.parquet")
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    commands = [line for line in text.splitlines() if line.startswith("freegap ")]
+    assert len(commands) >= 2
+    for command in commands:
+        done = run(*shlex.split(command)[1:])
+        assert done.exit_code == 0, command
+        assert done.stdout
