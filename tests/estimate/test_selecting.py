@@ -257,7 +257,10 @@ def test_renderings() -> None:
         ({"split": 1}, "split = 1: must lie strictly between 0 and 1"),
         ({"k": 3}, "k = 3: must be smaller than the number of answers"),
         ({"epsilon": 0}, "epsilon = 0: must be greater than 0"),
-        ({"answers": fg.Counts([1, 2], [1, 1]), "threshold": 1}, "must be listed one by one for a threshold"),
+        (
+            {"answers": fg.Counts([1, 2], [1, 1], name=lambda *_: 0), "threshold": 1},
+            "must be listed one by one for a threshold",
+        ),
     ],
 )
 def test_bad_input(options: dict[str, Any], message: str) -> None:

@@ -10,6 +10,10 @@ import freegap as fg
 from freegap.errors import InvalidArgument
 
 
+def named(group: int, member: int) -> str:
+    return f"item {group} {member}"
+
+
 def test_a_domain_of_a_million_million() -> None:
     counts = fg.Counts.over(range(10**12), {17: 10**6, 99: 5 * 10**5})
     assert counts.items == 10**12
@@ -33,7 +37,7 @@ def test_every_absent_item_can_be_named_and_no_present_one_is_named_twice() -> N
 
 
 def test_members_of_a_group_are_chosen_uniformly_without_replacement() -> None:
-    counts = fg.Counts([0], [4])
+    counts = fg.Counts([0], [4], name=lambda group, member: member)
     seen: Counter[Any] = Counter()
     for seed in range(12_000):
         labels = fg.noisy_top_k(counts, 2, epsilon=1, bits=fg.SeededBits(seed)).labels
@@ -59,10 +63,13 @@ def test_parallel_arrays_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fg.Counts([1, 2], [1]), "sizes = '<1 sizes>': must be as many as the values, which are 2"),
-        (lambda: fg.Counts([1], [0]), "sizes: must each be between 1 and 2^62"),
-        (lambda: fg.Counts([1], np.array([1.5])), "sizes: must be a sequence of whole numbers"),
-        (lambda: fg.Counts([1, 2], [2**62, 2**62]), "sizes: must add up to at most 2^62 items"),
+        (
+            lambda: fg.Counts([1, 2], [1], name=named),
+            "sizes = '<1 sizes>': must be as many as the values, which are 2",
+        ),
+        (lambda: fg.Counts([1], [0], name=named), "sizes: must each be between 1 and 2^62"),
+        (lambda: fg.Counts([1], np.array([1.5]), name=named), "sizes: must be a sequence of whole numbers"),
+        (lambda: fg.Counts([1, 2], [2**62, 2**62], name=named), "sizes: must add up to at most 2^62 items"),
         (lambda: fg.Counts.over(range(5), {7: 1}), "items: must all be in the domain"),
         (lambda: fg.Counts.over(["a"], {"b": 1}), "items: must all be in the domain"),
         (lambda: fg.Counts.over(["a", "a"], {"a": 1}), "must not name an item twice"),
@@ -79,8 +86,11 @@ def test_parallel_arrays_in_any_order() -> None:
             "items: must all be in the domain",
         ),
         (lambda: fg.Counts.over(range(9)), "counts = None: is missing"),
-        (lambda: fg.noisy_max(fg.Counts([], []), epsilon=1), "must not be empty"),
-        (lambda: fg.noisy_max(fg.Counts([4], [1]), epsilon=1), "k = 1: must be smaller than the number"),
+        (lambda: fg.noisy_max(fg.Counts([], [], name=named), epsilon=1), "must not be empty"),
+        (
+            lambda: fg.noisy_max(fg.Counts([4], [1], name=named), epsilon=1),
+            "k = 1: must be smaller than the number",
+        ),
     ],
 )
 def test_bad_counts(make: Any, message: str) -> None:
@@ -89,7 +99,23 @@ def test_bad_counts(make: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_the_group_is_shown_by_default() -> None:
-    release = fg.noisy_max(fg.Counts([5, 900], [3, 1]), epsilon=1, bits=fg.SeededBits(2))
-    assert release.labels == ((1, 0),)
-    assert repr(fg.Counts([5, 900], [3, 1])) == "<Counts: 4 items in 2 groups>"
+def test_no_release_tells_the_group_of_an_item() -> None:
+    """A group's number goes with its answer: it is in no index, in no default label, in no JSON."""
+    counts = fg.Counts.over(range(10**6), {17: 900, 99: 500})
+    options: Any = {"epsilon": 1, "monotonic": True, "bits": fg.SeededBits(2)}
+    releases: list[Any] = [
+        fg.noisy_top_k(counts, 5, **options),
+        fg.hybrid_top_k(counts, 100, k=5, **options),
+        fg.hybrid_sparse_vector(counts, 100, k=5, **options),
+        fg.select_and_measure(counts, 5, **options),
+    ]
+    for release in releases:
+        assert release.indices == ()
+        assert release.labels[:2] == (17, 99)
+        assert '"indices": []' in release.to_json()
+        assert str(release)
+    with pytest.raises(TypeError, match="name"):
+        fg.Counts([5, 900], [3, 1])  # type: ignore[call-arg]
+    with pytest.raises(InvalidArgument, match="name = 3: must be a function"):
+        fg.Counts([5, 900], [3, 1], name=3)  # type: ignore[arg-type]
+    assert repr(fg.Counts([5, 900], [3, 1], name=named)) == "<Counts: 4 items in 2 groups>"

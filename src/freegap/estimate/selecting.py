@@ -21,7 +21,7 @@ from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.population import read_population
 from freegap.mechanisms.sparse_vector import sparse_vector
-from freegap.mechanisms.top_k import noisy_top_k
+from freegap.mechanisms.top_k import select_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.rationals import (
@@ -78,11 +78,11 @@ class Estimates(Release):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"{len(self.indices)} selected items with estimates"
+        return f"{len(self.labels)} selected items with estimates"
 
     def columns(self) -> list[Column]:
         """Label, estimate, standard error and interval."""
-        ranks = tuple(str(rank) for rank in range(1, len(self.indices) + 1))
+        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
         intervals = tuple(f"{low:,.1f} to {high:,.1f}" for low, high in self.intervals())
         return [
             Column("rank", ranks, numeric=True),
@@ -150,14 +150,15 @@ def select_and_measure(
     }
     selection: TopK | AboveThreshold
     if threshold is None:
-        selection = noisy_top_k(answers, k, **shared)
+        selection, places = select_top_k(answers, k, **shared)
     else:
         if isinstance(answers, Counts):
             raise InvalidArgument(
                 "answers", answers, "must be listed one by one for a threshold", "Leave out the threshold."
             )
         selection = sparse_vector(answers, threshold, k=k, **shared)
-    measurement = _measured(answers, selection, budget - selecting, k, sensitivity, source)
+        places = list(selection.indices)
+    measurement = _measured(answers, places, selection.resolution, budget - selecting, k, sensitivity, source)
     estimates, variances, terms = (
         _fuse_top_k(selection, measurement)
         if isinstance(selection, TopK)
@@ -171,7 +172,7 @@ def select_and_measure(
         selection=selection,
         measurement=measurement,
         terms=tuple(terms),
-        rounding=float(selection.resolution) * (len(selection.indices) + 1),
+        rounding=float(selection.resolution) * (len(selection.labels) + 1),
         epsilon=budget,
         spent=selection.spent + (measurement.spent if measurement is not None else 0),
         private=source.private,
@@ -181,23 +182,23 @@ def select_and_measure(
 
 def _measured(
     answers: Any,
-    selection: TopK | AboveThreshold,
+    places: list[int],
+    resolution: Fraction,
     budget: Fraction,
     k: int,
     sensitivity: Rational,
     source: BitSource,
 ) -> Measurement | None:
     """Noisy answers of the selected items, at budget/k each: what was not selected is not charged."""
-    chosen = len(selection.indices)
-    if chosen == 0:
+    if not places:
         return None
-    population = read_population(answers, selection.resolution)
-    truth = [int(population.values[i]) * population.grain for i in selection.indices]
+    population = read_population(answers, resolution)
+    truth = [int(population.values[i]) * population.grain for i in places]
     return measure(
         truth,
-        epsilon=budget * chosen / k,
+        epsilon=budget * len(places) / k,
         sensitivity=sensitivity,
-        resolution=selection.resolution,
+        resolution=resolution,
         bits=source,
     )
 
@@ -209,7 +210,7 @@ def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
     """000, theorem 5.9, with the λ of the noise that was used."""
     if measurement is None:
         raise AssertionError("top-k always selects")
-    k = len(selection.indices)
+    k = len(selection.labels)
     scale: Fraction = selection.parameters["scale"]
     kind: str = selection.parameters["noise"]
     ratio = (2 if kind == "laplace" else 1) * scale**2 / measurement.variance

@@ -154,11 +154,11 @@ class HybridTopK(TopK):
     def title(self) -> str:
         """One line that says what this is."""
         below = "all that are" if self.reached else "the first"
-        return f"{len(self.indices)} above the threshold {self.threshold} ({below}), with gaps"
+        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
 
     def columns(self) -> list[Column]:
         """Rank, label and gap, and estimates where the threshold was reached."""
-        own = len(self.indices)
+        own = len(self.labels)
         columns = [
             Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
             Column("item", tuple(str(label) for label in self.labels)),
@@ -230,7 +230,7 @@ def hybrid_top_k(
     stop = ranked.items.index(place) + 1 if reached else plan.k
     items = [i for i in ranked.items[:stop] if i != place]
     return HybridTopK(
-        indices=tuple(items),
+        indices=population.indices(items),
         labels=population.labels(items, source),
         gap_multiples=tuple(ranked.gaps[:stop]),
         resolution=plan.resolution,
@@ -303,8 +303,8 @@ def hybrid_sparse_vector(
         items.append(item)
         gaps.append(value.floor(plan.resolution))
     return AboveThreshold(
-        answered=population.items,
-        indices=tuple(items),
+        answered=0 if population.counts is not None else population.items,
+        indices=population.indices(items),
         labels=population.labels(items, source),
         gap_multiples=tuple(gaps),
         branches=(0,) * len(items),

@@ -46,6 +46,10 @@ class Population:
         """How many items there are in all."""
         return len(self.answers) if self.counts is None else self.counts.items
 
+    def indices(self, selected: Sequence[int]) -> tuple[int, ...]:
+        """The selected places as they may be released: a group's number would tell its private answer."""
+        return tuple(selected) if self.counts is None else ()
+
     def labels(self, selected: Sequence[int], source: BitSource) -> tuple[Any, ...]:
         """A label for each selected place.
 

@@ -28,7 +28,7 @@ from freegap.mechanisms.top_k_plan import plan_top_k
 from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = ["alignment", "noisy_max", "noisy_top_k", "program", "shifts"]
+__all__ = ["alignment", "noisy_max", "noisy_top_k", "program", "select_top_k", "shifts"]
 
 
 def program(
@@ -71,6 +71,33 @@ def noisy_top_k(
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
     """
+    return select_top_k(
+        answers,
+        k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=resolution,
+        bits=bits,
+    )[0]
+
+
+def select_top_k(
+    answers: Any,
+    k: int,
+    *,
+    epsilon: Rational,
+    sensitivity: Rational,
+    monotonic: bool,
+    noise: str,
+    resolution: Rational,
+    bits: BitSource | None,
+) -> tuple[TopK, list[int]]:
+    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
+
+    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
+    """
     plan = plan_top_k(
         k=k,
         epsilon=epsilon,
@@ -93,8 +120,8 @@ def noisy_top_k(
     )
     ranked = ranking.largest(plan.k + 1)
     selected = ranked.items[: plan.k]
-    return TopK(
-        indices=tuple(selected),
+    release = TopK(
+        indices=population.indices(selected),
         labels=population.labels(selected, source),
         gap_multiples=tuple(ranked.gaps),
         resolution=plan.resolution,
@@ -103,6 +130,7 @@ def noisy_top_k(
         private=source.private,
         parameters=plan.parameters(),
     )
+    return release, selected
 
 
 def noisy_max(

@@ -105,7 +105,7 @@ def top_k(
         observed_keys_are_public=observed_keys_are_public,
     ) as people:
         _require_items(k, people.tally.items, k + 1, "the last gap is to a runner-up")
-        counts = Counts(people.tally.values, people.tally.sizes)
+        counts = Counts(people.tally.values, people.tally.sizes, name=_place)
         shared: dict[str, Any] = {
             "epsilon": budget,
             "monotonic": True,
@@ -170,7 +170,7 @@ def above(
         observed_keys_are_public=observed_keys_are_public,
     ) as people:
         _require_items(k, people.tally.items, k, "k items cannot be above")
-        counts = Counts(people.tally.values, people.tally.sizes)
+        counts = Counts(people.tally.values, people.tally.sizes, name=_place)
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
@@ -180,6 +180,11 @@ def above(
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
         return _charged(account, release, budget, "above", parameters)
+
+
+def _place(group: int, member: int) -> tuple[int, int]:
+    """Stands for an item until it is looked up; never released, because the group tells the count."""
+    return group, member
 
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:

@@ -16,7 +16,8 @@ __all__ = ["AboveThreshold"]
 class AboveThreshold(Release):
     """One entry for each question that was answered: above the threshold or not, and by how much.
 
-    answered: how many questions were answered before the budget for answers above was used up.
+    answered: how many questions were answered before the budget for answers above was used up. For `Counts`
+        it is 0, and there are no `indices`: the items are not listed, and a group's number is private.
     indices, labels: the questions above the threshold, in the order of asking (hybrids: of rank).
     gap_multiples: their gaps to the threshold as whole multiples of `resolution`, or None without gaps.
     branches: for each, how often the budget ε₁ was halved to answer it (0 without adaptivity).
@@ -43,7 +44,7 @@ class AboveThreshold(Release):
         """For each question that was answered, its gap; None below the threshold or without gaps."""
         gaps: list[Fraction | None] = [None] * self.answered
         if self.gap_multiples is not None:
-            for index, multiple in zip(self.indices, self.gap_multiples, strict=True):
+            for index, multiple in zip(self.indices, self.gap_multiples, strict=False):
                 gaps[index] = multiple * self.resolution
         return tuple(gaps)
 
@@ -61,14 +62,14 @@ class AboveThreshold(Release):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"{len(self.indices)} above the threshold, of {self.answered} answered"
+        of = f", of {self.answered} answered" if self.answered else ""
+        return f"{len(self.labels)} above the threshold{of}"
 
     def columns(self) -> list[Column]:
         """The questions above the threshold."""
-        columns = [
-            Column("question", tuple(str(index) for index in self.indices), numeric=True),
-            Column("item", tuple(str(label) for label in self.labels)),
-        ]
+        columns = [Column("item", tuple(str(label) for label in self.labels))]
+        if self.indices:
+            columns.insert(0, Column("question", tuple(str(i) for i in self.indices), numeric=True))
         if self.gap_multiples is not None:
             columns.append(Column("gap to threshold", aligned(self.selected_gaps), numeric=True))
             columns.append(Column("estimate", aligned(self.estimates), numeric=True))

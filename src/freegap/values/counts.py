@@ -28,8 +28,9 @@ class Counts:
 
     values: the answer of each group.
     sizes: how many items have it.
-    name: a function (group, member) → label, member from 0 to the group's size − 1; by default the
-        label is that pair. It is called for selected items only.
+    name: a function (group, member) → label, member from 0 to the group's size − 1. It is called for selected
+        items only. It must not tell the group: a group's number goes with its answer, which is private.
+        For the same reason a release on `Counts` has labels but no `indices`.
 
     >>> counts = Counts([812, 0], [1, 10**12], name=lambda group, member: ("flu", "rare")[group])
     >>> counts.items
@@ -41,7 +42,7 @@ class Counts:
         values: Sequence[Any] | NDArray[Any],
         sizes: Sequence[int] | NDArray[Any],
         *,
-        name: Callable[[int, int], Any] | None = None,
+        name: Callable[[int, int], Any],
     ) -> None:
         self._values = values
         self._sizes = _read_sizes(sizes)
@@ -56,6 +57,13 @@ class Counts:
         if self.items > _MOST_ITEMS:
             raise InvalidArgument(
                 "sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain."
+            )
+        if not callable(name):
+            raise InvalidArgument(
+                "name",
+                name,
+                "must be a function of (group, member) that gives an item's label",
+                "Or use Counts.over(domain, counts), which names the items of a domain.",
             )
         self._name = name
 
@@ -112,7 +120,7 @@ class Counts:
 
     def label(self, group: int, member: int) -> Any:
         """The name of one item."""
-        return (group, member) if self._name is None else self._name(group, member)
+        return self._name(group, member)
 
     def __repr__(self) -> str:
         return f"<Counts: {self.items} items in {len(self._sizes)} groups>"

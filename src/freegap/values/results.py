@@ -131,7 +131,7 @@ class Release:
 class TopK(Release):
     """The selected items from the largest down, each with its gap to the next.
 
-    indices: positions of the selected items in the answers.
+    indices: positions of the selected items in the answers; none for `Counts`, where they would be private.
     labels: their labels (positions again, where the answers had none).
     gap_multiples: the gaps as whole multiples of `resolution`.
     gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
@@ -150,11 +150,11 @@ class TopK(Release):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"Private top {len(self.indices)} with gaps"
+        return f"Private top {len(self.labels)} with gaps"
 
     def columns(self) -> list[Column]:
         """Rank, label and gap."""
-        ranks = tuple(str(rank) for rank in range(1, len(self.indices) + 1))
+        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
         return [
             Column("rank", ranks, numeric=True),
             Column("item", tuple(str(label) for label in self.labels)),
