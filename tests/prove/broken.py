@@ -102,7 +102,21 @@ def gap_to_the_public_threshold(
     return output
 
 
+def one_answer_too_many(
+    answers: Numbers, noise: Any, *, k: int, share: Fraction, epsilon: Fraction, sensitivity: Fraction
+) -> list[Any]:
+    first, each = budgets(epsilon, k, share)
+    bar = noise.laplace(sensitivity / first, label="threshold")
+    output: list[Any] = []
+    for i, answer in enumerate(answers):
+        output.append(True if answer + noise.laplace(2 * sensitivity / each, label=i) >= bar else None)
+        if output.count(True) > k:  # must stop at k: the budget is for k answers above
+            break
+    return output
+
+
 SPARSE_VECTORS = (
+    one_answer_too_many,
     noise_not_scaled_by_k,
     no_noise_on_answers,
     no_limit_on_answers_above,
@@ -143,7 +157,36 @@ def gap_without_noise(answers: Numbers, noise: Any, *, k: int, scale: Any) -> tu
     return order[:k], [answers[order[i]] - answers[order[i + 1]] for i in range(k)]  # exact
 
 
-NOISY_MAXIMA = (releases_the_maximum, scale_without_k, names_the_runner_up, gap_without_noise)
+def value_instead_of_place(
+    answers: Numbers, noise: Any, *, k: int, scale: Any, law: str = "laplace"
+) -> tuple[list[int], list[Any]]:
+    noisy = [answer + getattr(noise, law)(scale, label=i) for i, answer in enumerate(answers)]
+    return [], [max(noisy)]  # the value of the maximum, which every answer moves
+
+
+def exponential_value_instead_of_place(
+    answers: Numbers, noise: Any, *, k: int, scale: Any
+) -> tuple[list[int], list[Any]]:
+    return value_instead_of_place(answers, noise, k=k, scale=scale, law="exponential")
+
+
+def half_the_noise_of_the_maximum(
+    answers: Numbers, noise: Any, *, k: int, scale: Any
+) -> tuple[list[int], list[Any]]:
+    # Enough for answers that all move the same way, and not for others.
+    noisy = [answer + noise.laplace(scale / 2, label=i) for i, answer in enumerate(answers)]
+    return ranked(noisy, k), []
+
+
+NOISY_MAXIMA = (
+    releases_the_maximum,
+    scale_without_k,
+    names_the_runner_up,
+    gap_without_noise,
+    value_instead_of_place,
+    exponential_value_instead_of_place,
+    half_the_noise_of_the_maximum,
+)
 
 
 def laplace_shifts(answers: Numbers, neighbour: Numbers, output: Any, noise: Noise) -> Noise:

@@ -108,6 +108,7 @@ def test_cheaper_than_the_paper_where_that_is_possible() -> None:
 SIZES = {
     broken.noise_not_scaled_by_k: ({"k": 2, "share": QUARTER}, 4),
     broken.no_limit_on_answers_above: ({"k": 1, "share": QUARTER}, 4),
+    broken.one_answer_too_many: ({"k": 1, "share": QUARTER}, 4),
     broken.scale_without_k: ({"k": 2, "scale": Fraction(4)}, 3),
 } | {m: ({"k": 1, "scale": Fraction(2)}, 3) for m in broken.NOISY_MAXIMA if m is not broken.scale_without_k}
 
