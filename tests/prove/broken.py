@@ -115,6 +115,27 @@ def one_answer_too_many(
     return output
 
 
+def second_try_is_free(
+    answers: Numbers, noise: Any, *, k: int, share: Fraction, epsilon: Fraction, sensitivity: Fraction
+) -> list[Any]:
+    """Adaptive: what the cheap branch missed is tried again, and that answer is never counted."""
+    first, each = budgets(epsilon, k, share)
+    bar = noise.laplace(sensitivity / first, label="threshold")
+    output: list[Any] = []
+    spent = first
+    for i, answer in enumerate(answers):
+        cheap = answer + noise.laplace(4 * sensitivity / each, label=(i, 0)) - bar
+        again = answer + noise.laplace(2 * sensitivity / each, label=(i, 1)) - bar
+        if cheap >= 8 * sensitivity / each:
+            output.append((cheap, each / 2))
+            spent += each / 2
+        else:
+            output.append((again, each) if again >= 0 else None)  # spent must grow by each here
+        if spent > epsilon - each:
+            break
+    return output
+
+
 SPARSE_VECTORS = (
     one_answer_too_many,
     noise_not_scaled_by_k,

@@ -60,6 +60,15 @@ def test_broken_noisy_maxima(mechanism: Callable[..., Any]) -> None:
     refuted(proof, mechanism, parameters, "output", "cost")
 
 
+def test_adaptive_with_a_second_try_that_is_never_charged() -> None:
+    parameters = {"k": 1, "share": QUARTER}
+    proof = fg.prove(
+        broken.second_try_is_free, programs.adaptive_alignment, epsilon=1, queries=3, parameters=parameters
+    )
+    context = {"epsilon": Fraction(1), "sensitivity": Fraction(1)}
+    refuted(proof, broken.second_try_is_free, parameters | context, "cost")
+
+
 def test_adaptive_with_the_wrong_stopping_rule() -> None:
     parameters = {"k": 1, "share": QUARTER, "last_call": False}
     proof = fg.prove(
