@@ -109,4 +109,4 @@ def test_a_forecast_prefers_what_a_confirmation_would_bear_out() -> None:
     forecast = Forecast(grow=5, caution=1.0, z=4.9)
     common, rare, lucky = forecast.bound([20_000, 60, 3], [10_000, 0, 0])
     assert rare > common > lucky
-    assert forecast.among(1000).bound(60, 30) < forecast.bound(60, 30)
+    assert forecast.bound(60, 30, choices=1000) < forecast.bound(60, 30)

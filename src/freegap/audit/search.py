@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from freegap.audit.arguments import mutations
-from freegap.audit.event_search import Effort, Finding, find_events, score_event
+from freegap.audit.event_search import Effort, find_events, score_event
+from freegap.audit.families import Finding
 from freegap.audit.features import Distance
 from freegap.audit.floating import lowest_bits
 from freegap.audit.inputs import Pair, set_apart

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from freegap.audit.arguments import argument_grid, is_count
-from freegap.audit.event_search import Effort, Finding
+from freegap.audit.event_search import Effort
 from freegap.audit.events import Between, Clause, Event, OneOf
+from freegap.audit.families import Finding
 from freegap.audit.features import value_text
 from freegap.audit.inputs import Pair
 from freegap.audit.mechanism import Arguments, freeze

@@ -22,7 +22,7 @@ at half the level each are combined, which is valid given the tosses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -139,13 +139,10 @@ class Forecast:
     caution: float
     z: float
 
-    def among(self, choices: int) -> Forecast:
-        """The same, for the best of several: the luckiest is off by up to √(2·ln choices) deviations."""
-        luck = 0.6 * float(np.sqrt(2 * np.log(max(1, choices))))
-        return replace(self, caution=self.caution + luck)
-
-    def bound(self, hits1: ArrayLike, hits2: ArrayLike) -> Floats:
+    def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
         """The bound for ε to be expected, by Wilson's interval; -inf where there is nothing to expect.
+
+        choices: of how many events this is the best: the luckiest is off by √(2·ln choices) deviations.
 
         >>> forecast = Forecast(grow=5, caution=2, z=4.9)
         >>> bool(forecast.bound(200, 100) < forecast.bound(2000, 1000) < np.log(2))
@@ -153,8 +150,9 @@ class Forecast:
         """
         first = np.asarray(hits1, dtype=np.float64)
         second = np.asarray(hits2, dtype=np.float64)
-        first = self.grow * (first - self.caution * np.sqrt(first))
-        second = self.grow * (second + self.caution * np.sqrt(second + 0.5))
+        caution = self.caution + 0.6 * np.sqrt(2 * np.log(np.maximum(1, choices)))
+        first = self.grow * (first - caution * np.sqrt(first))
+        second = self.grow * (second + caution * np.sqrt(second + 0.5))
         total = first + second
         with np.errstate(divide="ignore", invalid="ignore"):
             share, half = first / total, self.z * self.z / (2 * total)
