@@ -83,7 +83,7 @@ def test_looking_twice_is_paid_for() -> None:
     """All outcomes of two looks, the second of which sees the samples of the first as well."""
     epsilon, p2 = 0.7, 0.2
     early, late = outcomes(6, math.exp(epsilon) * p2, p2), outcomes(8, math.exp(epsilon) * p2, p2)
-    spending = Spending((6, 14), (0.3, 0.7))
+    spending = Spending((6, 14), (0.3, 0.7), usual=14)
     for alpha in (0.2, *ALPHAS):
         alarm = careless = 0.0
         for (first, chance1), (more, chance2) in product(early, late):

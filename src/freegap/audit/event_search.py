@@ -11,7 +11,7 @@ These are samples for searching. Nothing found here is a verdict; that takes fre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,10 @@ class Effort:
     references: tuple[Distance, ...] = ()
     extra: tuple[Feature, ...] = ()
     light: bool = False
+
+    def eased(self) -> Effort:
+        """At most the effort of a second look."""
+        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False)
 
 
 def score_event(

@@ -47,6 +47,10 @@ class LowestBit:
 
 def lowest_bits(first: Outputs, second: Outputs, most: int = 4) -> tuple[LowestBit, ...]:
     """The feature for the first few places that hold reals."""
-    paths = dict.fromkeys((*first.paths, *second.paths))
-    real = [path for path in paths if any((part.column(path)[0] == REAL).any() for part in (first, second))]
-    return tuple(LowestBit(path) for path in real[:most])
+    real = dict.fromkeys(
+        path
+        for part in (first, second)
+        for path, some in zip(part.paths, (part.codes == REAL).any(axis=0), strict=True)
+        if some
+    )
+    return tuple(map(LowestBit, list(real)[:most]))

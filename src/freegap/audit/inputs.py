@@ -40,6 +40,20 @@ class Pair:
         moved = [tuple(x + by for x in side) for side in (self.first, self.second)]
         return Pair(moved[0], moved[1], self.category, far=by != 0)
 
+    def stretched(self, times: int) -> Pair:
+        """The two inputs this many times as far apart, around the same middle; an odd number.
+
+        >>> Pair((1, 1), (2, 0), "one up one down").stretched(3)
+        Pair(first=(0, 2), second=(3, -1), category='one up one down', far=False)
+        """
+        steps = (times - 1) // 2
+        both = list(zip(self.first, self.second, strict=True))
+        first, second = (
+            tuple(x + side * steps * (b - a) for x, (a, b) in zip(end, both, strict=True))
+            for side, end in ((-1, self.first), (1, self.second))
+        )
+        return replace(self, first=first, second=second)
+
     @property
     def size(self) -> float:
         """How much there is to read: short inputs with small whole numbers first."""

@@ -87,6 +87,10 @@ class Outputs:
             return np.full(len(self), ABSENT, dtype=np.int32), np.zeros(len(self))
         return self.codes[:, at], self.numbers[:, at]
 
+    def part(self, start: int, end: int) -> Outputs:
+        """The outputs of some of the runs."""
+        return dataclasses.replace(self, codes=self.codes[start:end], numbers=self.numbers[start:end])
+
     def code_of(self, label: Label) -> int | None:
         """The code of a label, or None if it does not occur."""
         return self.labels.index(label) if label in self.labels else None

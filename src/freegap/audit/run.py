@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from freegap.audit.arguments import argument_grid
-from freegap.audit.branches import Analysis, analyse
 from freegap.audit.confirm import Confirmation, confirm
 from freegap.audit.histogram import Bins
 from freegap.audit.inputs import LENGTHS, Pair, check_relation, own_pairs, table_pairs
-from freegap.audit.mechanism import Arguments, Mechanism
+from freegap.audit.mechanism import Mechanism
 from freegap.audit.progress import Progress
+from freegap.audit.proposals import Proposals
 from freegap.audit.report import AuditReport, Counterexample
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.search import Candidate, Lead, Plan, Race, race
+from freegap.audit.search import Lead, Plan, Race, race
 from freegap.audit.settings import at_least, inside, positive
 from freegap.audit.shrink import shrink as shrink_lead
 from freegap.audit.statistics import Spending
@@ -32,7 +31,6 @@ __all__ = ["assert_private", "audit"]
 BOUND_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.7, 0.2, 0.1
 DEEPER = 16
 BLATANT = 1.3
-MOST_CANDIDATES = 120
 BINS_KEY = 4
 
 
@@ -52,6 +50,7 @@ def audit(
     confidence: float = 1 - 1e-6,
     delta: float = 0.0,
     stop_early: bool = True,
+    patience: int = 16,
     deep: bool = False,
     shrink: bool = True,
     jobs: int = -1,
@@ -76,6 +75,8 @@ def audit(
     confidence: of the verdict and of the bound.
     delta: audit (ε, δ) instead of ε.
     stop_early: stop as soon as a violation is certain; False for the tightest bound.
+    patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
+        certain after `samples`; 1 for none.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
     shrink: make the counterexample minimal.
     jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
@@ -98,6 +99,7 @@ def audit(
         raise InvalidArgument("delta", delta, "must be at least 0 and below 1", "Leave it out for pure ε.")
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
+    at_least("patience", patience, 1)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
     at_least("seed", entropy, 0)
     wrapped = Mechanism.of(
@@ -111,7 +113,14 @@ def audit(
     run = _Audit(
         source=Source(wrapped, entropy, run_limit),
         workers=Workers(jobs, wrapped.vectorized, run_limit),
-        plan=Plan(search_samples, samples, _z(alpha), costly=not wrapped.vectorized),
+        plan=Plan(
+            search_samples,
+            samples,
+            _z(alpha, patience),
+            claim,
+            patience,
+            costly=not wrapped.vectorized,
+        ),
         epsilon=claim,
         delta=delta,
         alpha=alpha,
@@ -119,7 +128,9 @@ def audit(
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
-        scalar=scalar or (None if wrapped.vectorized else mechanism),
+        proposals=Proposals(
+            wrapped, pairs, claim, change, scalar or (None if wrapped.vectorized else mechanism)
+        ),
     )
     with Progress(progress, run.workers) as shown:
         return run.report(shown, deep=deep, shrink=shrink)
@@ -158,7 +169,7 @@ class _Audit:
         sensitivity: float,
         pairs: list[Pair],
         stop_early: bool,
-        scalar: Callable[..., Any] | None,
+        proposals: Proposals,
     ) -> None:
         self.source = source
         self.workers = workers
@@ -170,7 +181,7 @@ class _Audit:
         self.sensitivity = sensitivity
         self.pairs = pairs
         self.stop_early = stop_early
-        self.scalar = scalar
+        self.proposals = proposals
         self.state = Race()
         self.notes: list[str] = []
         self.confirmed: list[Confirmation] = []
@@ -192,50 +203,19 @@ class _Audit:
             self.notes.append("Interrupted: this is the best found so far.")
         return self.record(time.perf_counter() - started, interrupted)
 
-    def candidates(self) -> list[Candidate]:
-        """Pairs with arguments: the best arguments of every pair first, then more of them for long pairs."""
-        longest = max(len(pair.first) for pair in self.pairs)
-        grids = []
-        for pair in self.pairs:
-            grid = argument_grid(
-                self.source.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )
-            short = pair.far or len(pair.first) < longest // 2
-            grids.append(list(dict.fromkeys([*self.analysed(pair), *grid[: 1 if short else None]])))
-        deepest = max(map(len, grids))
-        ordered = [
-            Candidate(pair, grid[depth])
-            for depth in range(deepest)
-            for pair, grid in zip(self.pairs, grids, strict=True)
-            if depth < len(grid)
-        ]
-        return list(dict.fromkeys(ordered))[:MOST_CANDIDATES]
-
-    def analysed(self, pair: Pair) -> tuple[Arguments, ...]:
-        """What the source suggests (000, algorithm 4), until it turns out that it cannot be analysed."""
-        mechanism = self.source.mechanism
-        if not mechanism.found or self.scalar is None:
-            return ()
-        if not mechanism.takes_rng:
-            found = Analysis((), "the mechanism makes its own noise, which cannot be set to zero")
-        else:
-            found = analyse(self.scalar, mechanism.found, mechanism.fixed, pair)
-        if found.trouble is not None:
-            self.scalar = None
-            self.notes.append(f"The arguments come from a grid alone: {found.trouble}.")
-        return found.arguments
-
     def search(self, progress: Progress) -> None:
         race(
             self.source,
             self.workers,
-            self.candidates(),
+            self.proposals.candidates(),
             self.plan,
             scale=self.sensitivity / self.epsilon,
             state=self.state,
             report=progress.update,
             enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
+        if self.proposals.trouble is not None:
+            self.notes.append(f"The arguments come from a grid alone: {self.proposals.trouble}.")
         refused = self.state.refused
         if self.state.tried and len(refused) == self.state.tried:
             last = refused[-1]
@@ -256,12 +236,17 @@ class _Audit:
     def search_deeper(self, progress: Progress) -> None:
         """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
         one, only the best candidates."""
-        plan = replace(self.plan, samples=DEEPER // 2 * self.plan.samples, confirm=DEEPER * self.plan.confirm)
+        plan = replace(
+            self.plan,
+            samples=DEEPER // 2 * self.plan.samples,
+            confirm=DEEPER * self.plan.confirm,
+            patience=1,
+        )
         state = Race()
         leads = race(
             self.source,
             self.workers,
-            self.state.finalists if plan.costly else self.candidates(),
+            self.state.finalists if plan.costly else self.proposals.candidates(),
             plan,
             scale=self.sensitivity / self.epsilon,
             state=state,
@@ -280,10 +265,13 @@ class _Audit:
     def _confirm(
         self, result: Confirmation, plan: Plan, share: float, number: int, progress: Progress, stage: str
     ) -> None:
-        spending = Spending.of(2 * plan.confirm, share)
+        spending = Spending.of(2 * plan.confirm, share, plan.patience)
 
         def settled(so_far: Confirmation) -> bool:
             return self.stop_early and self._bound(so_far) > self.epsilon
+
+        def promising(so_far: Confirmation) -> bool:
+            return self._bound(so_far) <= self.epsilon and so_far.promising(self.epsilon, self.delta)
 
         def show(done: int, total: int) -> None:
             progress.update(stage, done, total, self._bound(result))
@@ -295,6 +283,7 @@ class _Audit:
             spending,
             number=number,
             settled=settled,
+            promising=promising,
             bins=self._bins(result.lead, number),
             report=show,
         )
@@ -407,6 +396,6 @@ class _Audit:
         )
 
 
-def _z(alpha: float) -> float:
-    """Standard deviations that belong to the share of the level at the last look."""
-    return float(-special.ndtri(alpha * BOUND_SHARE * 0.8))
+def _z(alpha: float, patience: int) -> float:
+    """Standard deviations that belong to the share of the level at the last of the usual looks."""
+    return float(-special.ndtri(alpha * Spending.of(64, BOUND_SHARE, patience).usual_share))
