@@ -22,7 +22,7 @@ from freegap.audit.statistics import Counts, Look, Spending
 __all__ = ["Confirmation", "confirm"]
 
 CONFIRM_KEY, TOSS_KEY = 2, 3
-HOPE = 0.7
+HOPE, LITTLE_HOPE = 0.7, 1.5  # standard deviations above the claim
 
 
 @dataclass
@@ -52,8 +52,9 @@ class Confirmation:
         excess = counts.rate1 - delta
         if excess <= 0 or counts.hits2 == 0:
             return excess > 0
-        deviation = math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
-        return math.log(excess / counts.rate2) > epsilon + HOPE * deviation
+        expected = self.lead.finding.score > self.lead.finding.soon
+        deviations = (HOPE if expected else LITTLE_HOPE) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
+        return math.log(excess / counts.rate2) > epsilon + deviations
 
 
 def confirm(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ __all__ = ["Effort", "find_events", "score_event"]
 MOST_DISTINCT = 64
 MOST_WHOLE = 4096
 LEAST_REPEATS = 5
+MOST_FOUND = 40
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def score_event(
     """Score a given event on new samples."""
     hits1, hits2 = event.hits(first), event.hits(second)
     high, low = (hits2, hits1) if swapped else (hits1, hits2)
-    return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)))
+    soon = replace(forecast, patience=1.0).bound(high, low)
+    return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)), float(soon))
 
 
 def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding]:
@@ -78,7 +81,8 @@ def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding
         found += _of_feature(*pair, (), effort, (first, second))
     if effort.groups:
         found += _crossed(found, read, effort)
-    return sorted(found, key=lambda finding: -finding.merit)
+    likely = nlargest(MOST_FOUND, found, key=lambda finding: finding.score)
+    return sorted(likely, key=lambda finding: -finding.merit)
 
 
 def _crossed(

@@ -34,7 +34,8 @@ class Finding:
     """An event and how it came out on the samples of the search.
 
     swapped: the event is the likelier one on the second input.
-    score: the bound on ε that a confirmation could expect.
+    score: the bound on ε that a confirmation could expect, more where patience could show a violation.
+    soon: the bound to be expected without patience.
     """
 
     event: Event
@@ -42,6 +43,7 @@ class Finding:
     hits1: int
     hits2: int
     score: float = field(compare=False)
+    soon: float = field(compare=False, default=-math.inf)
 
     @property
     def merit(self) -> float:
@@ -148,7 +150,7 @@ class Family:
         for swapped, single in zip((False, True), singles, strict=True):
             best = int(np.argmax(single))
             self.keep(one_of([best]), swapped, int(c1[best]), int(c2[best]), single[best])
-        if len(values) == 1:
+        if len(values) <= 2:  # the union of two is everything
             return
         some1, some2 = _halves(c1, c2)
         rest1, rest2 = c1 - some1, c2 - some2

@@ -7,6 +7,7 @@ reads a whole batch at once. What it reads of an output depends on that output a
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 MOST_COMPONENTS = 32
-MOST_LIGHT = 5
+MOST_LIGHT = 4
 MOST_LABELS = 8
 
 
@@ -281,21 +282,37 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     """
     paths = tuple(dict.fromkeys((*first.paths, *second.paths)))
     labels = tuple(dict.fromkeys((*first.labels, *second.labels)))
-    numeric = sum(_has_numbers(path, first, second) for path in paths)
+    numeric = [path for path in paths if _has_numbers(path, first, second)]
     found: list[Feature] = []
-    if not light or numeric or len(paths) == 1:
-        most = MOST_LIGHT if light else MOST_COMPONENTS
-        found += [Component(path) for path in paths[:most]]
-        found += [KindOf(path) for path in paths[:most] if _kinds_differ(path, first, second)]
-    if numeric > 1:
+    if not light:
+        found += [Component(path) for path in paths[:MOST_COMPONENTS]]
+    elif numeric or len(paths) == 1:
+        found += [Component(path) for path in _spread(numeric or paths, MOST_LIGHT)]
+    found += [
+        KindOf(f.path) for f in found if isinstance(f, Component) and _kinds_differ(f.path, first, second)
+    ]
+    if len(numeric) > 1:
         found += [Mean(), Least(), Greatest()]
     if len(paths) > 1:
         if any((part.codes == ABSENT).any() for part in (first, second)):
             found.append(Length())
         used = [label for label in labels if _occurs(label, first, second)]
         found += [CountOf(label) for label in used[:MOST_LABELS]]
-        found.append(Whole())
+        if _repeats(first) or _repeats(second):
+            found.append(Whole())
     return found
+
+
+def _spread(paths: Sequence[Path], most: int) -> list[Path]:
+    """At most so many, from the first to the last."""
+    places = np.unique(np.linspace(0, len(paths) - 1, most).astype(np.int64))
+    return [paths[i] for i in places]
+
+
+def _repeats(outputs: Outputs) -> bool:
+    """Whether whole outputs come again, by a few of them."""
+    some = outputs.part(0, 400)
+    return len(np.unique(whole_keys(some))) <= max(1, 0.75 * len(some))
 
 
 def _has_numbers(path: Path, *parts: Outputs) -> bool:

@@ -14,7 +14,7 @@ from freegap.audit.search import Candidate
 
 __all__ = ["Proposals"]
 
-MOST_CANDIDATES = 120
+MOST_CANDIDATES = 100
 LONGEST_ANALYSED = 5
 MOST_ANALYSED = 30
 

@@ -28,7 +28,7 @@ from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
 __all__ = ["assert_private", "audit"]
 
 # How the level is shared among the confirmations of one audit, whether they take place or not
-BOUND_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.7, 0.2, 0.1
+BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.65, 0.15, 0.1, 0.1
 DEEPER = 16
 BLATANT = 1.3
 BINS_KEY = 4
@@ -185,6 +185,7 @@ class _Audit:
         self.state = Race()
         self.notes: list[str] = []
         self.confirmed: list[Confirmation] = []
+        self.deeper: Confirmation | None = None
         self.shrunk: Confirmation | None = None
 
     def report(self, progress: Progress, *, deep: bool, shrink: bool) -> AuditReport:
@@ -230,8 +231,15 @@ class _Audit:
             )
 
     def confirm(self, progress: Progress) -> None:
-        if self.state.leads:
-            self._confirm(self._begin(self.state.leads[0]), self.plan, BOUND_SHARE, 0, progress, "confirm")
+        """Confirm the lead with the best bound; then, if that settles nothing, the one that patience could
+        show to be a violation."""
+        if not self.state.leads:
+            return
+        hopeful = self.state.leads[0]
+        best = max(self.state.leads, key=lambda lead: lead.soon)
+        self._confirm(self._begin(best), self.plan, BOUND_SHARE, 0, progress, "confirm")
+        if hopeful is not best and hopeful.finding.score > self.epsilon and not self.violated:
+            self._confirm(self._begin(hopeful), self.plan, HOPE_SHARE, 3, progress, "confirm the unlikely")
 
     def search_deeper(self, progress: Progress) -> None:
         """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
@@ -256,7 +264,8 @@ class _Audit:
             enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
         if leads and leads[0].finding.score > self.epsilon:
-            self._confirm(self._begin(leads[0]), plan, DEEP_SHARE, 2, progress, "confirm, deeper")
+            self.deeper = self._begin(leads[0])
+            self._confirm(self.deeper, plan, DEEP_SHARE, 2, progress, "confirm, deeper")
 
     def _begin(self, lead: Lead) -> Confirmation:
         self.confirmed.append(Confirmation(lead))
@@ -312,11 +321,8 @@ class _Audit:
         found = self.strongest
         if found is None:
             return
-        plan = (
-            self.plan
-            if found is self.confirmed[0]
-            else replace(self.plan, confirm=DEEPER * self.plan.confirm)
-        )
+        deep = found is self.deeper
+        plan = replace(self.plan, confirm=DEEPER * self.plan.confirm, patience=1) if deep else self.plan
         progress.update("shrink", 0, 1, self._bound(found))
         smaller = shrink_lead(
             self.source,

@@ -77,6 +77,11 @@ class Lead:
         return self.finding.merit - abs(self.finding.merit) * (0.01 * math.log10(pair.size) + 0.01 * pair.far)
 
     @property
+    def soon(self) -> float:
+        """The same for what the usual samples can show."""
+        return replace(self, finding=replace(self.finding, score=self.finding.soon)).merit
+
+    @property
     def first(self) -> tuple[float, ...]:
         """The input on which the event is likelier."""
         pair = self.candidate.pair
@@ -133,12 +138,15 @@ class Plan:
         """How far to stretch pairs so that the claim allows a loss of about 1: an odd number."""
         return max(1, 2 * min(12, int((1 / self.claim - 1) / 2 + 1e-9)) + 1)
 
-    def round(self, number: int) -> Round:
-        """Round 0 to 3: more samples, more effort, fewer candidates."""
-        parts = (100, 20, 4, 1) if self.costly else (40, 16, 4, 1)
-        size = max(50, self.samples // parts[number])
+    def round(self, number: int, candidates: int) -> Round:
+        """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
+        samples to share out."""
+        parts: tuple[float, ...] = (100, 20, 4, 1)
+        if not self.costly:
+            parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
+        size = max(50, int(self.samples / parts[number]))
         effort = Effort(
-            self.forecast(size, (1.3, 1.2, 1.0, 0.4)[number], self.stretch),
+            self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number], self.stretch),
             cuts=(14, 20, 40, 40)[number],
             groups=(2, 3, 8, 8)[number],
             atoms=number > 1,
@@ -310,12 +318,14 @@ def race(
     runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
     for number in range(start, 4):
-        results = _run_round(source, workers, runners, replace(plan.round(number), key=key), state, report)
+        results = _run_round(
+            source, workers, runners, replace(plan.round(number, len(runners)), key=key), state, report
+        )
         if number == 1:
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
         if number < 2 and state.best > enough:
             # blatant, unless it was luck: the last round is the judge of that
-            judges = replace(plan.round(3), key=key + 10 + number)
+            judges = replace(plan.round(3, 1), key=key + 10 + number)
             finalists = _next_runners(results, 2, source.mechanism.found, scale)
             judged = _leads(_run_round(source, workers, finalists, judges, state, report))
             if judged and judged[0].finding.score > enough:
@@ -358,7 +368,7 @@ def _next_runners(
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
-    most, per_pair = ((14, 3), (5, 2), (3, 2), (0, 0))[number]
+    most, per_pair = ((10, 3), (5, 2), (3, 2), (0, 0))[number]
     for result in fit:
         if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
             chosen.append(result)
