@@ -144,6 +144,8 @@ class Plan:
         parts: tuple[float, ...] = (100, 20, 4, 1)
         if not self.costly:
             parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
+        if number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
+            parts = (*parts[:3], 1 / min(4, self.stretch))
         size = max(50, int(self.samples / parts[number]))
         effort = Effort(
             self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number], self.stretch),
@@ -174,8 +176,13 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
         apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_)
     except MechanismFailed:  # on an input that nobody asked for
         return plain
-    better = {(f.event, f.swapped): f for f in sorted((*plain.findings, *apart.findings), key=_merit)}
-    return replace(plain, findings=tuple(_varied(list(better.values()), round_.keep)))
+    if round_.only_known:  # what the usual samples can show is judged on the pair itself
+        soon = {(f.event, f.swapped): f.soon for f in plain.findings}
+        both = sorted((*plain.findings, *apart.findings), key=lambda finding: finding.merit)
+        best = {(f.event, f.swapped): replace(f, soon=soon[f.event, f.swapped]) for f in both}
+        return replace(plain, findings=tuple(best.values()))
+    half = round_.keep // 2
+    return replace(plain, findings=tuple(dict.fromkeys((*plain.findings[:half], *apart.findings[:half]))))
 
 
 def _scout(
@@ -194,12 +201,8 @@ def _scout(
     found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
     if not round_.only_known:
         found += _look(source, candidate, round_, first, second, place=index)
-    best = _varied(found, round_.keep)
+    best = found if round_.only_known else _varied(found, round_.keep)
     return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
-
-
-def _merit(finding: Finding) -> float:
-    return finding.merit
 
 
 def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
