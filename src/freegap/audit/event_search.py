@@ -57,7 +57,7 @@ class Effort:
 
     def eased(self) -> Effort:
         """At most the effort of a second look."""
-        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False)
+        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False, light=True)
 
 
 def score_event(
@@ -175,9 +175,10 @@ def _of_feature(
             family.sets(numbers, [value_text(v) for v in numbers], c1, c2)
             family.intervals(_gaps(values, _all_integers(one, two)), x1, x2)
             return found
-        family.atoms(values[c1 + c2 >= LEAST_REPEATS], x1, x2)
-        for value in effort.natural:  # noise that is left out shows as a heap at such a value
-            family.atoms(np.array([value]), x1, x2)
+        repeated = values[c1 + c2 >= LEAST_REPEATS]
+        family.atoms(repeated, x1, x2, choices=len(repeated))
+        # noise that is left out shows as a heap at an answer or at an argument
+        family.atoms(np.array(effort.natural), x1, x2, choices=1)
     family.intervals(cut_points(x1, x2, cuts=effort.cuts, natural=effort.natural), x1, x2)
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -166,12 +167,12 @@ class Family:
                 hits1, hits2 = int(c1[chosen].sum()), int(c2[chosen].sum())
                 self.keep(one_of(chosen), swapped, hits1, hits2, union[most])
 
-    def atoms(self, values: Floats, one: Ordered, two: Ordered) -> None:
-        """Exact values."""
+    def atoms(self, values: Floats, one: Ordered, two: Ordered, *, choices: int) -> None:
+        """Exact values. choices: how many there were to pick from by their luck."""
         if not len(values):
             return
         c1, c2 = one.tally(values), two.tally(values)
-        scores = self._both_ways(c1, c2, len(values))
+        scores = self._both_ways(c1, c2, choices)
         for swapped in (False, True):
             best = int(np.argmax(scores[int(swapped)]))
             value = OneOf((float(values[best]),))
@@ -179,7 +180,7 @@ class Family:
 
     def intervals(self, cuts: Floats, one: Ordered, two: Ordered) -> None:
         """Both tails at every cut point, and every interval between two of them."""
-        low, high = np.triu_indices(len(cuts) + 1)
+        low, high = _pairs(len(cuts) + 1)
         starts, ends = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
         below1 = np.concatenate([[0], one.below(cuts), [one.count]])
         below2 = np.concatenate([[0], two.below(cuts), [two.count]])
@@ -194,6 +195,12 @@ class Family:
                 best = places[int(np.argmax(scores[int(swapped), places]))]
                 condition = Between(float(starts[low[best]]), float(ends[high[best]]))
                 self.keep(condition, swapped, int(h1[best]), int(h2[best]), scores[int(swapped), best])
+
+
+@lru_cache(maxsize=256)
+def _pairs(count: int) -> tuple[Tally, Tally]:
+    """All pairs of places, the first not after the second."""
+    return np.triu_indices(count)
 
 
 def _halves(c1: Tally, c2: Tally) -> tuple[Tally, Tally]:

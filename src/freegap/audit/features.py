@@ -292,11 +292,13 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
         KindOf(f.path) for f in found if isinstance(f, Component) and _kinds_differ(f.path, first, second)
     ]
     if len(numeric) > 1:
-        found += [Mean(), Least(), Greatest()]
+        # of a single number the mean says it all
+        found += [Mean(), Least(), Greatest()] if _several_numbers(first, second) else [Mean()]
     if len(paths) > 1:
-        if any((part.codes == ABSENT).any() for part in (first, second)):
-            found.append(Length())
         used = [label for label in labels if _occurs(label, first, second)]
+        varied = any((part.codes == ABSENT).any() for part in (first, second))
+        if varied and not (light and used):
+            found.append(Length())
         found += [CountOf(label) for label in used[:MOST_LABELS]]
         if _repeats(first) or _repeats(second):
             found.append(Whole())
@@ -313,6 +315,10 @@ def _repeats(outputs: Outputs) -> bool:
     """Whether whole outputs come again, by a few of them."""
     some = outputs.part(0, 400)
     return len(np.unique(whole_keys(some))) <= max(1, 0.75 * len(some))
+
+
+def _several_numbers(*parts: Outputs) -> bool:
+    return any((_numeric_table(part)[1].sum(axis=1) > 1).any() for part in parts)
 
 
 def _has_numbers(path: Path, *parts: Outputs) -> bool:

@@ -30,7 +30,7 @@ __all__ = ["assert_private", "audit"]
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.65, 0.15, 0.1, 0.1
 DEEPER = 16
-BLATANT = 1.3
+BLATANT = 1.1
 BINS_KEY = 4
 
 

@@ -37,7 +37,7 @@ __all__ = ["Candidate", "Lead", "Plan", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
 MOST_TAUGHT = 4
-MOST_THOROUGH = 7
+MOST_THOROUGH = 6
 
 
 @dataclass(frozen=True)
@@ -371,7 +371,7 @@ def _next_runners(
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
-    most, per_pair = ((10, 3), (5, 2), (3, 2), (0, 0))[number]
+    most, per_pair = ((10, 3), (4, 2), (3, 2), (0, 0))[number]
     for result in fit:
         if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
             chosen.append(result)
@@ -385,7 +385,7 @@ def _next_runners(
     runners = [(result.candidate, result.findings) for result in chosen]
     if number < 2:
         known = {candidate for candidate, _ in runners}
-        for result in chosen[: (5, 2)[number]]:
+        for result in chosen[: (4, 2)[number]]:
             for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
                 if moved not in known:
                     known.add(moved)

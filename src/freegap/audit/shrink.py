@@ -27,7 +27,7 @@ __all__ = ["shrink"]
 
 BATCH = 16
 MOST_STEPS = 12
-MOST_TRIED = 160
+MOST_TRIED = 112
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
 
@@ -71,6 +71,12 @@ class _Shrinker:
             return None
         return Lead(candidate, min(holding, key=lambda f: (f.event.complexity, -f.score)))
 
+    def plainer(self, lead: Lead) -> Lead:
+        """The same inputs and arguments with the simplest event that will do."""
+        others = scout(self.source, (lead.candidate, self.quick(), 0, ())).findings
+        promising = [finding for finding in others if self.violates(finding)]
+        return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
+
     def first_smaller(self, lead: Lead, tried: set[Candidate]) -> Lead | None:
         candidates = [
             candidate
@@ -97,9 +103,9 @@ class _Shrinker:
         pair, arguments = candidate.pair, candidate.arguments
         names = self.source.mechanism.found
         for other in self.pairs:
-            if len(other.first) <= len(pair.first) and pair.category != "given":
+            if len(other.first) <= len(pair.first) and pair.category != "given" and not other.far:
                 grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
-                for plain in dict.fromkeys([arguments, *grid[:3]]):
+                for plain in dict.fromkeys([arguments, grid[0]]):
                     yield Candidate(other, plain)
         for smaller in _smaller_pairs(pair):
             yield Candidate(smaller, arguments)
@@ -120,7 +126,7 @@ def shrink(
     """A smaller lead that still looks like a violation of ε, or the same one."""
     shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity)
     tried: set[Candidate] = set()
-    current = shrinker.accepted(lead.candidate, [lead.finding]) or lead
+    current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):
         smaller = shrinker.first_smaller(current, tried)
         if smaller is None:
