@@ -46,13 +46,13 @@ class Confirmation:
         """A lower confidence bound for ε at level α."""
         return Spending.lower_bound(self.looks, alpha, delta=delta)
 
-    def promising(self, epsilon: float, delta: float = 0.0) -> bool:
-        """Whether the counts lean towards a violation. It decides about more samples, never the verdict."""
+    def promising(self, epsilon: float, delta: float = 0.0, *, expected: bool) -> bool:
+        """Whether the counts lean towards a violation, more so where the search did not expect one. It
+        decides about more samples, never the verdict."""
         counts = self.counts
         excess = counts.rate1 - delta
         if excess <= 0 or counts.hits2 == 0:
             return excess > 0
-        expected = self.lead.finding.score > self.lead.finding.soon
         deviations = (HOPE if expected else LITTLE_HOPE) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
         return math.log(excess / counts.rate2) > epsilon + deviations
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.audit.outputs import ABSENT, INTEGER, REAL, TYPE, Codes, Floats, Label, Outputs, Path
+from freegap.audit.outputs import A_NUMBER, ABSENT, INTEGER, REAL, TYPE, Codes, Floats, Label, Outputs, Path
 
 __all__ = [
     "Component",
@@ -202,7 +202,8 @@ class CountOf:
 
 @dataclass(frozen=True)
 class Distance:
-    """Hamming distance to a given output, such as the one without noise (000 §4.3.3, case 1)."""
+    """Hamming distance to a given output, such as the one without noise (000 §4.3.3, case 1). Real numbers
+    hardly ever agree, so what counts is whether there is one."""
 
     reference: tuple[tuple[Path, object], ...]
 
@@ -220,6 +221,8 @@ class Distance:
             codes, numbers = outputs.column(path)
             if path not in wanted:
                 same = codes == ABSENT
+            elif wanted[path] == A_NUMBER:
+                same = (codes == REAL) | (codes == INTEGER)
             elif isinstance(wanted[path], Label):
                 code = outputs.code_of(wanted[path])  # type: ignore[arg-type]
                 same = codes == code if code is not None else np.zeros(len(outputs), dtype=np.bool_)

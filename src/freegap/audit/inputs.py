@@ -88,7 +88,7 @@ _SINGLE = ("one above", "one below", "last above")
 
 
 def _patterns(n: int, d: float) -> dict[str, Pair]:
-    """Table 4-1 for n answers of sensitivity d (footnote 4), and two patterns that single out the last."""
+    """Table 4-1 for n answers of sensitivity d (footnote 4), and three about the last ones."""
     ones = (1,) * n
     up, down, half = 1 + d, 1 - d, n - n // 2
     shapes = {
@@ -102,6 +102,7 @@ def _patterns(n: int, d: float) -> dict[str, Pair]:
         "x shape": ((*(d,) * (n // 2), *(0,) * half), (*(0,) * (n // 2), *(d,) * half)),
         "last above": (ones, (*ones[1:], up)),
         "last above rest below": (ones, (*(down,) * (n - 1), up)),
+        "last two above rest below": (ones, (*(down,) * max(0, n - 2), *(up,) * min(2, n))),
     }
     return {name: Pair(first, second, name) for name, (first, second) in shapes.items()}
 

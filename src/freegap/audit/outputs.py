@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ABSENT",
+    "A_NUMBER",
     "INTEGER",
     "REAL",
     "TYPE",
@@ -67,6 +68,9 @@ class Label:
         return self.text
 
 
+A_NUMBER = Label("number", "a number")
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Outputs of several runs, one row a run, one column a place in the output."""
@@ -96,10 +100,10 @@ class Outputs:
         return self.labels.index(label) if label in self.labels else None
 
     def rows(self, first: int) -> list[tuple[tuple[Path, object], ...]]:
-        """The first few outputs, as (path, value) pairs of what is present."""
+        """The first few outputs, as (path, value) pairs of what is present; a real number is `A_NUMBER`."""
         return [
             tuple(
-                (path, self.labels[code] if code >= 0 else float(number))
+                (path, self.labels[code] if code >= 0 else A_NUMBER if code == REAL else float(number))
                 for path, code, number in zip(self.paths, self.codes[i], self.numbers[i], strict=True)
                 if code != ABSENT
             )

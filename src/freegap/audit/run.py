@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
-from freegap.audit.confirm import Confirmation, confirm
-from freegap.audit.histogram import Bins
-from freegap.audit.inputs import LENGTHS, Pair, check_relation, own_pairs, table_pairs
+from freegap.audit.inputs import LENGTHS, check_relation, own_pairs, table_pairs
 from freegap.audit.mechanism import Mechanism
+from freegap.audit.plan import Plan
 from freegap.audit.progress import Progress
 from freegap.audit.proposals import Proposals
-from freegap.audit.report import AuditReport, Counterexample
+from freegap.audit.report import AuditReport
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.search import Lead, Plan, Race, race
-from freegap.audit.settings import at_least, inside, positive
-from freegap.audit.shrink import shrink as shrink_lead
-from freegap.audit.statistics import Spending
-from freegap.errors import InvalidArgument, MechanismFailed, PrivacyViolated
+from freegap.audit.settings import at_least, event_kinds, inside, positive
+from freegap.audit.stages import Stages, deviations
+from freegap.errors import InvalidArgument, PrivacyViolated
 
 __all__ = ["assert_private", "audit"]
-
-# How the level is shared among the confirmations of one audit, whether they take place or not
-BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.65, 0.15, 0.1, 0.1
-DEEPER = 16
-BLATANT = 1.1
-BINS_KEY = 4
 
 
 def audit(
@@ -53,6 +40,7 @@ def audit(
     patience: int = 16,
     deep: bool = False,
     shrink: bool = True,
+    leave_out: Iterable[str] = (),
     jobs: int = -1,
     run_limit: float | None = 10.0,
     seed: int | None = None,
@@ -79,6 +67,8 @@ def audit(
         certain after `samples`; 1 for none.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
     shrink: make the counterexample minimal.
+    leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
+        that computes in doubles) or "learned".
     jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
     run_limit: seconds that a single run may take.
     seed: replays an audit of a mechanism that takes an rng.
@@ -100,6 +90,7 @@ def audit(
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
+    left_out = event_kinds("leave_out", leave_out)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
     at_least("seed", entropy, 0)
     wrapped = Mechanism.of(
@@ -110,16 +101,18 @@ def audit(
         if inputs is None
         else own_pairs(inputs, neighbours=neighbours, sensitivity=sensitivity, seed=entropy)
     )
-    run = _Audit(
+    run = Stages(
         source=Source(wrapped, entropy, run_limit),
-        workers=Workers(jobs, wrapped.vectorized, run_limit),
+        workers=Workers(jobs, wrapped.vectorized, run_limit, module=getattr(mechanism, "__module__", None)),
         plan=Plan(
             search_samples,
             samples,
-            _z(alpha, patience),
+            deviations(alpha, patience),
             claim,
             patience,
             costly=not wrapped.vectorized,
+            floating="floating-point" not in left_out,
+            learned="learned" not in left_out,
         ),
         epsilon=claim,
         delta=delta,
@@ -151,257 +144,3 @@ def assert_private(mechanism: Callable[..., Any], *, epsilon: float, **settings:
     if report.violated:
         raise PrivacyViolated(str(report), report)
     return report
-
-
-class _Audit:
-    """One audit, step by step."""
-
-    def __init__(
-        self,
-        *,
-        source: Source,
-        workers: Workers,
-        plan: Plan,
-        epsilon: float,
-        delta: float,
-        alpha: float,
-        neighbours: str,
-        sensitivity: float,
-        pairs: list[Pair],
-        stop_early: bool,
-        proposals: Proposals,
-    ) -> None:
-        self.source = source
-        self.workers = workers
-        self.plan = plan
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.neighbours = neighbours
-        self.sensitivity = sensitivity
-        self.pairs = pairs
-        self.stop_early = stop_early
-        self.proposals = proposals
-        self.state = Race()
-        self.notes: list[str] = []
-        self.confirmed: list[Confirmation] = []
-        self.deeper: Confirmation | None = None
-        self.shrunk: Confirmation | None = None
-
-    def report(self, progress: Progress, *, deep: bool, shrink: bool) -> AuditReport:
-        """Run the audit; an interruption (Ctrl-C) ends it early and keeps what was paid for."""
-        started = time.perf_counter()
-        interrupted = False
-        try:
-            self.search(progress)
-            self.confirm(progress)
-            if deep and not self.violated:
-                self.search_deeper(progress)
-            if shrink and self.violated:
-                self.shrink(progress)
-        except KeyboardInterrupt:
-            interrupted = True
-            self.notes.append("Interrupted: this is the best found so far.")
-        return self.record(time.perf_counter() - started, interrupted)
-
-    def search(self, progress: Progress) -> None:
-        race(
-            self.source,
-            self.workers,
-            self.proposals.candidates(),
-            self.plan,
-            scale=self.sensitivity / self.epsilon,
-            state=self.state,
-            report=progress.update,
-            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
-        )
-        if self.proposals.trouble is not None:
-            self.notes.append(f"The arguments come from a grid alone: {self.proposals.trouble}.")
-        refused = self.state.refused
-        if self.state.tried and len(refused) == self.state.tried:
-            last = refused[-1]
-            raise MechanismFailed(
-                "turned down every input, the last time", list(last.pair.first), dict(last.arguments)
-            )
-        if refused:
-            first = refused[0]
-            self.notes.append(
-                f"The mechanism turned down {len(refused)} of the inputs with a ValueError, "
-                f"for example {list(first.pair.first)}; they were left out."
-            )
-
-    def confirm(self, progress: Progress) -> None:
-        """Confirm the lead with the best bound; then, if that settles nothing, the one that patience could
-        show to be a violation."""
-        if not self.state.leads:
-            return
-        hopeful = self.state.leads[0]
-        best = max(self.state.leads, key=lambda lead: lead.soon)
-        self._confirm(self._begin(best), self.plan, BOUND_SHARE, 0, progress, "confirm")
-        if hopeful is not best and hopeful.finding.score > self.epsilon and not self.violated:
-            self._confirm(self._begin(hopeful), self.plan, HOPE_SHARE, 3, progress, "confirm the unlikely")
-
-    def search_deeper(self, progress: Progress) -> None:
-        """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
-        one, only the best candidates."""
-        plan = replace(
-            self.plan,
-            samples=DEEPER // 2 * self.plan.samples,
-            confirm=DEEPER * self.plan.confirm,
-            patience=1,
-        )
-        state = Race()
-        leads = race(
-            self.source,
-            self.workers,
-            self.state.finalists if plan.costly else self.proposals.candidates(),
-            plan,
-            scale=self.sensitivity / self.epsilon,
-            state=state,
-            report=progress.update,
-            start=1 if plan.costly else 0,
-            key=1,
-            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
-        )
-        if leads and leads[0].finding.score > self.epsilon:
-            self.deeper = self._begin(leads[0])
-            self._confirm(self.deeper, plan, DEEP_SHARE, 2, progress, "confirm, deeper")
-
-    def _begin(self, lead: Lead) -> Confirmation:
-        self.confirmed.append(Confirmation(lead))
-        return self.confirmed[-1]
-
-    def _confirm(
-        self, result: Confirmation, plan: Plan, share: float, number: int, progress: Progress, stage: str
-    ) -> None:
-        spending = Spending.of(2 * plan.confirm, share, plan.patience)
-
-        def settled(so_far: Confirmation) -> bool:
-            return self.stop_early and self._bound(so_far) > self.epsilon
-
-        def promising(so_far: Confirmation) -> bool:
-            return self._bound(so_far) <= self.epsilon and so_far.promising(self.epsilon, self.delta)
-
-        def show(done: int, total: int) -> None:
-            progress.update(stage, done, total, self._bound(result))
-
-        confirm(
-            self.source,
-            self.workers,
-            result,
-            spending,
-            number=number,
-            settled=settled,
-            promising=promising,
-            bins=self._bins(result.lead, number),
-            report=show,
-        )
-
-    def _bins(self, lead: Lead, number: int) -> Bins:
-        size = min(4000, self.plan.samples)
-        parts = [
-            self.source.draw(answers, lead.candidate.arguments, size, (BINS_KEY, number, side))
-            for side, answers in enumerate((lead.first, lead.second))
-        ]
-        return Bins.of(lead.finding.event, *parts)
-
-    def _bound(self, result: Confirmation) -> float:
-        return result.lower_bound(self.alpha, self.delta)
-
-    @property
-    def strongest(self) -> Confirmation | None:
-        """The confirmation with the largest bound."""
-        return max(self.confirmed, key=self._bound, default=None)
-
-    @property
-    def violated(self) -> bool:
-        return self.strongest is not None and self._bound(self.strongest) > self.epsilon
-
-    def shrink(self, progress: Progress) -> None:
-        found = self.strongest
-        if found is None:
-            return
-        deep = found is self.deeper
-        plan = replace(self.plan, confirm=DEEPER * self.plan.confirm, patience=1) if deep else self.plan
-        progress.update("shrink", 0, 1, self._bound(found))
-        smaller = shrink_lead(
-            self.source,
-            self.workers,
-            found.lead,
-            plan=plan,
-            epsilon=self.epsilon,
-            sensitivity=self.sensitivity,
-            pairs=self.pairs,
-        )
-        result = Confirmation(smaller)
-        self._confirm(result, plan, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")
-        self.shrunk = result
-
-    def record(self, seconds: float, interrupted: bool) -> AuditReport:
-        mechanism = self.source.mechanism
-        strongest = self.strongest
-        bound = self._bound(strongest) if strongest else 0.0
-        closest = self._counterexample(strongest) if strongest else None
-        counterexample = closest if self.violated else None
-        if self.shrunk is not None:
-            small = self._bound(self.shrunk)
-            bound = max(bound, small)
-            if small > self.epsilon:
-                counterexample = self._counterexample(self.shrunk)
-        looks = tuple(look for result in self.confirmed for look in result.looks)
-        deterministic = self.state.tried > 0 and not self.state.random
-        return AuditReport(
-            mechanism=mechanism.name,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-            sensitivity=self.sensitivity,
-            confidence=1 - self.alpha,
-            violated=self.violated,
-            epsilon_lower_bound=bound,
-            counterexample=counterexample,
-            closest=closest,
-            looks=looks,
-            seed=self.source.seed,
-            replayable=mechanism.replayable,
-            deterministic=deterministic,
-            interrupted=interrupted,
-            candidates=self.state.tried,
-            runs=self.workers.runs,
-            seconds=seconds,
-            notes=tuple([*self.notes, *self._plain_words(deterministic)]),
-        )
-
-    def _plain_words(self, deterministic: bool) -> list[str]:
-        notes = []
-        if deterministic and self.violated:
-            notes.append("The mechanism is not random: its output gives the input away.")
-        elif deterministic:
-            notes.append(
-                "The mechanism is not random: it returned the same output every time, which is private."
-            )
-        if not self.source.mechanism.replayable:
-            notes.append("It has no parameter `rng`, so this audit cannot be replayed from its seed.")
-        return notes
-
-    def _counterexample(self, result: Confirmation) -> Counterexample:
-        return Counterexample(
-            first=result.lead.first,
-            second=result.lead.second,
-            arguments=result.lead.candidate.arguments,
-            event=result.lead.finding.event,
-            counts=result.counts,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            epsilon_lower_bound=self._bound(result),
-            p_value=result.p_value(self.epsilon, self.delta),
-            confidence=1 - self.alpha,
-            seed=self.source.seed,
-            replayable=self.source.mechanism.replayable,
-            histogram=result.histogram,
-        )
-
-
-def _z(alpha: float, patience: int) -> float:
-    """Standard deviations that belong to the share of the level at the last of the usual looks."""
-    return float(-special.ndtri(alpha * Spending.of(64, BOUND_SHARE, patience).usual_share))

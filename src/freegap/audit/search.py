@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from freegap.audit.arguments import mutations
-from freegap.audit.event_search import Effort, find_events, score_event
+from freegap.audit.event_search import find_events, score_event
 from freegap.audit.families import Finding
 from freegap.audit.features import Distance
 from freegap.audit.floating import lowest_bits
@@ -29,11 +29,11 @@ from freegap.audit.inputs import Pair, set_apart
 from freegap.audit.learned import learn_score
 from freegap.audit.mechanism import Arguments
 from freegap.audit.outputs import INTEGER, REAL, Outputs
+from freegap.audit.plan import Plan, Round
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.statistics import Forecast
 from freegap.errors import MechanismFailed
 
-__all__ = ["Candidate", "Lead", "Plan", "Scouted", "race", "scout"]
+__all__ = ["Candidate", "Lead", "Race", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
 MOST_TAUGHT = 4
@@ -94,86 +94,15 @@ class Lead:
         return pair.first if self.finding.swapped else pair.second
 
 
-@dataclass(frozen=True)
-class Round:
-    """How a candidate is tried in one round."""
-
-    number: int
-    size: int
-    effort: Effort
-    keep: int
-    learn: bool = False
-    only_known: bool = False
-    stretch: int = 1
-    key: int = 0
-
-    def unstretched(self) -> Round:
-        """The same round on the pairs as they are."""
-        forecast = replace(self.effort.forecast, distance=1.0)
-        return replace(self, stretch=1, effort=replace(self.effort, forecast=forecast))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side.
-
-    claim: the ε that is claimed; patience: see `Forecast`.
-    costly: runs are made one by one, so the first rounds get few of them.
-    """
-
-    samples: int
-    confirm: int
-    z: float
-    claim: float
-    patience: int = 1
-    costly: bool = False
-
-    def forecast(self, size: int, caution: float, stretch: int = 1) -> Forecast:
-        """How to judge counts of `size` samples a side."""
-        grow = max(1.0, self.confirm / size)
-        return Forecast(grow, caution, self.z, stretch, self.patience, self.claim)
-
-    @property
-    def stretch(self) -> int:
-        """How far to stretch pairs so that the claim allows a loss of about 1: an odd number."""
-        return max(1, 2 * min(12, int((1 / self.claim - 1) / 2 + 1e-9)) + 1)
-
-    def round(self, number: int, candidates: int) -> Round:
-        """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
-        samples to share out."""
-        parts: tuple[float, ...] = (100, 20, 4, 1)
-        if not self.costly:
-            parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
-        if number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
-            parts = (*parts[:3], 1 / min(4, self.stretch))
-        size = max(50, int(self.samples / parts[number]))
-        effort = Effort(
-            self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number], self.stretch),
-            cuts=(14, 20, 40, 40)[number],
-            groups=(2, 3, 8, 8)[number],
-            atoms=number > 1,
-            light=number < 2,
-        )
-        return Round(
-            number,
-            size,
-            effort,
-            (4, 4, 8, 8)[number],
-            learn=number == 2,
-            only_known=number == 3,
-            stretch=self.stretch,
-        )
-
-
 def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
     """Try one candidate, on its pair and on the stretched pair: weigh the events known so far, look for
     others."""
     candidate, round_ = task[:2]
-    plain = _scout(source, task, candidate.pair, round_.unstretched())
+    plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
     if round_.stretch == 1 or plain.refused or candidate.pair.category == "given":
         return plain
     try:
-        apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_)
+        apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
     except MechanismFailed:  # on an input that nobody asked for
         return plain
     if round_.only_known:  # what the usual samples can show is judged on the pair itself
@@ -228,7 +157,9 @@ def _look(
 ) -> list[Finding]:
     """place: of the candidate in its round; the first ones get the whole effort."""
     effort = round_.effort if place < MOST_THOROUGH else round_.effort.eased()
-    extra: list[Any] = list(lowest_bits(first, second, 1 if effort.light else 4))
+    extra: list[Any] = []
+    if round_.floating:
+        extra += lowest_bits(first, second, 1 if effort.light else 4)
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
     if (
@@ -329,12 +260,12 @@ def race(
         if number < 2 and state.best > enough:
             # blatant, unless it was luck: the last round is the judge of that
             judges = replace(plan.round(3, 1), key=key + 10 + number)
-            finalists = _next_runners(results, 2, source.mechanism.found, scale)
+            finalists = _next_runners(results, 2, plan, source.mechanism.found, scale)
             judged = _leads(_run_round(source, workers, finalists, judges, state, report))
             if judged and judged[0].finding.score > enough:
                 results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
                 break
-        runners = _next_runners(results, number, source.mechanism.found, scale)
+        runners = _next_runners(results, number, plan, source.mechanism.found, scale)
         if not runners:
             break
     state.leads = _leads(results)
@@ -366,12 +297,12 @@ def _leads(results: Sequence[Scouted]) -> list[Lead]:
 
 
 def _next_runners(
-    results: Sequence[Scouted], number: int, found: Any, scale: float
+    results: Sequence[Scouted], number: int, plan: Plan, found: Any, scale: float
 ) -> list[tuple[Candidate, tuple[Finding, ...]]]:
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
-    most, per_pair = ((10, 3), (4, 2), (3, 2), (0, 0))[number]
+    most, per_pair = plan.survivors[number], (3, 2, 2, 0)[number]
     for result in fit:
         if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
             chosen.append(result)

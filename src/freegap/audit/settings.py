@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["at_least", "inside", "positive"]
+__all__ = ["EVENT_KINDS", "at_least", "event_kinds", "inside", "positive"]
+
+EVENT_KINDS = ("floating-point", "learned")
 
 
 def positive(argument: str, value: Any) -> float:
@@ -36,3 +39,17 @@ def at_least(argument: str, value: Any, least: int) -> None:
         raise InvalidArgument(
             argument, value, f"must be a whole number of at least {least}", f"Pass {argument}={least}."
         )
+
+
+def event_kinds(argument: str, value: Iterable[str]) -> frozenset[str]:
+    """Kinds of events that can be left out."""
+    kinds = frozenset([value] if isinstance(value, str) else value)
+    unknown = kinds.difference(EVENT_KINDS)
+    if unknown:
+        raise InvalidArgument(
+            argument,
+            min(unknown),
+            "is no kind of event that can be left out",
+            f"Known: {', '.join(EVENT_KINDS)}.",
+        )
+    return kinds

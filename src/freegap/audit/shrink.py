@@ -20,8 +20,9 @@ from freegap.audit.families import Finding
 from freegap.audit.features import value_text
 from freegap.audit.inputs import Pair
 from freegap.audit.mechanism import Arguments, freeze
+from freegap.audit.plan import Plan, Round
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.search import Candidate, Lead, Plan, Round, scout
+from freegap.audit.search import Candidate, Lead, scout
 
 __all__ = ["shrink"]
 
@@ -48,7 +49,7 @@ class _Shrinker:
     def quick(self) -> Round:
         size = max(50, self.plan.samples // 20)
         effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=2, light=True)
-        return Round(self.next_number(), size, effort, keep=8)
+        return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
 
     def careful(self) -> Round:
         size = max(50, self.plan.samples // 2)

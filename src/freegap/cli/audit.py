@@ -41,6 +41,12 @@ def audit(
     delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
     tight: Annotated[bool, typer.Option(help="Do not stop early: the tightest bound.")] = False,
     deep: Annotated[bool, typer.Option(help="If nothing is found, look for rarer events.")] = False,
+    patience: Annotated[
+        int, typer.Option(help="Up to so many times the runs for what looks like a violation.")
+    ] = 16,
+    leave_out: Annotated[
+        list[str] | None, typer.Option(help='Events not to look for: "floating-point" or "learned".')
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
     run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
@@ -60,6 +66,8 @@ def audit(
         "delta": delta,
         "stop_early": not tight,
         "deep": deep,
+        "patience": patience,
+        "leave_out": leave_out or (),
         "jobs": jobs,
         "run_limit": run_limit,
         "seed": seed,
