@@ -39,6 +39,7 @@ class Plan:
 
     claim: the ε that is claimed; patience: see `Forecast`.
     costly: runs are made one by one, so the first rounds get few of them.
+    tight: the bound shall be as tight as possible.
     floating, learned: whether to look for these events.
     """
 
@@ -48,6 +49,7 @@ class Plan:
     claim: float
     patience: int = 1
     costly: bool = False
+    tight: bool = False
     floating: bool = True
     learned: bool = True
 
@@ -58,7 +60,10 @@ class Plan:
 
     @property
     def stretch(self) -> int:
-        """How far to stretch pairs so that the claim allows a loss of about 1: an odd number."""
+        """How far to stretch pairs so that the claim allows a loss of about 1: an odd number; farther where
+        the tightest bound is wanted, whatever it takes."""
+        if self.tight:
+            return max(1, 2 * min(3, int((2.2 / self.claim - 1) / 2 + 1e-9)) + 1)
         return max(1, 2 * min(12, int((1 / self.claim - 1) / 2 + 1e-9)) + 1)
 
     @property

@@ -111,6 +111,7 @@ def audit(
             claim,
             patience,
             costly=not wrapped.vectorized,
+            tight=not stop_early,
             floating="floating-point" not in left_out,
             learned="learned" not in left_out,
         ),
