@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +74,8 @@ def audit(
         "seed": seed,
     }
     if catalogue:
-        _catalogue([name for name in entries.split(",") if name], epsilon, settings, as_json)
+        given = dict(map(_argument, argument or []))
+        _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
         return
     from freegap.audit import audit as run
 
@@ -142,7 +144,9 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any], as_json: bool) -> None:
+def _catalogue(
+    names: list[str], epsilon: float | None, given: dict[str, Any], settings: dict[str, Any], as_json: bool
+) -> None:
     from freegap.catalogue import CATALOGUE
 
     unknown = [name for name in names if name not in CATALOGUE]
@@ -152,7 +156,7 @@ def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any]
     rows = []
     for name in names or CATALOGUE:
         for claim in claims:
-            row = _row(CATALOGUE[name], claim, settings)
+            row = _row(CATALOGUE[name], claim, given, settings)
             rows.append(row)
             if not as_json:
                 typer.echo(_line(row))
@@ -165,16 +169,29 @@ def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any]
         raise typer.Exit(1)
 
 
-def _row(entry: Entry, claim: float, settings: dict[str, Any]) -> dict[str, Any]:
-    """Audit an entry: what came out, and what should have."""
+def _row(entry: Entry, claim: float, given: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Audit an entry: what came out, and what should have.
+
+    given: values for the parameters of that name, where the entry has them.
+    """
     from freegap.audit import audit as run
 
     started = time.perf_counter()
-    report = run(entry.batch, scalar=entry.mechanism, epsilon=claim, neighbours=entry.neighbours, **settings)
+    known = {name: value for name, value in given.items() if name in signature(entry.batch).parameters}
+    report = run(
+        entry.batch,
+        scalar=entry.mechanism,
+        epsilon=claim,
+        neighbours=entry.neighbours,
+        arguments=known,
+        **settings,
+    )
     shown = report.counterexample or report.closest
     strongest = report.closest
     loss = (
-        entry.loss(claim, len(strongest.first), dict(strongest.arguments)) if strongest is not None else None
+        entry.loss(claim, len(strongest.first), {**known, **dict(strongest.arguments)})
+        if strongest is not None
+        else None
     )
     return {
         "name": entry.name,
