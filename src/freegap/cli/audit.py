@@ -158,8 +158,7 @@ def _catalogue(
         for claim in claims:
             row = _row(CATALOGUE[name], claim, given, settings)
             rows.append(row)
-            if not as_json:
-                typer.echo(_line(row))
+            typer.echo(_line(row), err=as_json)
     wrong = [row for row in rows if not row["as_expected"]]
     if as_json:
         typer.echo(json.dumps({"as_expected": not wrong, "rows": rows}, indent=2, ensure_ascii=False))
