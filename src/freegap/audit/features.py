@@ -31,6 +31,7 @@ __all__ = [
     "Whole",
     "features_of",
     "path_text",
+    "spread",
     "value_text",
     "whole_keys",
 ]
@@ -290,7 +291,7 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     if not light:
         found += [Component(path) for path in paths[:MOST_COMPONENTS]]
     elif numeric or len(paths) == 1:
-        found += [Component(path) for path in _spread(numeric or paths, MOST_LIGHT)]
+        found += [Component(path) for path in spread(numeric or paths, MOST_LIGHT)]
     found += [
         KindOf(f.path) for f in found if isinstance(f, Component) and _kinds_differ(f.path, first, second)
     ]
@@ -308,10 +309,14 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     return found
 
 
-def _spread(paths: Sequence[Path], most: int) -> list[Path]:
-    """At most so many, from the first to the last."""
-    places = np.unique(np.linspace(0, len(paths) - 1, most).astype(np.int64))
-    return [paths[i] for i in places]
+def spread(paths: Sequence[Path], most: int) -> list[Path]:
+    """At most so many, from the first to the last.
+
+    >>> spread([(0,), (1,), (2,), (3,)], 2)
+    [(0,), (3,)]
+    """
+    places = np.unique(np.linspace(0, max(0, len(paths) - 1), most).astype(np.int64))
+    return [paths[i] for i in places] if paths else []
 
 
 def _repeats(outputs: Outputs) -> bool:

@@ -12,7 +12,10 @@ __all__ = ["Plan", "Round"]
 
 @dataclass(frozen=True)
 class Round:
-    """How a candidate is tried in one round."""
+    """How a candidate is tried in one round.
+
+    thorough: how many of the candidates get the whole effort.
+    """
 
     number: int
     size: int
@@ -22,6 +25,7 @@ class Round:
     floating: bool = True
     only_known: bool = False
     stretch: int = 1
+    thorough: int = 1_000_000
     key: int = 0
 
     @property
@@ -96,4 +100,5 @@ class Plan:
             floating=self.floating,
             only_known=number == 3,
             stretch=self.stretch,
+            thorough=self.survivors[number - 1] + 2,  # and the plain pairs
         )

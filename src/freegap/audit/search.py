@@ -36,8 +36,7 @@ from freegap.errors import MechanismFailed
 __all__ = ["Candidate", "Lead", "Race", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
-MOST_TAUGHT = 4
-MOST_THOROUGH = 6
+MOST_TAUGHT = 3
 
 
 @dataclass(frozen=True)
@@ -155,11 +154,11 @@ def _look(
     *,
     place: int,
 ) -> list[Finding]:
-    """place: of the candidate in its round; the first ones get the whole effort."""
-    effort = round_.effort if place < MOST_THOROUGH else round_.effort.eased()
+    """place: of the candidate in its round; the survivors of the last get the whole effort."""
+    effort = round_.effort if place < round_.thorough else round_.effort.eased()
     extra: list[Any] = []
     if round_.floating:
-        extra += lowest_bits(first, second, 1 if effort.light else 4)
+        extra += lowest_bits(first, second, 1 if effort.light else 2)
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
     if (
