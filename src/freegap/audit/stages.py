@@ -236,7 +236,8 @@ class Stages:
             bound = max(bound, small)
             if small > self.epsilon:
                 counterexample = self._counterexample(self.shrunk)
-        looks = tuple(look for result in self.confirmed for look in result.looks)
+        results = [*self.confirmed, *([self.shrunk] if self.shrunk is not None else [])]
+        looks = tuple(look for result in results for look in result.looks)
         deterministic = self.state.tried > 0 and not self.state.random
         return AuditReport(
             mechanism=mechanism.name,
