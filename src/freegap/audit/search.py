@@ -37,6 +37,7 @@ __all__ = ["Candidate", "Lead", "Race", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
 MOST_TAUGHT = 3
+MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Scouted:
     findings: tuple[Finding, ...]
     refused: bool = False
     random: bool = True
+    near: float = -math.inf
+    """The merit of the best event on the pair itself, not stretched."""
 
     @property
     def merit(self) -> float:
@@ -100,6 +103,7 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
     plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
     if round_.stretch == 1 or plain.refused or candidate.pair.category == "given":
         return plain
+    plain = replace(plain, near=plain.merit)
     try:
         apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
     except MechanismFailed:  # on an input that nobody asked for
@@ -307,6 +311,9 @@ def _next_runners(
             chosen.append(result)
         if len(chosen) >= most:
             break
+    # stretched pairs see what patience can show; the usual samples may show more elsewhere
+    near = [r for r in sorted(fit, key=lambda result: -result.near) if r.near > -math.inf and r not in chosen]
+    chosen += near[:MOST_NEAR]
     if number < 3:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
         for category in ("one above", "all above"):
             plain = [r for r in fit if r.candidate.pair.category == category]
