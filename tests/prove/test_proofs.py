@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.assurance.library import LIBRARY, plan
 from freegap.base2 import ideal
-from freegap.cli.library import LIBRARY, plan
 from freegap.mechanisms import top_k
 from freegap.prove.registry import Entry
 
