@@ -19,7 +19,7 @@ from . import programs
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))
-TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, _ = LIBRARY
+TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, *_ = LIBRARY
 
 
 Case = tuple[str, Entry, dict[str, Any]]
