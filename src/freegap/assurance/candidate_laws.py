@@ -1,6 +1,7 @@
 """Exact laws of selection from private candidates (003, algorithms 6 and 7), in closed form.
 
-The derivation is in `freegap.mechanisms.private_candidates`. `draw` is the law of one draw, by (output, score).
+`draw` is the law of one draw, by (output, score). The derivation is in
+`freegap.mechanisms.private_candidates`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Effort:
 
     claims: at most so many proofs a row; None for all.
     draws: releases for the test of the distribution; costly ones are `costly_share` of it.
-    samples, search: of the audit.
+    samples, search: of the audit; 0 to leave it out.
     narrow: how much too narrow the noise is of the twin in the distribution test.
     """
 
@@ -51,9 +51,7 @@ class Effort:
 FULL = Effort(
     claims=None, draws=24_000, samples=40_000, search=8_000, costly_share=Fraction(1, 4), narrow=NARROW
 )
-QUICK = Effort(
-    claims=1, draws=800, samples=1_000, search=500, costly_share=Fraction(1, 2), narrow=Fraction(1, 3)
-)
+QUICK = Effort(claims=1, draws=800, samples=0, search=0, costly_share=Fraction(1, 2), narrow=Fraction(1, 3))
 
 
 # Proof ----------------------------------------------------------------------------------------
@@ -164,6 +162,8 @@ def _drawn(row: Row, epsilon: Fraction, draws: int) -> tuple[Counter[Any], Fract
 
 def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
     """At the charge no violation is found; with noise a quarter as wide, one is."""
+    if not effort.samples:
+        return {"left_out": "the short form makes no audits", "ok": True}
     charge = float(row.charge(EPSILON))
     honest = _audited(row, EPSILON, charge, effort, tight=True)
     twin = _audited(row, BLATANT * EPSILON, charge, effort, tight=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -45,7 +46,7 @@ def _candidates(answers: Sequence[float], epsilon: Fraction) -> list[Callable[[B
         bit = int(answers[place])
         return place, bit if bernoulli(truth, bits) else 1 - bit
 
-    return [lambda bits, place=place: response(place, bits) for place in range(2)]
+    return [partial(response, place) for place in range(2)]
 
 
 def _score(answers: Sequence[float], noisy: bool) -> Any:
