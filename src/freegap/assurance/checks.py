@@ -2,7 +2,7 @@
 
 The twin of a proof is the same program with all noise a tenth too narrow, at the same charge. The twin of the
 releases is the public function itself, asked for more than it then claims: noise a tenth too narrow for the
-test of the distribution, and a quarter as wide for the audit, whose samples are few.
+test of the distribution (a quarter for tables, whose releases are few), and a quarter as wide for the audit.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +24,16 @@ from freegap.bits import SeededBits
 from freegap.prove.registry import Claim, Entry
 from freegap.prove.routes import prove_any, prove_claim
 
-__all__ = ["FULL", "QUICK", "Effort", "check_audit", "check_distribution", "check_proof", "claims_of"]
+__all__ = [
+    "FULL",
+    "QUICK",
+    "Effort",
+    "check_audit",
+    "check_distribution",
+    "check_proof",
+    "claims_of",
+    "effort_of",
+]
 
 NARROW = Fraction(9, 10)
 BLATANT = 4
@@ -35,23 +44,29 @@ class Effort:
     """How much is run: everything, or the short form.
 
     claims: at most so many proofs a row; None for all.
-    draws: releases for the test of the distribution; costly ones are `costly_share` of it.
+    draws: releases for the test of the distribution.
+    narrow: how much too narrow the noise is of the twin in that test.
     samples, search: of the audit; 0 to leave it out.
-    narrow: how much too narrow the noise is of the twin in the distribution test.
     """
 
     claims: int | None
     draws: int
+    narrow: Fraction
     samples: int
     search: int
-    costly_share: Fraction
-    narrow: Fraction
 
 
-FULL = Effort(
-    claims=None, draws=24_000, samples=40_000, search=8_000, costly_share=Fraction(1, 4), narrow=NARROW
-)
-QUICK = Effort(claims=1, draws=800, samples=0, search=0, costly_share=Fraction(1, 2), narrow=Fraction(1, 3))
+FULL = Effort(claims=None, draws=16_000, narrow=NARROW, samples=20_000, search=2_000)
+COSTLY = Effort(claims=None, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
+QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0)
+COSTLY_QUICK = replace(QUICK, draws=400)
+
+
+def effort_of(row: Row, *, quick: bool) -> Effort:
+    """Fewer releases where each takes milliseconds."""
+    if quick:
+        return COSTLY_QUICK if row.costly else QUICK
+    return COSTLY if row.costly else FULL
 
 
 # Proof ----------------------------------------------------------------------------------------
@@ -131,7 +146,7 @@ def _prove_twin(entry: Entry, claim: Claim) -> Any:
 def check_distribution(row: Row, effort: Effort) -> dict[str, Any]:
     """Releases fit the exact law; releases with too little noise do not."""
     law = row.law()
-    draws = int(effort.draws * (effort.costly_share if row.costly else 1))
+    draws = effort.draws
     most = row.charge(EPSILON)
     seen, spent = _drawn(row, EPSILON, draws)
     twin, _ = _drawn(row, EPSILON / effort.narrow, draws)
@@ -188,8 +203,6 @@ def _leaves(output: Any) -> Iterator[Any]:
 
 
 def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tight: bool) -> Any:
-    share = effort.costly_share if row.costly else 1
-
     def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
         return list(_leaves(row.release(answers, epsilon, SeededBits(rng.bytes(16))).output))
 
@@ -198,8 +211,8 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tig
         epsilon=claimed,
         neighbours="all",
         inputs=list(row.pairs),
-        samples=int(effort.samples * share),
-        search_samples=int(effort.search * share),
+        samples=effort.samples,
+        search_samples=effort.search,
         stop_early=not tight,
         shrink=False,
         jobs=1,
