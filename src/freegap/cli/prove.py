@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from freegap.cli.library import LIBRARY
+from freegap.cli.progress import waiting
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
@@ -65,7 +66,7 @@ def command(
         )
     target = _imported("mechanism", mechanism)
     given = dict(map(_parameter, parameter or []))
-    with _progress(as_json) as bar:
+    with waiting(TextColumn("{task.completed:.0f}"), quiet=as_json) as bar:
         proof = prove(
             target,
             None if alignment is None else _imported("alignment", alignment),
@@ -150,19 +151,6 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def _progress(quiet: bool) -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
-
-
 def _shown(bar: Progress) -> Callable[[str, int, int], None]:
     tasks: dict[str, Any] = {}
 
@@ -210,7 +198,7 @@ def _results(jobs: int) -> Iterator[dict[str, Any]]:
 def _prove_library(jobs: int, as_json: bool) -> int:
     start = monotonic()
     results = []
-    with _progress(as_json) as bar:
+    with waiting(TextColumn("{task.completed:.0f}"), quiet=as_json) as bar:
         task = bar.add_task("claims", total=len(_claims()))
         for result in _results(jobs):
             results.append(result)

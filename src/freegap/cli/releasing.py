@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 import freegap
+from freegap.cli.progress import waiting
 from freegap.errors import InvalidArgument
 
 __all__ = [
@@ -94,8 +95,12 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
     """
     if html is not None or plot is not None:
         _require_writable(html, plot)
-    with Console(stderr=True).status("counting people"):
-        release = run()
+    with waiting(quiet=as_json) as bar:
+        task = bar.add_task("counting people", total=None)
+        from freegap.tables.watching import watched
+
+        with watched(lambda done: bar.update(task, total=1, completed=done)):
+            release = run()
     if as_json:
         typer.echo(release.to_json(indent=2))
     else:
