@@ -48,7 +48,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is a plain line, with what it cost if anything, and exit code 2."""
+    """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
     warnings.showwarning = _plainly(warnings.showwarning)
     try:
         app()
