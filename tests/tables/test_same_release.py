@@ -133,16 +133,16 @@ def test_ranges_with_steps_and_backwards() -> None:
     assert counts_of(table, range(49, -1, -1)) == counts_of(table, range(50))
 
 
-@pytest.mark.parametrize("epsilon", ["100", "0.01"])
+@pytest.mark.parametrize("epsilon", ["10000", "0.01"])
 def test_thousands_of_items_selected_at_once(epsilon: str) -> None:
     """By large ε they occur, with many counts and many items each; by small ε most of them do not."""
-    rows = [(1000 * count + i, p) for count in range(1, 40) for i in range(40) for p in range(count)]
+    rows = [(1000 * count + i, p) for count in range(1, 36) for i in range(30) for p in range(count)]
     releases = [
         fg.top_k(
             table,
             item="item",
             person="person",
-            k=1200,
+            k=950,
             epsilon=epsilon,
             domain=range(100_000),
             bits=fg.SeededBits(1),

@@ -28,11 +28,26 @@ Lazy = nw.LazyFrame[Any]
 _COLUMNS = 100  # of one query; engines limit them
 
 
-def can_keep(frame: Lazy) -> bool:
-    """Whether this is an engine that `keep` knows."""
-    engine = frame.implementation
-    known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_ibis())
-    return engine.is_polars() or any(known)
+def can_keep(empty: Lazy) -> bool:
+    """Whether the engine behind this frame without rows can keep counts and look items up in them.
+
+    There are many databases behind Ibis, so there it is tried: finding out after the draw would be too late,
+    because what was drawn is paid for.
+    """
+    engine = empty.implementation
+    if not engine.is_ibis():
+        known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_polars())
+        return any(known)
+    nobody = ListedDomain(range(1), range(1).index, frozenset({"integer"}))
+    try:
+        with keep(empty) as kept:
+            _present(kept, [(1, 0)])
+            if kept.collect_schema()["item"].is_integer():
+                _absent_of_range(nobody, kept, [0])
+            _absent_of_table(kept.select("item"), kept, [0])
+    except Exception:  # each database has its own way of refusing
+        return False
+    return True
 
 
 @contextmanager
@@ -148,11 +163,16 @@ def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int])
     found: dict[Member, Any] = {}
     for first in range(0, len(members), _COLUMNS):
         some = members[first : first + _COLUMNS]
-        sums = ((ahead < start + m).cast(nw.Int64).sum().alias(f"m{i}") for i, m in enumerate(some))
+        sums = (_how_many(ahead < start + m).alias(f"m{i}") for i, m in enumerate(some))
         before = numbered.select(*sums).collect()
         for i, member in enumerate(some):
             found[0, member] = domain.items[member + int(before[f"m{i}"].to_list()[0] or 0)]
     return found
+
+
+def _how_many(condition: nw.Expr) -> nw.Expr:
+    """In how many rows it holds. Not all engines turn truth values into numbers."""
+    return nw.when(condition).then(1).otherwise(0).sum()
 
 
 def _absent_of_table(domain: Lazy, inside: Lazy, members: Sequence[int]) -> dict[Member, Any]:
