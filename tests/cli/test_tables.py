@@ -42,8 +42,10 @@ def test_help_reads_well_at_80_columns(command: str) -> None:
     done = runner.invoke(cli.app, [command, "--help"], terminal_width=80)
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "NOT PRIVATE" in done.stdout
-    assert "Show charge and error bars" in done.stdout
+    words = " ".join(done.stdout.replace("│", " ").split())
+    assert "CSV, Parquet, JSON lines or FIMI .dat" in words
+    assert "NOT PRIVATE" in words
+    assert "Show charge and error bars" in words
 
 
 def test_top_k_table_json_page_and_chart(shop: Path) -> None:

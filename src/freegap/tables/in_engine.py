@@ -60,12 +60,12 @@ def keep(frame: Lazy) -> Iterator[Lazy]:
         view = f"{name}_view"
         create = f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}"  # noqa: S608
         select = f"SELECT * FROM {name}"  # noqa: S608
-        in_engine(lambda: native.query(view, create).fetchall())
+        in_engine(lambda: _execute(native, view, create))
         try:
             yield _lazy(in_engine(lambda: native.query(view, select)))
         finally:
             with suppress(Exception):  # a failure to tidy up must not take the release with it
-                native.query(view, f"DROP TABLE {name}")
+                _execute(native, view, f"DROP TABLE {name}")
     elif frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
         kept = in_engine(native.persist)
         try:
@@ -82,6 +82,13 @@ def keep(frame: Lazy) -> Iterator[Lazy]:
                 cached.release()
     else:  # Polars, whose engine is this process
         yield _lazy(in_engine(lambda: native.collect().lazy()))
+
+
+def _execute(relation: Any, view: str, statement: str) -> None:
+    """Older DuckDBs run a statement at once and return nothing; newer ones when its result is fetched."""
+    result = relation.query(view, statement)
+    if result is not None:
+        result.fetchall()
 
 
 def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
