@@ -154,7 +154,7 @@ def test_a_release_that_could_not_be_settled_is_told_plainly(
     monkeypatch.setattr(cli, "app", unsettled)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = lambda message, *_: others.append(str(message))  # type: ignore[assignment]
+        warnings.showwarning = lambda message, *_: others.append(str(message))
         cli.main()
     assert capsys.readouterr().err == "freegap: It stays charged in full.\n"
     assert others == ["other"]
