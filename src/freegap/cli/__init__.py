@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 import freegap
-from freegap.cli import above, bench, budget, cite, demo, prove, top_k
+from freegap.cli import above, assure, bench, budget, cite, demo, prove, top_k
 from freegap.cli.audit import audit
 from freegap.errors import FreegapError, UnsettledWarning
 
@@ -28,6 +28,7 @@ app.command("above")(above.above)
 app.add_typer(budget.app)
 app.command("audit")(audit)
 app.command("prove")(prove.command)
+app.command("assure")(assure.assure)
 app.add_typer(bench.app)
 app.command("cite")(cite.cite)
 

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
-__all__ = ["spinner", "waiting"]
+__all__ = ["progress_bar", "spinner"]
 
 
-def waiting(*columns: ProgressColumn, quiet: bool) -> Progress:
-    """A bar for each task; it pulses where nobody knows the end. These columns stand after it.
+def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
+    """A bar for each task; it pulses where nobody knows the end. Behind it a count, or these columns.
 
     quiet: show nothing, as for `--json`. Without a terminal nothing is shown either.
     """
@@ -25,7 +18,7 @@ def waiting(*columns: ProgressColumn, quiet: bool) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        *(columns or (TaskProgressColumn(),)),
+        *(columns or (TextColumn("{task.completed:.0f}"),)),
         TimeElapsedColumn(),
         console=console,
         transient=True,

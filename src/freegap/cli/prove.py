@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, TextColumn
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.library import LIBRARY
-from freegap.cli.progress import waiting
+from freegap.assurance.library import LIBRARY
+from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
@@ -66,7 +66,7 @@ def command(
         )
     target = _imported("mechanism", mechanism)
     given = dict(map(_parameter, parameter or []))
-    with waiting(TextColumn("{task.completed:.0f}"), quiet=as_json) as bar:
+    with progress_bar(as_json) as bar:
         proof = prove(
             target,
             None if alignment is None else _imported("alignment", alignment),
@@ -198,7 +198,7 @@ def _results(jobs: int) -> Iterator[dict[str, Any]]:
 def _prove_library(jobs: int, as_json: bool) -> int:
     start = monotonic()
     results = []
-    with waiting(TextColumn("{task.completed:.0f}"), quiet=as_json) as bar:
+    with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(_claims()))
         for result in _results(jobs):
             results.append(result)

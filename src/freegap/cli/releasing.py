@@ -10,9 +10,10 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import TaskProgressColumn
 
 import freegap
-from freegap.cli.progress import waiting
+from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument
 
 __all__ = [
@@ -95,7 +96,7 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
     """
     if html is not None or plot is not None:
         _require_writable(html, plot)
-    with waiting(quiet=as_json) as bar:
+    with progress_bar(as_json, TaskProgressColumn()) as bar:
         task = bar.add_task("counting people", total=None)
         from freegap.tables.watching import watched
 
