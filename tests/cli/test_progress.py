@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
@@ -70,6 +71,8 @@ def test_a_bar_on_a_terminal_and_none_with_json(directory: Path) -> None:
     output, shown = on_a_terminal(*ASK, directory=directory)
     assert "counting people" in shown
     assert "━" in shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert all(int(number) <= 100 for number in re.findall(r"\d+", plain)), "percents and seconds alone"
     assert "counting" not in output
     output, shown = on_a_terminal(*ASK, "--json", directory=directory)
     assert output.startswith("{")
