@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import freegap
@@ -24,22 +26,18 @@ def test_version() -> None:
     assert done.stdout.strip() == f"freegap {freegap.__version__}"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["demo"],
-        ["cite"],
-        ["audit"],
-        ["prove"],
-        ["bench"],
-        *(["bench", name] for name in ("top-k", "sparse-vector", "base2", "tables", "audit")),
-    ],
-)
-def test_help_fits_80_columns(command: list[str]) -> None:
+def every_command(step: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(step, "commands", {}).items():
+        yield from every_command(inner, (*path, name))
+
+
+@pytest.mark.parametrize("command", every_command(typer.main.get_command(cli.app)), ids=" ".join)
+def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "--json" in done.stdout or "COMMAND" in done.stdout
 
 
 def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> None:
