@@ -32,7 +32,7 @@ def every_command(step: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
         yield from every_command(inner, (*path, name))
 
 
-@pytest.mark.parametrize("command", every_command(typer.main.get_command(cli.app)), ids=" ".join)
+@pytest.mark.parametrize("command", list(every_command(typer.main.get_command(cli.app))), ids=" ".join)
 def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0
