@@ -24,7 +24,8 @@ ASK = "top-k rows.parquet --item item --person person --domain 0..999 -k 3 --eps
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rows")
     query = "SELECT i * i % 1000 AS item, hash(i) % 300000 AS person FROM range(1000000) t(i)"
-    duckdb.connect().query(query).write_parquet(str(made / "rows.parquet"))
+    connection = duckdb.connect()
+    connection.query(query).write_parquet(str(made / "rows.parquet"))
     return made
 
 
