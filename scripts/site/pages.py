@@ -1,0 +1,55 @@
+"""What the site does to its pages, as MkDocs hooks.
+
+Formulas become MathML here, when the site is built, so that a reader's browser needs neither a script nor a
+network to show them. A formula that cannot be converted stops the build.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+
+__all__ = ["on_config", "on_page_content", "on_page_markdown"]
+
+# Written by commands (`freegap experiment report`, `freegap assure`); a checkout may not have them yet.
+GENERATED = ("reproduction.md", "assurance.md")
+
+# What pymdownx.arithmatex leaves: \(inline\) in a span, \[display\] in a div.
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+_SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+
+
+def on_config(config: Any) -> Any:
+    """Leave generated pages out of the navigation where they have not been generated."""
+    missing = [name for name in GENERATED if not (Path(config["docs_dir"]) / name).exists()]
+    config["nav"] = _without(config["nav"], missing)
+    return config
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Colour blocks that show a Python session as one; the tests read them as Python."""
+    return _SESSION.sub("```pycon\n", markdown)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Formulas as MathML."""
+    return _FORMULA.sub(_mathml, content)
+
+
+def _mathml(found: re.Match[str]) -> str:
+    tag, formula = found[1], html.unescape(found[2]).strip()
+    display = "block" if tag == "div" else "inline"
+    mathml: str = convert(formula, display=display)
+    return f'<div class="formula">{mathml}</div>' if tag == "div" else mathml
+
+
+def _without(entries: Any, missing: list[str]) -> Any:
+    if isinstance(entries, dict):
+        return {title: _without(entry, missing) for title, entry in entries.items()}
+    if isinstance(entries, list):
+        return [_without(entry, missing) for entry in entries if entry not in missing]
+    return entries
