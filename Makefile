@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long bench clean
+.PHONY: demo test test-long bench docs clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -15,6 +15,16 @@ test-long: .venv/test/installed
 
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k
+
+# NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
+docs: .venv/docs/installed
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
+	@echo "open out/docs/index.html"
+
+.venv/docs/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 .venv/demo/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/demo

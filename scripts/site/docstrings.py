@@ -28,16 +28,8 @@ class PlainDocstrings(griffe.Extension):
 def as_markdown(text: str) -> str:
     """The docstring with its arguments as a list and its examples in a block.
 
-    >>> print(as_markdown("Do it.\\n\\nk: how many.\\n    At least one.\\n\\n>>> 1 + 1\\n2"))
-    Do it.
-    <BLANKLINE>
-    - `k`: how many.
-      At least one.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> as_markdown("Do it.\\n\\nk: how many.\\n    At least one.\\n\\n>>> 1 + 1\\n2").splitlines()
+    ['Do it.', '', '- `k`: how many.', '  At least one.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     written: list[str] = []
     example = listed = False

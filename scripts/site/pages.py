@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 
 __all__ = ["on_config", "on_page_content", "on_page_markdown"]
 
@@ -44,6 +45,8 @@ def _mathml(found: re.Match[str]) -> str:
     tag, formula = found[1], html.unescape(found[2]).strip()
     display = "block" if tag == "div" else "inline"
     mathml: str = convert(formula, display=display)
+    if "\\" in mathml:  # what the converter does not know, it passes on
+        raise PluginError(f"not converted to MathML: {formula}")
     return f'<div class="formula">{mathml}</div>' if tag == "div" else mathml
 
 
