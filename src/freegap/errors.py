@@ -35,6 +35,7 @@ __all__ = [
     "MissingExtra",
     "PrivacyViolated",
     "UnsettledWarning",
+    "printable",
 ]
 
 
@@ -57,7 +58,7 @@ class InvalidArgument(FreegapError, ValueError):
         self.constraint = constraint
         self.remedy = remedy
         shown = f"{argument} = {_short(value)}" if value is not REDACTED else argument
-        super().__init__(f"{shown}: {constraint}. {remedy}")
+        super().__init__(printable(f"{shown}: {constraint}. {remedy}"))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that an error crosses from a worker process as it is."""
@@ -83,7 +84,9 @@ class MechanismFailed(FreegapError, RuntimeError):
         self.answers = answers
         self.arguments = arguments
         given = f" with {arguments}" if arguments else ""
-        super().__init__(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+        super().__init__(
+            printable(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error crosses from a worker process as it is."""
@@ -164,6 +167,15 @@ class _Redacted:
 
 
 REDACTED = _Redacted()
+
+
+def printable(text: str) -> str:
+    """Without control characters: a name must not be able to steer the terminal that shows it.
+
+    >>> printable("red \\x1b[31m")
+    'red �[31m'
+    """
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _short(value: object) -> str:

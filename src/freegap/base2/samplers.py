@@ -17,7 +17,7 @@ from freegap.base2.reading import answer_units, eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import Rational, positive_rational
+from freegap.values.rationals import Rational, positive_rational, whole
 
 __all__ = [
     "clamped_laplace",
@@ -36,6 +36,9 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
     >>> [symmetric_clamp(rho, 10, 2) for rho in (-100, 9, 100)]
     [8, 9, 12]
     """
+    for name, value in (("rho", rho), ("x", x), ("w", w)):
+        if whole(value) is None:
+            raise InvalidArgument(name, value, "must be a whole number", "Pass units of the granularity.")
     return max(x - w, min(x + w, rho))
 
 

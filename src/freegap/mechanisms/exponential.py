@@ -32,8 +32,14 @@ from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
-from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.rationals import (
+    Rational,
+    positive_rational,
+    resolution_argument,
+    scale_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["Choice", "exponential_mechanism"]
 
@@ -68,7 +74,7 @@ class Choice(Release):
 
     def columns(self) -> list[Column]:
         """The chosen candidate."""
-        columns = [Column("item", (str(self.label),))]
+        columns = [Column("item", (text_of(self.label),))]
         if self.gap is not None:
             columns.append(Column("gap", aligned([self.gap]), numeric=True))
             columns.append(Column("p-value that it is not the best", (f"{self.p_value:.3g}",), numeric=True))
@@ -80,8 +86,8 @@ class Choice(Release):
             "mechanism": "exponential_mechanism",
             "index": self.index,
             "label": jsonable(self.label),
-            "gap": None if self.gap is None else float(self.gap),
-            "utility_gap": None if self.utility_gap is None else float(self.utility_gap),
+            "gap": None if self.gap is None else as_double(self.gap),
+            "utility_gap": None if self.utility_gap is None else as_double(self.utility_gap),
             "p_value": self.p_value,
             **self._common(),
         }
@@ -126,7 +132,7 @@ def exponential_mechanism(
         raise InvalidArgument(
             "utilities", f"<{len(read)} utility>", "must be at least two", "Choosing needs alternatives."
         )
-    rate = budget / ((1 if flag else 2) * delta)
+    rate = 1 / scale_argument((1 if flag else 2) * delta / budget, epsilon)
     if sampler is None:
         index, multiple = _by_gumbel(read, rate, grid, source)
     else:

@@ -21,8 +21,14 @@ from freegap.exact.grid_noise import floored_noise
 from freegap.exact.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import read_answers
-from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.rationals import (
+    Rational,
+    positive_rational,
+    resolution_argument,
+    scale_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["Measurement", "measure"]
 
@@ -58,7 +64,7 @@ class Measurement(Release):
     def columns(self) -> list[Column]:
         """Label and value."""
         return [
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("noisy answer", aligned(self.values), numeric=True),
         ]
 
@@ -67,9 +73,9 @@ class Measurement(Release):
         return {
             "mechanism": "measure",
             "labels": [jsonable(label) for label in self.labels],
-            "values": [float(value) for value in self.values],
-            "scale": str(self.scale),
-            "resolution": str(self.resolution),
+            "values": [as_double(value) for value in self.values],
+            "scale": jsonable(self.scale),
+            "resolution": jsonable(self.resolution),
             **self._common(),
         }
 
@@ -98,7 +104,7 @@ def measure(
     source = source_or_system(bits)
     read = read_answers(answers, grid)
     n = len(read)
-    scale = n * delta / budget
+    scale = scale_argument(n * delta / budget, epsilon)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from freegap.errors import InvalidArgument, MissingExtra
+from freegap.errors import InvalidArgument, MissingExtra, printable
 from freegap.tables.results import ItemsAbove, TableRelease
-from freegap.values.results import NOT_PRIVATE, printable
+from freegap.values.results import NOT_PRIVATE, text_of
 
 __all__ = ["chart_svg", "require_drawable", "save_chart"]
 
@@ -23,7 +26,7 @@ def chart_svg(release: TableRelease) -> str:
     """The picture as an SVG element that can stand in a page: text stays text, nothing is loaded."""
     figure, settings = _draw(release)
     buffer = io.StringIO()
-    with settings:
+    with settings, _any_script():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
@@ -33,8 +36,16 @@ def save_chart(release: TableRelease, path: Path) -> None:
     """The picture as a file: .svg, .png or .pdf."""
     require_drawable(path)
     figure, settings = _draw(release)
-    with settings:
+    with settings, _any_script():
         figure.savefig(path, dpi=150)
+
+
+@contextmanager
+def _any_script() -> Iterator[None]:
+    """Names may be in any script: in an SVG the reader's own fonts show them, elsewhere boxes do."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
+        yield
 
 
 def require_drawable(path: Path | None = None) -> None:
@@ -52,7 +63,7 @@ def _draw(release: TableRelease) -> tuple[Any, Any]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    labels = [_short(str(label)) for label in release.labels]
+    labels = [_short(text_of(label)) for label in release.labels]
     height = 1.6 + 0.36 * max(len(labels), 2)
     figure: Any = Figure(figsize=(8, height), layout="constrained")
     axes = figure.add_subplot()

@@ -44,6 +44,7 @@ class Counts:
         *,
         name: Callable[[int, int], Any],
     ) -> None:
+        _require_sized("values", values)
         self._values = values
         self._sizes = _read_sizes(sizes)
         if len(self._sizes) != len(values):
@@ -84,10 +85,14 @@ class Counts:
         >>> Counts.over(range(10**12), {17: 3, 99: 5}).items
         1000000000000
         """
-        if counts is not None:
+        if isinstance(counts, Mapping):
             items, values = list(counts), list(counts.values())
-        if items is None or values is None:
-            raise InvalidArgument("counts", counts, "is missing", "Pass a dict, or items= and values=.")
+        elif counts is not None or items is None or values is None:
+            raise InvalidArgument(
+                "counts", REDACTED, "must be a mapping from item to value", "Or pass items= and values=."
+            )
+        for argument, given in (("domain", domain), ("items", items), ("values", values)):
+            _require_sized(argument, given)
         positions = _positions(domain, items)
         absent = len(domain) - len(positions)
         if absent == 0:
@@ -126,8 +131,18 @@ class Counts:
         return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
 
 
+def _require_sized(argument: str, value: Any) -> None:
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, str | bytes):
+        raise InvalidArgument(
+            argument, f"<{type(value).__name__}>", "must be a sequence", "Pass a list or a NumPy array."
+        )
+
+
 def _read_sizes(sizes: Any) -> NDArray[np.int64]:
-    array = np.asarray(sizes)
+    try:
+        array = np.asarray(sizes)
+    except ValueError:  # lists of lists of different lengths
+        array = np.empty((0, 0))
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise InvalidArgument(
             "sizes",
@@ -168,7 +183,12 @@ def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> ND
 
 
 def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
-    places = {item: place for place, item in enumerate(domain)}
+    try:
+        places = {item: place for place, item in enumerate(domain)}
+    except TypeError:
+        raise InvalidArgument(
+            "domain", domain, "must contain hashable items", "Use tuples in place of lists."
+        ) from None
     if len(places) != len(domain):
         raise InvalidArgument("domain", domain, "must not name an item twice", "Remove the duplicates.")
     return places.__getitem__
