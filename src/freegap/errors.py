@@ -85,7 +85,9 @@ class MechanismFailed(FreegapError, RuntimeError):
         self.arguments = arguments
         given = f" with {arguments}" if arguments else ""
         super().__init__(
-            printable(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+            printable(
+                f"The mechanism {what} on the answers {answers}{given}. There is no verdict.", lines=True
+            )
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -169,13 +171,16 @@ class _Redacted:
 REDACTED = _Redacted()
 
 
-def printable(text: str) -> str:
+def printable(text: str, *, lines: bool = False) -> str:
     """Without control characters: a name must not be able to steer the terminal that shows it.
+
+    lines: keep the ends of lines, where a text is meant to have several.
 
     >>> printable("red \\x1b[31m")
     'red �[31m'
     """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    kept = "\n" if lines else ""
+    return "".join(c if c.isprintable() or c == kept else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _short(value: object) -> str:

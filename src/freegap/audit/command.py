@@ -181,5 +181,5 @@ class _Process:
 def _value(line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # lists within lists without end are a text as well
         return line

@@ -9,7 +9,7 @@ import typer
 import freegap
 from freegap.cli import above, bench, budget, demo, prove, top_k
 from freegap.cli.audit import audit
-from freegap.errors import FreegapError
+from freegap.errors import FreegapError, printable
 
 __all__ = ["app", "main"]
 
@@ -48,5 +48,5 @@ def main() -> None:
     try:
         app()
     except FreegapError as error:
-        typer.echo(f"freegap: {error}", err=True)
+        typer.echo(printable(f"freegap: {error}", lines=True), err=True)
         sys.exit(2)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.answers import Answers, GridValues, read_numbers
 
-__all__ = ["Counts"]
+__all__ = ["Counts", "require_countable"]
 
 _MOST_ITEMS = 2**62
 
@@ -131,7 +131,18 @@ class Counts:
         return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
 
 
+def require_countable(argument: str, domain: Any) -> None:
+    """A range may be longer than Python can say."""
+    if (
+        isinstance(domain, range)
+        and domain
+        and abs(domain[-1] - domain[0]) // abs(domain.step) >= _MOST_ITEMS
+    ):
+        raise InvalidArgument(argument, domain, "must have at most 2^62 items", "Use a smaller domain.")
+
+
 def _require_sized(argument: str, value: Any) -> None:
+    require_countable(argument, value)
     if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, str | bytes):
         raise InvalidArgument(
             argument, f"<{type(value).__name__}>", "must be a sequence", "Pass a list or a NumPy array."
