@@ -24,6 +24,15 @@ docs: .venv/docs/installed
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
 	@echo "open out/docs/index.html"
 
+# RUNS=100000 for a longer one; hours are better spent than minutes.
+fuzz: .venv/fuzz/installed
+	RUNS=$(or $(RUNS),2000) .venv/fuzz/bin/python fuzz/run.py
+
+.venv/fuzz/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/fuzz
+	.venv/fuzz/bin/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
 .venv/docs/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/docs
 	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'

@@ -83,12 +83,9 @@ class MechanismFailed(FreegapError, RuntimeError):
         self.what = what
         self.answers = answers
         self.arguments = arguments
-        given = f" with {arguments}" if arguments else ""
-        super().__init__(
-            printable(
-                f"The mechanism {what} on the answers {answers}{given}. There is no verdict.", lines=True
-            )
-        )
+        shown, given = _text(answers), f" with {_text(arguments)}" if arguments else ""
+        text = f"The mechanism {what} on the answers {shown}{given}. There is no verdict."
+        super().__init__(printable(text, lines=True))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error crosses from a worker process as it is."""
@@ -183,9 +180,13 @@ def printable(text: str, *, lines: bool = False) -> str:
     return "".join(c if c.isprintable() or c == kept else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _short(value: object) -> str:
+def _text(value: object) -> str:
     try:
-        text = repr(value)
+        return repr(value)
     except Exception:  # a hostile or broken __repr__ must not hide the error
-        text = f"<{type(value).__name__}>"
+        return f"<{type(value).__name__}>"
+
+
+def _short(value: object) -> str:
+    text = _text(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import freegap as fg
-from tests.fuzz.outcome import FEW, attempt, require_harmless
+from tests.fuzz.outcome import FEWER, attempt, require_harmless
 from tests.fuzz.strategies import anything, hostile_texts, numbers
 
 value = st.one_of(numbers, hostile_texts, anything)
@@ -29,7 +29,7 @@ step = st.one_of(
 )
 
 
-@FEW
+@FEWER
 @given(st.lists(step, max_size=6))
 def calls(steps: list[tuple[Any, ...]]) -> None:
     """A sequence of calls, good and bad."""
@@ -56,7 +56,11 @@ CALLS: dict[str, Callable[..., Any]] = {
         dataset, epsilon, what=what, parameters=parameters
     ),
     "charge": lambda ledger, held, dataset, epsilon, what, parameters: ledger.charge(
-        dataset, lambda: fg.noisy_max([1, 900], epsilon="1/2"), epsilon=epsilon, what=what, parameters=parameters
+        dataset,
+        lambda: fg.noisy_max([1, 900], epsilon="1/2"),
+        epsilon=epsilon,
+        what=what,
+        parameters=parameters,
     ),
     "settle": lambda ledger, held, spent: held and held.settle(spent),
     "abandon": lambda ledger, held, reason: held and held.abandon(reason),
@@ -65,10 +69,26 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
-@FEW
-@given(st.one_of(anything, st.builds(lambda head, tail: head + tail, st.sampled_from(
-    ["sqlite:///", "sqlite://", "postgresql://u:secret@127.0.0.1:1/", "mysql://", "sqlite:////proc/", ""]
-), hostile_texts)))  # fmt: skip
+@FEWER
+@given(
+    st.one_of(
+        anything,
+        st.builds(
+            lambda head, tail: head + tail,
+            st.sampled_from(
+                [
+                    "sqlite:///",
+                    "sqlite://",
+                    "postgresql://u:secret@127.0.0.1:1/",
+                    "mysql://",
+                    "sqlite:////proc/",
+                    "",
+                ]
+            ),
+            hostile_texts,
+        ),
+    )
+)
 def url(place: Any) -> None:
     """An address that is none, or that leads nowhere."""
     with tempfile.TemporaryDirectory() as folder:

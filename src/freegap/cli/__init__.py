@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
+from typer import rich_utils
 
 import freegap
 from freegap.cli import above, assure, bench, budget, demo, prove, top_k
@@ -44,10 +46,20 @@ def _root(
     """Differentially private selection with free gaps."""
 
 
+# Typer's own error for wrong usage, wherever its version of Click comes from.
+_Misused: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one plain line and exit code 2."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _Misused as error:
+        error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
+        rich_utils.rich_format_error(error)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(1)
     except FreegapError as error:
         typer.echo(printable(f"freegap: {error}", lines=True), err=True)
         sys.exit(2)

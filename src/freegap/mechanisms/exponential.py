@@ -35,8 +35,8 @@ from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import (
     Rational,
     positive_rational,
+    require_scale,
     resolution_argument,
-    scale_argument,
     sensitivity_argument,
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
@@ -132,7 +132,8 @@ def exponential_mechanism(
         raise InvalidArgument(
             "utilities", f"<{len(read)} utility>", "must be at least two", "Choosing needs alternatives."
         )
-    rate = 1 / scale_argument((1 if flag else 2) * delta / budget, epsilon)
+    rate = budget / ((1 if flag else 2) * delta)
+    require_scale(1 / rate, epsilon)
     if sampler is None:
         index, multiple = _by_gumbel(read, rate, grid, source)
     else:

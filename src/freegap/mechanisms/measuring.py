@@ -26,8 +26,8 @@ from freegap.values.answers import read_answers
 from freegap.values.rationals import (
     Rational,
     positive_rational,
+    require_scale,
     resolution_argument,
-    scale_argument,
     sensitivity_argument,
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
@@ -106,7 +106,8 @@ def measure(
     source = source_or_system(bits)
     read = read_answers(answers, grid)
     n = len(read)
-    scale = scale_argument(n * delta / budget, epsilon)
+    scale = n * delta / budget
+    require_scale(scale, epsilon)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )

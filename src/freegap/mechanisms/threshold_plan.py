@@ -30,8 +30,8 @@ from freegap.values.rationals import (
     positive_rational,
     proper_fraction,
     rational,
+    require_scale,
     resolution_argument,
-    scale_argument,
     sensitivity_argument,
 )
 
@@ -128,8 +128,10 @@ def plan_threshold(
         grid = Fraction(1)  # gaps are whole numbers
     theta = _share_argument(share, k, flag, halvings)
     first, each = theta * budget, (1 - theta) * budget / k
-    scale = scale_argument((1 if flag else 2) * delta / each, epsilon)
-    threshold_scale = scale_argument(delta / first, epsilon)
+    scale = (1 if flag else 2) * delta / each
+    threshold_scale = delta / first
+    require_scale(scale, epsilon)
+    require_scale(threshold_scale, epsilon)
     branches = tuple(
         Branch(
             budget=each / 2**j,

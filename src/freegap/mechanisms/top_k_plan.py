@@ -11,8 +11,8 @@ from freegap.mechanisms.arguments import flag_argument, noise_argument
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
+    require_scale,
     resolution_argument,
-    scale_argument,
     sensitivity_argument,
 )
 
@@ -61,5 +61,5 @@ def plan_top_k(
         law=LAWS[noise_argument(noise, LAWS)],
         resolution=grid,
     )
-    scale_argument(plan.scale, epsilon)
+    require_scale(plan.scale, epsilon)
     return plan

@@ -17,7 +17,7 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
-from freegap.tables.sources import Frame, Source, exact_text, frame_of
+from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of
 from freegap.values.counts import require_countable
 
 __all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
@@ -62,7 +62,7 @@ def read_domain(
         return _observed(observed_keys_are_public), source
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
-    frame = None if isinstance(domain, range | list | tuple) else nw.from_native(domain, pass_through=True)
+    frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
     listed = _listed(_values(domain))

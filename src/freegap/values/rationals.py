@@ -23,8 +23,8 @@ __all__ = [
     "positive_rational",
     "proper_fraction",
     "rational",
+    "require_scale",
     "resolution_argument",
-    "scale_argument",
     "sensitivity_argument",
     "whole",
 ]
@@ -153,8 +153,8 @@ def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     return number
 
 
-def scale_argument(scale: Fraction, epsilon: Any) -> Fraction:
-    """The scale of noise that an ε gives, where doubles can still hold its variance.
+def require_scale(scale: Fraction, epsilon: Any) -> None:
+    """Refuse an ε that gives noise of a scale whose variance no double can hold.
 
     A scale beyond that is of no use to anybody, and every error bar would be infinite or zero.
     """
@@ -165,7 +165,6 @@ def scale_argument(scale: Fraction, epsilon: Any) -> Fraction:
             "gives noise whose scale, about sensitivity/epsilon, is not between 10^-100 and 10^100",
             "Pass an epsilon between 0.001 and 100, and a sensitivity in the units of the answers.",
         )
-    return scale
 
 
 def resolution_argument(value: Any) -> Fraction:
