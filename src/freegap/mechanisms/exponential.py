@@ -34,6 +34,7 @@ from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import (
     Rational,
+    double,
     positive_rational,
     require_scale,
     resolution_argument,
@@ -65,7 +66,7 @@ class Choice(Release):
         """The chance of such a gap if the chosen one is not the best: at most 2/(1 + e^gap) (thm 5.14)."""
         if self.gap is None:
             return None
-        return 2 / (1 + math.exp(self.gap)) if self.gap < 700 else 2 * math.exp(-self.gap)
+        return 2 / (1 + math.exp(self.gap)) if self.gap < 700 else 2 * math.exp(-double(self.gap))
 
     @property
     def title(self) -> str:
