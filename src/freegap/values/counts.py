@@ -87,10 +87,12 @@ class Counts:
         """
         if isinstance(counts, Mapping):
             items, values = list(counts), list(counts.values())
-        elif counts is not None or items is None or values is None:
+        elif counts is not None:
             raise InvalidArgument(
                 "counts", REDACTED, "must be a mapping from item to value", "Or pass items= and values=."
             )
+        if items is None or values is None:
+            raise InvalidArgument("counts", counts, "is missing", "Pass a dict, or items= and values=.")
         for argument, given in (("domain", domain), ("items", items), ("values", values)):
             _require_sized(argument, given)
         positions = _positions(domain, items)
@@ -143,7 +145,7 @@ def require_countable(argument: str, domain: Any) -> None:
 
 def _require_sized(argument: str, value: Any) -> None:
     require_countable(argument, value)
-    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, str | bytes):
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
         raise InvalidArgument(
             argument, f"<{type(value).__name__}>", "must be a sequence", "Pass a list or a NumPy array."
         )

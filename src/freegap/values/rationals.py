@@ -42,8 +42,10 @@ _MOST = 2**62  # of what is counted: more than any memory holds
 _LARGEST_SCALE = 10**100
 
 
-def rational(argument: str, value: Any) -> Fraction:
+def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
     """The exact rational that a public parameter denotes, or an error that names the argument.
+
+    bounded: refuse what has more than `MOST_DIGITS` digits; a sum of many charges may have more.
 
     >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
@@ -53,7 +55,7 @@ def rational(argument: str, value: Any) -> Fraction:
     if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
         raise InvalidArgument(argument, value, "must be a number", _REMEDY)
     number = _exactly(argument, value)
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
+    if bounded and max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
         raise _too_many_digits(argument, value)
     return number
 
@@ -119,9 +121,9 @@ def double(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def positive_rational(argument: str, value: Any) -> Fraction:
+def positive_rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
     """As `rational`, and greater than zero."""
-    number = rational(argument, value)
+    number = rational(argument, value, bounded=bounded)
     if number <= 0:
         raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
     return number
