@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,18 @@ from mkdocs.exceptions import PluginError
 
 __all__ = ["on_config", "on_page_content", "on_page_markdown"]
 
-# Written by commands (`freegap experiment report`, `freegap assure`); a checkout may not have them yet.
-GENERATED = ("reproduction.md", "assurance.md")
-
 # What pymdownx.arithmatex leaves: \(inline\) in a span, \[display\] in a div.
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
 def on_config(config: Any) -> Any:
-    """Leave generated pages out of the navigation where they have not been generated."""
-    missing = [name for name in GENERATED if not (Path(config["docs_dir"]) / name).exists()]
-    config["nav"] = _without(config["nav"], missing)
+    """Add the pages that nobody listed to the last section: reports are written by commands, or not yet."""
+    folder = Path(config["docs_dir"])
+    listed = set(_pages(config["nav"]))
+    found = sorted(page.relative_to(folder).as_posix() for page in folder.rglob("*.md"))
+    (last,) = config["nav"][-1].values()
+    last += [page for page in found if page not in listed]
     return config
 
 
@@ -50,9 +51,10 @@ def _mathml(found: re.Match[str]) -> str:
     return f'<div class="formula">{mathml}</div>' if tag == "div" else mathml
 
 
-def _without(entries: Any, missing: list[str]) -> Any:
-    if isinstance(entries, dict):
-        return {title: _without(entry, missing) for title, entry in entries.items()}
-    if isinstance(entries, list):
-        return [_without(entry, missing) for entry in entries if entry not in missing]
-    return entries
+def _pages(entries: Any) -> Iterator[str]:
+    """The pages that a navigation names, however deep."""
+    if isinstance(entries, str):
+        yield entries
+    else:
+        for entry in entries.values() if isinstance(entries, dict) else entries:
+            yield from _pages(entry)

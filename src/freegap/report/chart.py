@@ -19,6 +19,7 @@ __all__ = ["chart_svg", "require_drawable", "save_chart"]
 
 _BLUE, _RED = "#2f6690", "#c8553d"
 _LONGEST_LABEL = 40
+_LONGEST_TITLE = 90
 _SUFFIXES = (".svg", ".png", ".pdf")
 
 
@@ -79,7 +80,7 @@ def _draw(release: TableRelease) -> tuple[Any, Any]:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", color="#e5e5e5")
     axes.set_axisbelow(True)
-    title = release.title if release.private else f"{release.title}\n{NOT_PRIVATE}"
+    title = _short(release.title, _LONGEST_TITLE) + ("" if release.private else f"\n{NOT_PRIVATE}")
     axes.set_title(title, loc="left", fontsize=11, parse_math=False)
     return figure, mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "freegap"})
 
@@ -95,7 +96,7 @@ def _estimates(axes: Any, places: Any, release: TableRelease) -> None:
     if isinstance(release, ItemsAbove):
         axes.axvline(float(release.threshold), color=_RED, linestyle="--", linewidth=1.2)
         axes.annotate(
-            f"threshold {release.threshold}",
+            _short(f"threshold {release.threshold}"),
             (float(release.threshold), 1),
             xycoords=("data", "axes fraction"),
             xytext=(4, -4),
@@ -107,6 +108,6 @@ def _estimates(axes: Any, places: Any, release: TableRelease) -> None:
     axes.set_xlabel("people, estimated, with 95 % intervals")
 
 
-def _short(label: str) -> str:
+def _short(label: str, longest: int = _LONGEST_LABEL) -> str:
     text = printable(label)
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"

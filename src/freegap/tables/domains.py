@@ -85,8 +85,9 @@ def _values(domain: Any) -> Sequence[Any]:
         return domain
     for method in ("to_list", "tolist"):
         if hasattr(domain, method):
-            values: Sequence[Any] = getattr(domain, method)()
-            return values
+            values = getattr(domain, method)()
+            if isinstance(values, list):  # and not the one value of a NumPy number
+                return values
     if hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys"):
         indexable: Sequence[Any] = domain
         return indexable
