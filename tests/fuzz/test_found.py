@@ -78,6 +78,9 @@ REFUSED: dict[str, Any] = {
     "a table with a range of 10^30 items": lambda: fg.top_k(
         TABLE, item="item", person="person", k=1, epsilon=1, domain=range(10**30)
     ),
+    "a domain that is a number": lambda: fg.top_k(
+        TABLE, item="item", person="person", k=1, epsilon=1, domain=np.float64(2.5)
+    ),
     "a table with two columns of one name": lambda: fg.top_k(
         pa.table([["a"], ["b"]], names=["x", "x"]), item="x", person="x", k=1, epsilon=1, domain=["a", "b"]
     ),
@@ -186,6 +189,19 @@ def test_names_in_any_script_are_drawn_without_a_warning() -> None:
     table = pa.table({"item": ["茶", "🦄"] * 30, "person": list(range(60))})
     release = fg.top_k(table, item="item", person="person", k=1, epsilon=9, domain=["茶", "🦄"])
     assert release.labels[0] in chart_svg(release)
+
+
+def test_a_threshold_of_many_digits_is_drawn_without_a_warning() -> None:
+    release = fg.above(
+        TABLE,
+        item="item",
+        person="person",
+        k=2,
+        epsilon=9,
+        threshold=Fraction(10**300, 10**299 - 1),
+        domain=["a", "b"],
+    )
+    assert "threshold" in chart_svg(release)
 
 
 @pytest.mark.parametrize("reply", ["[" * 100_000, "9" * 5000, "\\x1b[31m", "nan", '{"a": 1e999}'])
