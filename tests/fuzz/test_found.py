@@ -70,6 +70,8 @@ REFUSED: dict[str, Any] = {
     "counts that are no mapping": lambda: fg.Counts.over(["a", "b"], "ab"),  # type: ignore[arg-type]
     "a domain that cannot be hashed": lambda: fg.Counts.over([["a"], ["b"]], {"a": 1}),
     "a domain longer than Python can say": lambda: fg.Counts.over(range(10**30), {1: 1}),
+    "answers without end": lambda: fg.noisy_max(range(10**30), epsilon=1),
+    "weights without end": lambda: base2.normalized_sample(range(10**30)),
     "sums without ends": lambda: base2.get_sum("1/2", "x", 2),  # type: ignore[arg-type]
     "a clamp of nothing": lambda: base2.symmetric_clamp("a", 1, 1),  # type: ignore[arg-type]
     "weights that are no list": lambda: base2.normalized_sample(5),  # type: ignore[arg-type]
@@ -126,6 +128,11 @@ def test_a_negative_number_of_bits_spoils_no_buffer() -> None:
     with pytest.raises(InvalidArgument):
         source.bits(-4000)
     assert source.bits(64) == fg.SeededBits(1).bits(64)
+
+
+def test_a_clamp_does_not_overflow() -> None:
+    least, most = np.int64(-(2**63)), np.int64(2**63 - 1)
+    assert base2.symmetric_clamp(least, most, most) == 0  # type: ignore[arg-type]
 
 
 def test_seeds_of_every_kind() -> None:

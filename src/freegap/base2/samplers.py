@@ -39,7 +39,8 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
     for name, value in (("rho", rho), ("x", x), ("w", w)):
         if whole(value) is None:
             raise InvalidArgument(name, value, "must be a whole number", "Pass units of the granularity.")
-    return max(x - w, min(x + w, rho))
+    centre, width = int(x), int(w)  # Python's integers do not overflow
+    return max(centre - width, min(centre + width, int(rho)))
 
 
 def clamped_laplace_at(weights: Weights, low: int, high: int, draws: Draws) -> int:

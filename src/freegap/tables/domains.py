@@ -18,7 +18,7 @@ from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
 from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of
-from freegap.values.counts import require_countable
+from freegap.values.answers import require_countable
 
 __all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
 

@@ -25,6 +25,7 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import whole
 
 __all__ = [
+    "MOST_ITEMS",
     "Answers",
     "GridValues",
     "as_array",
@@ -32,8 +33,12 @@ __all__ = [
     "is_missing_number",
     "read_answers",
     "read_numbers",
+    "require_countable",
     "split_labels",
 ]
+
+MOST_ITEMS = 2**62
+"""The largest number of items."""
 
 # Differences of two values of at most this size fit an int64.
 _INT64_SAFE = 2**62
@@ -117,6 +122,7 @@ def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
         return numbers_
     if not isinstance(numbers_, Iterable):
         raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
+    require_countable(argument, numbers_)
     sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
     # A mixture such as [2**60 + 1, 0.5] would silently become float64 and lose the integer.
     kinds = set(map(type, sequence))
@@ -131,6 +137,12 @@ def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
     for place, value in enumerate(sequence):  # all at once, NumPy would look into nested lists
         array[place] = value
     return array
+
+
+def require_countable(argument: str, domain: Any) -> None:
+    """A range may be longer than Python can say."""
+    if isinstance(domain, range) and domain and abs(domain[-1] - domain[0]) // abs(domain.step) >= MOST_ITEMS:
+        raise InvalidArgument(argument, domain, "must have at most 2^62 items", "Use a smaller domain.")
 
 
 def _integers_on_grid(array: NDArray[Any]) -> GridValues:

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import Answers, GridValues, read_numbers
+from freegap.values.answers import MOST_ITEMS, Answers, GridValues, read_numbers, require_countable
 
-__all__ = ["Counts", "require_countable"]
-
-_MOST_ITEMS = 2**62
+__all__ = ["Counts"]
 
 
 class Counts:
@@ -55,7 +53,7 @@ class Counts:
                 "Pass one size for each value.",
             )
         self.items = int(self._sizes.sum(dtype=object)) if len(self._sizes) else 0
-        if self.items > _MOST_ITEMS:
+        if self.items > MOST_ITEMS:
             raise InvalidArgument(
                 "sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain."
             )
@@ -133,16 +131,6 @@ class Counts:
         return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
 
 
-def require_countable(argument: str, domain: Any) -> None:
-    """A range may be longer than Python can say."""
-    if (
-        isinstance(domain, range)
-        and domain
-        and abs(domain[-1] - domain[0]) // abs(domain.step) >= _MOST_ITEMS
-    ):
-        raise InvalidArgument(argument, domain, "must have at most 2^62 items", "Use a smaller domain.")
-
-
 def _require_sized(argument: str, value: Any) -> None:
     require_countable(argument, value)
     if not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
@@ -163,7 +151,7 @@ def _read_sizes(sizes: Any) -> NDArray[np.int64]:
             "must be a sequence of whole numbers",
             "Pass one size for each value.",
         )
-    if len(array) and (int(array.min()) < 1 or int(array.max()) > _MOST_ITEMS):
+    if len(array) and (int(array.min()) < 1 or int(array.max()) > MOST_ITEMS):
         raise InvalidArgument(
             "sizes", REDACTED, "must each be between 1 and 2^62", "Leave out groups without items."
         )
