@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants bench clean
+.PHONY: demo test test-long mutants bench docs fuzz clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -18,6 +18,25 @@ mutants: .venv/test/installed
 
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k
+
+# NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
+docs: .venv/docs/installed
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
+	@echo "open out/docs/index.html"
+
+# RUNS=100000 for a longer one; hours are better spent than minutes.
+fuzz: .venv/fuzz/installed
+	RUNS=$(or $(RUNS),2000) .venv/fuzz/bin/python fuzz/run.py
+
+.venv/fuzz/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/fuzz
+	.venv/fuzz/bin/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+.venv/docs/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 .venv/demo/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/demo

@@ -112,7 +112,7 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_users_mistake_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def mistaken() -> None:
+    def mistaken(**_: object) -> None:
         raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
     monkeypatch.setattr(cli, "app", mistaken)

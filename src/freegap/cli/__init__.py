@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer import rich_utils
 
 import freegap
 from freegap.cli import above, assure, bench, budget, cite, demo, prove, top_k
 from freegap.cli.audit import audit
-from freegap.errors import FreegapError, UnsettledWarning
+from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "main"]
 
@@ -48,14 +49,24 @@ def _root(
     """Differentially private selection with free gaps."""
 
 
+# Typer's own error for wrong usage, wherever its version of Click comes from.
+_Misused: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 def main() -> None:
     """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
     warnings.showwarning = _plainly(warnings.showwarning)
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _Misused as error:
+        error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
+        rich_utils.rich_format_error(error)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(1)
     except FreegapError as error:
         for line in (error, *getattr(error, "__notes__", ())):
-            typer.echo(f"freegap: {line}", err=True)
+            typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
 
 

@@ -120,10 +120,13 @@ def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_lim
         module: Any = importlib.import_module(where.stem if where.suffix == ".py" else module_name)
         for part in name.split("."):
             module = getattr(module, part)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the module does when it is imported
         raise InvalidArgument(
-            "TARGET", target, f"cannot be imported: {error}", "Write package.module:function."
-        ) from None
+            "TARGET",
+            target,
+            f"cannot be imported: {type(error).__name__}: {error}",
+            "Write package.module:function.",
+        ) from error
     return module
 
 
@@ -133,7 +136,7 @@ def _argument(text: str) -> tuple[str, Any]:
         raise InvalidArgument("--argument", text, "has no value", "Write name=value.")
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value
 
 

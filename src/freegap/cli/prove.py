@@ -129,8 +129,10 @@ def _imported(argument: str, path: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidArgument(argument, path, f"cannot be imported ({error})", "Check the name.") from error
+    except Exception as error:  # whatever the module does when it is imported
+        raise InvalidArgument(
+            argument, path, f"cannot be imported ({type(error).__name__}: {error})", "Check the name."
+        ) from error
     finally:
         sys.path.pop(0)
     return found
@@ -143,12 +145,11 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise InvalidArgument("parameter", text, "is not name=value", "Write for example --parameter k=2.")
     if value.lower() in ("true", "false"):
         return name, value.lower() == "true"
-    for read in (int, Fraction):
-        try:
-            return name, read(value)
-        except (ValueError, ZeroDivisionError):
-            continue
-    return name, value
+    try:
+        number = rational("parameter", value)
+    except InvalidArgument:
+        return name, value
+    return name, int(number) if number.denominator == 1 and value.lstrip("+-").isdigit() else number
 
 
 def _shown(bar: Progress) -> Callable[[str, int, int], None]:

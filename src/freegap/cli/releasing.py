@@ -14,7 +14,7 @@ from rich.progress import TaskProgressColumn
 
 import freegap
 from freegap.cli.progress import progress_bar
-from freegap.errors import InvalidArgument
+from freegap.errors import InvalidArgument, printable
 
 __all__ = [
     "DOMAIN",
@@ -62,7 +62,7 @@ SEED = typer.Option(
     None, help="For tests only: seeded noise. The release is NOT PRIVATE.", show_default=False
 )
 
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+_RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 
 
 def options_of(
@@ -116,7 +116,7 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         save_chart(release, plot)
     for written in (html, plot):
         if written is not None:
-            typer.echo(f"Written: {written}", err=True)
+            typer.echo(printable(f"Written: {written}"), err=True)
 
 
 def forecast(made: Any, *, as_json: bool) -> None:

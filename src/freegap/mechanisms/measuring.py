@@ -23,8 +23,14 @@ from freegap.exact.grid_noise import floored_noise
 from freegap.exact.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import read_answers
-from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.rationals import (
+    Rational,
+    positive_rational,
+    require_scale,
+    resolution_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["Measurement", "alignment", "measure", "program"]
 
@@ -60,7 +66,7 @@ class Measurement(Release):
     def columns(self) -> list[Column]:
         """Label and value."""
         return [
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("noisy answer", aligned(self.values), numeric=True),
         ]
 
@@ -69,9 +75,9 @@ class Measurement(Release):
         return {
             "mechanism": "measure",
             "labels": [jsonable(label) for label in self.labels],
-            "values": [float(value) for value in self.values],
-            "scale": str(self.scale),
-            "resolution": str(self.resolution),
+            "values": [as_double(value) for value in self.values],
+            "scale": jsonable(self.scale),
+            "resolution": jsonable(self.resolution),
             **self._common(),
         }
 
@@ -101,6 +107,7 @@ def measure(
     read = read_answers(answers, grid)
     n = len(read)
     scale = n * delta / budget
+    require_scale(scale, epsilon)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )

@@ -6,9 +6,10 @@ import html
 from datetime import UTC, datetime
 from typing import Any
 
+from freegap.errors import printable
 from freegap.report.chart import chart_svg
 from freegap.tables.results import TableRelease, readable
-from freegap.values.results import NOT_PRIVATE, Column, jsonable, printable
+from freegap.values.results import NOT_PRIVATE, Column, jsonable
 
 __all__ = ["page"]
 

@@ -21,7 +21,7 @@ from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
 
-__all__ = ["Frame", "Source", "exact_text", "frame_of", "open_source", "pick"]
+__all__ = ["Frame", "Source", "as_frame", "exact_text", "frame_of", "open_source", "pick"]
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -103,6 +103,20 @@ def open_source(table: Any, item: str | None, person: str | None) -> Iterator[So
             yield _source(frame, *names, typed=files.typed, connection=connection)
 
 
+def as_frame(native: Any, argument: str) -> Any:
+    """A caller's table seen through narwhals, or what it is where it is none."""
+    try:
+        return nw.from_native(native, pass_through=True)
+    except Exception as error:  # two columns of one name, a table whose session has ended
+        kind = type(error).__name__
+    raise InvalidArgument(
+        argument,
+        f"<{type(native).__name__}>",
+        f"cannot be read as a table ({kind})",
+        "Give each column a name of its own.",
+    )
+
+
 def frame_of(native: Any) -> Frame:
     """A native table, seen through narwhals."""
     frame: Frame = nw.from_native(native)
@@ -158,10 +172,7 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
 
 
 def _frame_argument(table: Any) -> Frame:
-    if table is None or isinstance(table, dict | list | tuple):
-        frame = table
-    else:
-        frame = nw.from_native(table, pass_through=True)
+    frame = table if table is None or isinstance(table, dict | list | tuple) else as_frame(table, "table")
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise InvalidArgument(
             "table",
