@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import above, bench, budget, demo, prove, top_k
+from freegap.cli import above, bench, budget, demo, experiment, prove, top_k
 from freegap.cli.audit import audit
 from freegap.errors import FreegapError
 
@@ -26,6 +26,7 @@ app.command("top-k")(top_k.top_k)
 app.command("above")(above.above)
 app.add_typer(bench.app)
 app.add_typer(budget.app)
+app.add_typer(experiment.app)
 
 
 def _show_version(wanted: bool) -> None:

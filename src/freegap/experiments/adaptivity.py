@@ -11,7 +11,7 @@ from freegap.experiments.data.sets import PAPERS, DataSet
 from freegap.experiments.experiment import Comparison, Computation, Experiment, Setting
 from freegap.experiments.figures.adaptive import draw_answers, draw_branches, draw_quality, draw_remaining
 from freegap.experiments.simulate.above import plan
-from freegap.experiments.simulate.asking import asked, threshold_ranks
+from freegap.experiments.simulate.asking import asked, random_lines
 from freegap.experiments.table import Table
 
 __all__ = ["EXPERIMENTS", "ask_runs"]
@@ -30,7 +30,7 @@ def ask_runs(
     """
     budget = plan(k, epsilon, branches=branches, share="middle")
     pieces = []
-    for some in asked(data.counts, budget, threshold_ranks(data.counts, k), runs=runs, rng=rng):
+    for some in asked(data.counts, budget, random_lines(data.counts, k), runs=runs, rng=rng):
         above = some.answered.above
         reported = above.sum(axis=1)
         right = (above & (some.counts >= some.thresholds[:, None])).sum(axis=1)
@@ -73,7 +73,9 @@ def _rows(table: Table, **conditions: Any) -> list[dict[str, Any]]:
 
 
 def _by_data(table: Table, values: list[float], form: str) -> str:
-    return ", ".join(f"{name} {value:{form}}" for name, value in zip(table.distinct("data"), values, strict=True))
+    return ", ".join(
+        f"{name} {value:{form}}" for name, value in zip(table.distinct("data"), values, strict=True)
+    )
 
 
 def _compare_answers(table: Table) -> Comparison:
@@ -99,7 +101,9 @@ def _compare_quality(table: Table) -> Comparison:
         (low, high)
         for name in table.distinct("data")
         for low, high in zip(
-            table.where(data=name, branches=0).records(), table.where(data=name, branches=1).records(), strict=True
+            table.where(data=name, branches=0).records(),
+            table.where(data=name, branches=1).records(),
+            strict=True,
         )
     ]
     lost = max(low["precision"] - high["precision"] for low, high in pairs)

@@ -6,6 +6,7 @@ of samples (the paper tests one ε after the other and averages p-values, which 
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from typing import Any
@@ -16,26 +17,13 @@ from freegap.audit import AuditReport, audit
 from freegap.bench.audit import TABLE_4_3
 from freegap.catalogue import CATALOGUE
 from freegap.experiments.experiment import Comparison, Computation, Experiment, Setting
-from freegap.experiments.figures.detection import draw_counterexamples, draw_curves, draw_times
+from freegap.experiments.figures.detection import TITLES, draw_counterexamples, draw_curves, draw_times
 from freegap.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "PANELS"]
+__all__ = ["EXPERIMENTS"]
 
 CLAIMS = (0.2, 0.7, 1.5)
-PANELS = {
-    "noisy_max_laplace": "Correct Noisy Max, Laplace noise",
-    "noisy_max_exponential": "Correct Noisy Max, Exponential noise",
-    "noisy_max_value_laplace": "Incorrect: Laplace noise, returns the maximum value",
-    "noisy_max_value_exponential": "Incorrect: Exponential noise, returns the maximum value",
-    "histogram": "Correct Histogram, Lap(1/ε₀)",
-    "histogram_inverted_scale": "Incorrect Histogram, Lap(ε₀)",
-    "sparse_vector": "Correct SVT",
-    "sparse_vector_no_query_noise": "iSVT 1: no query noise, no bound",
-    "sparse_vector_no_bound": "iSVT 2: no bound on True's",
-    "sparse_vector_noise_ignores_bound": "iSVT 3: noise does not scale with N",
-    "sparse_vector_releases_answers": "iSVT 4: outputs the noisy answer",
-}
-_NAMES = list(PANELS)
+_NAMES = list(TITLES)
 _TEST_LEVELS = [round(0.02 * i, 2) for i in range(int(2.2 / 0.02) + 1)]
 _LEVEL = 0.05
 
@@ -57,8 +45,10 @@ _TABLE_4_2 = {
 def _audit(name: str, claim: float, setting: Setting, *, stop_early: bool) -> AuditReport:
     """At the paper's 500,000 and 100,000 samples for 10,000 runs, and in proportion for fewer."""
     entry = CATALOGUE[name]
+    bounded = "bound" in inspect.signature(entry.mechanism).parameters
     return audit(
         entry.batch,
+        arguments={"bound": 1} if bounded else None,  # the paper's N
         scalar=entry.mechanism,
         epsilon=claim,
         neighbours=entry.neighbours,
@@ -73,7 +63,9 @@ def _audit(name: str, claim: float, setting: Setting, *, stop_early: bool) -> Au
 
 def _compute_curves(setting: Setting) -> Table:
     rows: list[dict[str, Any]] = []
-    points = [(name, claim) for name in setting.parameters["mechanisms"] for claim in setting.parameters["claims"]]
+    points = [
+        (name, claim) for name in setting.parameters["mechanisms"] for claim in setting.parameters["claims"]
+    ]
     for name, claim in setting.track(points):
         report = _audit(name, claim, setting, stop_early=False)
         true = CATALOGUE[name].true_epsilon(claim)
@@ -108,12 +100,11 @@ def _compare_curves(table: Table) -> Comparison:
     for name in table.distinct("mechanism"):
         entry = CATALOGUE[name]
         rises = [_rise(table, name, claim) for claim in CLAIMS]
-        parts.append(f"{PANELS[name].split(':')[0] if 'iSVT' in PANELS[name] else PANELS[name]}: "
-                     f"{', '.join(map(_said, rises))}")
+        parts.append(f"{TITLES[name]}: {', '.join(map(_said, rises))}")
         for claim, rise in zip(CLAIMS, rises, strict=True):
             if entry.broken_at(claim):
                 if rise <= claim:
-                    missed.append(f"{PANELS[name]} at ε₀ = {claim:g}")
+                    missed.append(f"{TITLES[name]} at ε₀ = {claim:g}")
             else:
                 true = min(claim, entry.true_epsilon(claim) or claim)
                 holds &= rise <= true + 1e-9  # a p-value below 0.05 beyond the true ε would be a false alarm
@@ -140,7 +131,7 @@ def _compute_counterexamples(setting: Setting) -> Table:
                 "event": found.event.text if found else None,
                 "first": _listed(found.first) if found else None,
                 "second": _listed(found.second) if found else None,
-                "arguments": ", ".join(f"{n}={v}" for n, v in found.arguments) if found else None,
+                "arguments": "; ".join(f"{n}={v}" for n, v in found.arguments) if found else None,
                 "paper_event": _TABLE_4_2[name][0],
                 "paper_first": _TABLE_4_2[name][1],
                 "paper_second": _TABLE_4_2[name][2],

@@ -17,7 +17,7 @@ from freegap.experiments.data.sets import BMS_POS_NAME, KOSARAK_NAME, PAPERS, Da
 from freegap.experiments.experiment import Comparison, Computation, Experiment, Setting
 from freegap.experiments.figures.estimates import draw_by_epsilon, draw_by_k
 from freegap.experiments.simulate.above import plan
-from freegap.experiments.simulate.asking import asked, threshold_ranks
+from freegap.experiments.simulate.asking import asked, random_lines
 from freegap.experiments.simulate.estimates import blue, inverse_variance
 from freegap.experiments.simulate.noise import chunks, draw, reach
 from freegap.experiments.simulate.ranked import top_k
@@ -59,7 +59,7 @@ def sparse_vector_errors(
     law = GapNoise(noise, budget.branches[-1].scale, budget.threshold_scale)
     scale = float(2 * k / epsilon)
     pairs, selected = [], 0
-    for some in asked(data.counts, budget, threshold_ranks(data.counts, k), runs=runs, rng=rng):
+    for some in asked(data.counts, budget, random_lines(data.counts, k), runs=runs, rng=rng):
         runs_of, places = np.nonzero(some.answered.above)
         truth = some.counts[runs_of, places]
         by_gap = some.thresholds[runs_of] + some.answered.gap[runs_of, places] - law.mean

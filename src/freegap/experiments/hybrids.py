@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -31,26 +32,32 @@ Returned = tuple[Floats, Floats]
 
 
 def returned(
-    algorithm: str, data: DataSet, rank: int, k: int, epsilon: Fraction, *, runs: int, rng: np.random.Generator
+    algorithm: str,
+    data: DataSet,
+    line: float,
+    k: int,
+    epsilon: Fraction,
+    *,
+    runs: int,
+    rng: np.random.Generator,
 ) -> Returned:
-    """Runs of one algorithm with the count of this rank as its threshold; exponential noise."""
+    """Runs of one algorithm with this threshold; exponential noise."""
     if algorithm == SVT:
         budget = plan(k, epsilon)
         pieces = []
-        for some in asked(data.counts, budget, (rank, rank), runs=runs, rng=rng):
+        for some in asked(data.counts, budget, np.array([line]), runs=runs, rng=rng):
             rows, places = np.nonzero(some.answered.above)
             kept = np.full((len(some.counts), k), np.nan)
             kept[rows, some.answered.order[rows, places] - 1] = some.counts[rows, places]
             pieces.append((kept, some.answered.spent()))
     else:
-        pieces = list(_ranked(algorithm, data, rank, k, epsilon, runs, rng))
+        pieces = list(_ranked(algorithm, data, line, k, epsilon, runs, rng))
     return np.concatenate([kept for kept, _ in pieces]), np.concatenate([spent for _, spent in pieces])
 
 
 def _ranked(
-    algorithm: str, data: DataSet, rank: int, k: int, epsilon: Fraction, runs: int, rng: np.random.Generator
-) -> Any:
-    threshold = float(data.counts[rank - 1])
+    algorithm: str, data: DataSet, line: float, k: int, epsilon: Fraction, runs: int, rng: np.random.Generator
+) -> Iterator[Returned]:
     budget = plan(k, epsilon)
     scale = float(k / epsilon)
     widest = max(scale, float(budget.branches[-1].scale))
@@ -63,12 +70,12 @@ def _ranked(
             spent = np.full(size, float(epsilon))
         elif algorithm == HYBRID_TOP_K:
             noise = draw("exponential", scale, (size, len(near) + 1), rng)
-            ranked = hybrid_top_k(near, threshold, k, noise)
+            ranked = hybrid_top_k(near, line, k, noise)
             reached = 0 if ranked.reached is None else ranked.reached
             spent = float(epsilon) * (ranked.released.sum(axis=1) + reached) / k
         else:
             ranked = hybrid_sparse_vector(
-                near, threshold, budget, draw_threshold_noise(budget, size, len(near), rng)
+                near, line, budget, draw_threshold_noise(budget, size, len(near), rng)
             )
             charged = float(budget.answer_budget) * ranked.released.sum(axis=1)
             spent = float(budget.threshold_budget) + charged
@@ -80,7 +87,8 @@ def _compute(setting: Setting) -> Table:
 
     def point(data: DataSet, algorithm: str, k: int) -> dict[str, Any]:
         rng = setting.rng(data.name, algorithm, k)
-        counts, spent = returned(algorithm, data, rank, k, EPSILON, runs=setting.runs, rng=rng)
+        line = float(data.counts[rank - 1])
+        counts, spent = returned(algorithm, data, line, k, EPSILON, runs=setting.runs, rng=rng)
         some = ~np.isnan(counts).all(axis=1)
         return {
             "data": data.name,
@@ -117,7 +125,9 @@ def _compare_remaining(table: Table) -> Comparison:
     )
     more = [k for k in large if all(left(n, HYBRID_TOP_K, k) > left(n, HYBRID_SVT, k) for n in names)]
     if more == large:
-        return Comparison(holds=saves, text=f"{text}; Hybrid Top-K leaves more than Hybrid SVT for all k > 12")
+        return Comparison(
+            holds=saves, text=f"{text}; Hybrid Top-K leaves more than Hybrid SVT for all k > 12"
+        )
     since = f"only for k = {', '.join(map(str, more))}" if more else "for none of these k"
     return Comparison(
         holds=False,

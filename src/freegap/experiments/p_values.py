@@ -52,7 +52,9 @@ def _compare(table: Table) -> Comparison:
     errors, levels = table.numbers("type_one_error"), table.numbers("alpha")
     # Four standard deviations of a share that is exactly α: less than one in ten thousand to fail by chance.
     slack = 4 * np.sqrt(levels * (1 - levels) / np.maximum(table.numbers("not_optimal"), 1))
-    worst = ", ".join(f"α = {a:g}: at most {errors[levels == a].max():.4f}" for a in sorted(set(levels.tolist())))
+    worst = ", ".join(
+        f"α = {a:g}: at most {errors[levels == a].max():.4f}" for a in sorted(set(levels.tolist()))
+    )
     return Comparison(holds=bool((errors <= levels + slack).all()), text=f"type I error {worst}")
 
 

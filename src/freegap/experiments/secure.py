@@ -10,6 +10,7 @@ import cProfile
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,18 +68,26 @@ def _reference(answers: list[int], k: int, rounds: int, source: BitSource, prune
     return runs
 
 
+def _one_by_one(answers: list[int], k: int, generator: np.random.Generator) -> list[float]:
+    """The paper's baseline: algorithm 1 in Python, with NumPy's exponential noise for one answer at a time."""
+    noisy = sorted((answer + generator.exponential(k) for answer in answers), reverse=True)[: k + 1]
+    return [a - b for a, b in pairwise(noisy)]
+
+
 def _compute_times(setting: Setting) -> Table:
     rounds = min(3, max(1, setting.runs // 3000))
     source = SystemBits()
 
     def point(data: DataSet, k: int) -> dict[str, Any]:
         answers = np.random.default_rng(1).permutation(data.counts)
+        listed = answers.tolist()
         on_grid = (answers * int(1 / GRID)).tolist()
         generator = np.random.default_rng(1)
         quick = interleaved_ms(
             {
                 "freegap": lambda: noisy_top_k(answers, k, epsilon=1, monotonic=True),
                 "insecure": lambda: insecure_top_k(answers, k, float(k), generator),
+                "one_by_one": lambda: _one_by_one(listed, k, generator),
             },
             rounds=min(40, max(5, setting.runs // 100)),
             clock=time.process_time,
@@ -94,6 +103,7 @@ def _compute_times(setting: Setting) -> Table:
             "optimized_ms": 1000 * medians[True].sum(),
             "freegap_ms": quick["freegap"],
             "insecure_ms": quick["insecure"],
+            "baseline_ms": quick["one_by_one"],
             "possible_top_k_ms": 1000 * medians[True][0],
             "resolve_ties_ms": 1000 * medians[True][1],
             "find_gaps_ms": 1000 * medians[True][2],
@@ -101,7 +111,10 @@ def _compute_times(setting: Setting) -> Table:
             "freegap_possible_ms": fast[0],
             "freegap_order_ms": fast[1],
             "freegap_gaps_ms": fast[2],
-            **{f"paper_{name}_ms": _paper_ms(data.name, name, k) for name in ("secure", "optimized", "baseline")},
+            **{
+                f"paper_{name}_ms": _paper_ms(data.name, name, k)
+                for name in ("secure", "optimized", "baseline")
+            },
         }
 
     points = [(data, k) for data in setting.data for k in KS if k < len(data.counts)]
@@ -173,7 +186,11 @@ def _compute_calls(setting: Setting) -> Table:
     seen: dict[Any, tuple[int, float]] = {}
     for _ in setting.track(["profiled run"]):
         seen = _profiled(lambda: secure_top_k(on_grid, k, rate=_rate(k), source=source, counters=counters))
-    routines = {"geometric": integers.geometric, "bernoulli": integers.bernoulli, "uniform": integers.uniform_below}
+    routines = {
+        "geometric": integers.geometric,
+        "bernoulli": integers.bernoulli,
+        "uniform": integers.uniform_below,
+    }
     rows: list[dict[str, Any]] = [
         {"routine": name, "calls": seen[function.__code__][0], "paper_calls": _PAPER_CALLS[name]}
         for name, function in routines.items()
@@ -189,8 +206,12 @@ def _compute_calls(setting: Setting) -> Table:
         law=EXPONENTIAL,
         digits=digits,
     ).largest(k + 1)
-    rows.append({"routine": "freegap: items with noise of 16 digits", "calls": len(answers), "paper_calls": None})
-    rows.append({"routine": "freegap: blocks of 128 more digits", "calls": digits.blocks, "paper_calls": None})
+    rows.append(
+        {"routine": "freegap: items with noise of 16 digits", "calls": len(answers), "paper_calls": None}
+    )
+    rows.append(
+        {"routine": "freegap: blocks of 128 more digits", "calls": digits.blocks, "paper_calls": None}
+    )
     rows.append(
         {"routine": "freegap: bits", "calls": 16 * len(answers) + 128 * digits.blocks, "paper_calls": None}
     )
@@ -198,33 +219,34 @@ def _compute_calls(setting: Setting) -> Table:
 
 
 def _compare_times(table: Table) -> Comparison:
-    grown = []
-    for name in table.distinct("data"):
-        rows = table.where(data=name)
-        small = rows.numbers("optimized_ms")[0] / rows.numbers("insecure_ms")[0]
-        grown.append(f"{name} {small:,.0f}")
+    small = table.numbers("k") == min(table.distinct("k"))
+    ratio = table.numbers("optimized_ms") / table.numbers("baseline_ms")
     slowdown = table.numbers("secure_ms") / table.numbers("optimized_ms")
     last = table.numbers("k") == max(table.distinct("k"))
     ours = table.numbers("freegap_ms") / table.numbers("insecure_ms")
     gained = table.numbers("optimized_ms") / table.numbers("freegap_ms")
     text = (
-        f"the optimized algorithm takes at k = {min(table.distinct('k'))} so many times what vectorised NumPy takes: "
-        f"{', '.join(grown)} (the paper's 4.7 is against a baseline that draws its noise one by one); without pruning "
-        f"up to {slowdown[last].max():.1f} times longer at k = {max(table.distinct('k'))} (paper: up to 2.6); freegap "
-        f"is {gained.min():.0f} to {gained.max():,.0f} times faster than the optimized algorithm and takes "
-        f"{ours.min():.1f} to {ours.max():.1f} times NumPy's time"
+        f"at k = {min(table.distinct('k'))} our transcription of the optimized algorithm takes "
+        f"{ratio[small].min():.0f} to {ratio[small].max():.0f} times the baseline that draws its noise one by one "
+        "(paper: 4.7; ours computes with Python's fractions and draws bits from the operating system); without "
+        f"pruning up to {slowdown[last].max():.1f} times longer at k = {max(table.distinct('k'))} (paper: up to 2.6); "
+        f"freegap is {gained.min():.0f} to {gained.max():,.0f} times faster than the optimized algorithm and takes "
+        f"{ours.min():.1f} to {ours.max():.1f} times vectorised NumPy's time"
     )
-    return Comparison(holds=bool(slowdown[last].max() > 1.5 and (gained > 1).all()), text=text)
+    return Comparison(holds=bool(ratio[small].max() < 7 and slowdown[last].max() > 1.5), text=text)
 
 
 def _compare_breakdown(table: Table) -> Comparison:
-    first = [table.where(k=k, data=name).numbers("possible_top_k_ms")[0]
-             for name in table.distinct("data") for k in table.distinct("k")]
+    first = [
+        table.where(k=k, data=name).numbers("possible_top_k_ms")[0]
+        for name in table.distinct("data")
+        for k in table.distinct("k")
+    ]
     spread = np.array(first).reshape(len(table.distinct("data")), -1)
     varies = float((spread.max(axis=1) / spread.min(axis=1)).max())
     share = (table.numbers("find_gaps_ms") / table.numbers("optimized_ms")).max()
     large = table.numbers("k") == max(table.distinct("k"))
-    ties = (table.numbers("resolve_ties_ms") / table.numbers("optimized_ms"))
+    ties = table.numbers("resolve_ties_ms") / table.numbers("optimized_ms")
     return Comparison(
         holds=varies < 1.6 and bool(ties[large].min() > ties[table.numbers("k") == 25].max()),
         text=f"the first part changes by a factor of at most {varies:.2f} with k and grows with n; resolving ties "

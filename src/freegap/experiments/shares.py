@@ -21,14 +21,21 @@ def best_share(k: int, epsilon: float) -> float:
         threshold, answer = 1 / (theta[0] * epsilon), k / ((1 - theta[0]) * epsilon)
         return math.log(variance("geometric", threshold) + variance("geometric", answer))
 
-    found = minimize(log_variance, x0=[0.3], method="L-BFGS-B", bounds=[(1e-3, 1 - 1e-3)], options={"ftol": 1e-15})
+    found = minimize(
+        log_variance, x0=[0.3], method="L-BFGS-B", bounds=[(1e-3, 1 - 1e-3)], options={"ftol": 1e-15}
+    )
     return float(found.x[0])
 
 
 def _compute(setting: Setting) -> Table:
     epsilon = setting.parameters["epsilon"]
     return Table.of(
-        {"k": k, "epsilon": epsilon, "best_share": best_share(k, epsilon), "closed_form": 1 / (1 + k ** (2 / 3))}
+        {
+            "k": k,
+            "epsilon": epsilon,
+            "best_share": best_share(k, epsilon),
+            "closed_form": 1 / (1 + k ** (2 / 3)),
+        }
         for k in setting.track(setting.parameters["k"])
     )
 

@@ -86,7 +86,9 @@ def read_counts(path: Path, *, item: str | None = None, person: str | None = Non
             rows = read_lines(connection, files)
             records = int(rows.aggregate("count(DISTINCT person)").fetchall()[0][0])
         elif item is not None and person is not None:
-            rows = read_columns(connection, files, [item, person]).project(f'"{item}" AS item, "{person}" AS person')
+            rows = read_columns(connection, files, [item, person]).project(
+                f'"{item}" AS item, "{person}" AS person'
+            )
             records = int(rows.aggregate("count(DISTINCT person)").fetchall()[0][0])
         else:
             table = read_columns(connection, files, ["item", "count"])
@@ -121,7 +123,10 @@ def _kosarak(head: Path | None = None) -> DataSet:
         return DataSet(KOSARAK_NAME, "a power law with the published sizes", kosarak(), KOSARAK["records"])
     counts = kosarak(read_counts(head).counts)
     return DataSet(
-        KOSARAK_NAME, "the published head, then a power law with the published sizes", counts, KOSARAK["records"]
+        KOSARAK_NAME,
+        "the published head, then a power law with the published sizes",
+        counts,
+        KOSARAK["records"],
     )
 
 

@@ -56,7 +56,9 @@ def bms_pos() -> Counts:
     ranks = np.arange(1, BMS_POS["items"] + 1)
 
     def law(exponent: float) -> NDArray[np.float64]:
-        return np.asarray(BMS_POS["largest"] * ((1 + _BMS_POS_OFFSET) / (ranks + _BMS_POS_OFFSET)) ** exponent)
+        return np.asarray(
+            BMS_POS["largest"] * ((1 + _BMS_POS_OFFSET) / (ranks + _BMS_POS_OFFSET)) ** exponent
+        )
 
     return _with_sum(law, BMS_POS["occurrences"])
 

@@ -12,7 +12,7 @@ from freegap.experiments.simulate.above import Answered, answer, draw_threshold_
 from freegap.experiments.simulate.noise import Floats, chunks, reach
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 
-__all__ = ["Asked", "asked", "threshold_ranks"]
+__all__ = ["Asked", "asked", "random_lines"]
 
 Counts = NDArray[np.int64]
 
@@ -26,25 +26,25 @@ class Asked:
     answered: Answered
 
 
-def threshold_ranks(counts: Counts, k: int) -> tuple[int, int]:
-    """The threshold is "randomly picked from the top 2k to top 8k" (000, section 5.8.1)."""
-    return min(2 * k, len(counts) - 1), min(8 * k, len(counts) - 1)
+def random_lines(counts: Counts, k: int) -> Floats:
+    """Thresholds to draw from: "randomly picked from the top 2k to top 8k" (000, section 5.8.1)."""
+    last = min(8 * k, len(counts) - 1)
+    return counts[min(2 * k, last) - 1 : last].astype(np.float64)
 
 
 def asked(
-    counts: Counts, plan: ThresholdPlan, ranks: tuple[int, int], *, runs: int, rng: np.random.Generator
+    counts: Counts, plan: ThresholdPlan, lines: Floats, *, runs: int, rng: np.random.Generator
 ) -> Iterator[Asked]:
-    """Runs in pieces. Each asks all counts in a fresh random order against the count of a random rank.
+    """Runs in pieces. Each asks all counts in a fresh random order against one of the lines, at random.
 
     counts: largest first. Those that no noise lifts over the lowest threshold are left out, which a whole
     figure would show with a chance of less than a millionth (see `reach`).
     """
-    lowest = float(counts[ranks[1] - 1])
     widest = max(float(branch.scale) for branch in plan.branches)
-    floor = lowest - reach(widest, float(plan.threshold_scale), chances=runs * len(counts))
+    floor = lines.min() - reach(widest, float(plan.threshold_scale), chances=runs * len(counts))
     near = counts[counts >= floor].astype(np.float64)
     for size in chunks(runs, len(near)):
         ordered = rng.permuted(np.broadcast_to(near, (size, len(near))), axis=1)
-        thresholds = counts[rng.integers(ranks[0], ranks[1] + 1, size) - 1].astype(np.float64)
+        thresholds = rng.choice(lines, size)
         noise = draw_threshold_noise(plan, size, len(near), rng)
         yield Asked(ordered, thresholds, answer(ordered - thresholds[:, None], plan, noise))

@@ -1,0 +1,120 @@
+"""Beyond the papers: hybrid, top-k or adaptive? Which mechanism finds what a user wants, for what budget.
+
+A user has room for k items and a threshold. What they want is either *the k largest, as far as they are above the
+threshold*, or *as many as possible of those above it*. How many are above, they do not know; the picture shows each
+mechanism against that number.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from freegap.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
+from freegap.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap.experiments.figures.beyond import draw_choosing
+from freegap.experiments.hybrids import HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
+from freegap.experiments.simulate.above import plan
+from freegap.experiments.simulate.asking import asked
+from freegap.experiments.simulate.noise import Floats
+from freegap.experiments.table import Table
+
+__all__ = ["EXPERIMENTS"]
+
+ADAPTIVE = "Adaptive SVT"
+ALGORITHMS = (TOP_K, HYBRID_TOP_K, HYBRID_SVT, SVT, ADAPTIVE)
+
+
+def _adaptive(
+    data: DataSet, line: float, k: int, epsilon: Fraction, runs: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """As `returned`, for the adaptive sparse vector: up to 2k − 1 items."""
+    budget = plan(k, epsilon, branches=1)
+    kept, spent = [], []
+    for some in asked(data.counts, budget, np.array([line]), runs=runs, rng=rng):
+        rows, places = np.nonzero(some.answered.above)
+        items = np.full((len(some.counts), 2 * k), np.nan)
+        items[rows, some.answered.order[rows, places] - 1] = some.counts[rows, places]
+        kept.append(items)
+        spent.append(some.answered.spent())
+    return np.concatenate(kept), np.concatenate(spent)
+
+
+def _f_measure(found: Floats, line: float, there: int) -> float:
+    """The average over runs of the harmonic mean of precision and recall, for the items at or above a line."""
+    returned_items = (~np.isnan(found)).sum(axis=1)
+    right = np.minimum((found >= line).sum(axis=1), there)  # NaN compares as false
+    return float((2 * right / np.maximum(returned_items + there, 1)).mean())
+
+
+def _compute(setting: Setting) -> Table:
+    k, epsilon = setting.parameters["k"], Fraction(setting.parameters["epsilon"])
+
+    def point(data: DataSet, rank: int, algorithm: str) -> dict[str, Any]:
+        rng = setting.rng(data.name, rank, algorithm)
+        # Midway to the next count: as many items as that are above, and none lies on the line itself.
+        line = float(data.counts[rank - 1] + data.counts[rank]) / 2
+        if algorithm == ADAPTIVE:
+            found, spent = _adaptive(data, line, k, epsilon, setting.runs, rng)
+        else:
+            found, spent = returned(algorithm, data, line, k, epsilon, runs=setting.runs, rng=rng)
+        wanted = min(rank, k)
+        return {
+            "data": data.name,
+            "k": k,
+            "above": rank,
+            "algorithm": algorithm,
+            "f_largest": _f_measure(found, float(data.counts[wanted - 1]), wanted),
+            "f_all": _f_measure(found, float(data.counts[rank - 1]), rank),
+            "returned": (~np.isnan(found)).sum(axis=1).mean(),
+            "spent": 100 * spent.mean() / float(epsilon),
+        }
+
+    points = [(d, rank, a) for d in setting.data for rank in setting.parameters["above"] for a in ALGORITHMS]
+    return Table.of(point(*p) for p in setting.track(points))
+
+
+def _compare(table: Table) -> Comparison:
+    k = table.distinct("k")[0]
+    first = table.where(data=table.distinct("data")[0])
+
+    def best(column: str, above: int) -> str:
+        rows = first.where(above=above).records()
+        return max(rows, key=lambda row: float(row[column]))["algorithm"]
+
+    few, many = min(table.distinct("above")), max(table.distinct("above"))
+    half = [a for a in table.distinct("above") if a <= k // 2][-1]
+    spent = {r["algorithm"]: r["spent"] for r in first.where(above=half).records()}
+    text = (
+        f"the k largest above the threshold (k = {k}): best {best('f_largest', few)} with {few} above, "
+        f"{best('f_largest', many)} with {many}; all above: best {best('f_all', few)} with {few}, "
+        f"{best('f_all', many)} with {many}; with {half} above Hybrid Top-K spends {spent[HYBRID_TOP_K]:.0f} % of ε, "
+        f"Adaptive SVT {spent[ADAPTIVE]:.0f} %, Top-K {spent[TOP_K]:.0f} %"
+    )
+    hybrid = {HYBRID_TOP_K, HYBRID_SVT}
+    return Comparison(
+        holds=best("f_largest", few) in hybrid | {ADAPTIVE, SVT} and best("f_all", many) == ADAPTIVE,
+        text=text,
+    )
+
+
+EXPERIMENTS = (
+    Experiment(
+        id="choosing",
+        family="beyond",
+        title="Hybrid, top-k or adaptive: which to choose, k = 12, ε = 0.7",
+        source="beyond the papers",
+        states="expected: a mechanism with a threshold where fewer than k are above; top-k or a hybrid for the k "
+        "largest where more are; adaptive for as many as possible",
+        computation=Computation(
+            name="choosing",
+            compute=_compute,
+            parameters={"k": 12, "epsilon": "0.7", "above": [2, 4, 6, 8, 10, 12, 14, 18, 24, 36, 48, 72, 96]},
+            data=(BMS_POS_NAME, *(name for name in PAPERS if name != BMS_POS_NAME)),
+        ),
+        draw=draw_choosing,
+        compare=_compare,
+    ),
+)
