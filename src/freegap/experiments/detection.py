@@ -1,7 +1,8 @@
-"""000, figures 4-2 to 4-4 and tables 4-2 and 4-3: the detection of violations on eleven mechanisms (section 4.4).
+"""000, figures 4-2 to 4-4 and tables 4-2 and 4-3: the detection of violations on eleven mechanisms (section
+4.4).
 
-The curves come from `freegap.audit`. Unlike the paper's they have a valid p-value at every ε, all from one set
-of samples (the paper tests one ε after the other and averages p-values, which are then none).
+The curves come from `freegap.audit`. Unlike the paper's they have a valid p-value at every ε, all from one
+set of samples (the paper tests one ε after the other and averages p-values, which are then none).
 """
 
 from __future__ import annotations
@@ -149,14 +150,15 @@ def _compare_counterexamples(table: Table) -> Comparison:
     found = [r for r in records if r["violated"]]
     shorter = [r for r in found if len(r["first"].split()) < len(r["paper_first"].split())]
     text = (
-        f"counterexamples for {len(found)} of {len(records)} mechanisms, {len(shorter)} of them on shorter inputs "
-        "than the paper's"
+        f"counterexamples for {len(found)} of {len(records)} mechanisms, {len(shorter)} of them on shorter "
+        "inputs than the paper's"
     )
     other = sorted({r["claimed_epsilon"] for r in records} - {1.5})
     if other:
         text += (
-            f". The incorrect histogram is audited at ε₀ = {other[0]:g}: at 1.5, where the table lists it, Lap(1.5) "
-            "noise is 0.67-private and there is no counterexample (as the paper's own figure 4-3 shows)"
+            f". The incorrect histogram is audited at ε₀ = {other[0]:g}: at 1.5, where the table lists it, "
+            "Lap(1.5) noise is 0.67-private and there is no counterexample (as the paper's own figure 4-3 "
+            "shows)"
         )
     return Comparison(holds=len(found) == len(records), text=text)
 
@@ -185,7 +187,8 @@ def _compare_times(table: Table) -> Comparison:
     quicker = int((ours < paper).sum())
     return Comparison(
         holds=bool((ours < 23).all()),
-        text=f"a whole audit (search, confirmation and all test ε) takes {ours.min():.1f} to {ours.max():.1f} "
+        text=f"a whole audit (search, confirmation and all test ε) takes {ours.min():.1f} to "
+        f"{ours.max():.1f} "
         f"processor seconds on one core, median {np.median(ours):.1f}; the paper takes {paper.min():.1f} to "
         f"{paper.max():.1f} s on 32 logical cores for one test ε; less than the paper's for {quicker} of "
         f"{len(ours)} mechanisms",
@@ -216,21 +219,22 @@ EXPERIMENTS = (
         "4-2",
         "p-values of Noisy Max and its variants",
         _NAMES[:4],
-        "for the correct ones all lines rise just before the claimed ε₀; the incorrect ones rise much later (Laplace: "
-        "at about 0.4 for ε₀ = 0.2), or never up to 2.2 (exponential, ε₀ = 0.7 and 1.5)",
+        "for the correct ones all lines rise just before the claimed ε₀; the incorrect ones rise much "
+        "later (Laplace: at about 0.4 for ε₀ = 0.2), or never up to 2.2 (exponential, ε₀ = 0.7 and 1.5)",
     ),
     _figure(
         "4-3",
         "p-values of Histogram and its variant",
         _NAMES[4:6],
-        "the correct one rises at ε₀; the incorrect one is rejected at ε₀ = 0.2 and 0.7 and rises at about 0.6 for 1.5",
+        "the correct one rises at ε₀; the incorrect one is rejected at ε₀ = 0.2 and 0.7 and rises at about "
+        "0.6 for 1.5",
     ),
     _figure(
         "4-4",
         "p-values of Sparse Vector and its variants",
         _NAMES[6:],
-        "SVT rises at ε₀; iSVT 1 never rises; iSVT 2 not before 0.5, 2.1 and 3.0; iSVT 3 at about 0.3, 1.1 and 2.3 "
-        "(true 0.35, 1.225, 2.625); iSVT 4 later than ε₀, with much noise",
+        "SVT rises at ε₀; iSVT 1 never rises; iSVT 2 not before 0.5, 2.1 and 3.0; iSVT 3 at about 0.3, 1.1 "
+        "and 2.3 (true 0.35, 1.225, 2.625); iSVT 4 later than ε₀, with much noise",
     ),
     Experiment(
         id="table-4-2",

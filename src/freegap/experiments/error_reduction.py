@@ -160,8 +160,8 @@ def _against_theory(table: Table, found: str) -> Comparison:
     if abs(off[worst]) <= _TOLERANCE + noise[worst]:
         return Comparison(holds=True, text=f"{found}; {off_by}")
     reason = (
-        "the closed form takes the noise of a selected item as it was drawn; where counts lie closer together "
-        "than the noise, items are selected for their noise, which biases their gaps"
+        "the closed form takes the noise of a selected item as it was drawn; where counts lie closer "
+        "together than the noise, items are selected for their noise, which biases their gaps"
     )
     return Comparison(holds=False, text=f"{found}; {off_by}: {reason}")
 
@@ -185,7 +185,8 @@ EXPERIMENTS = (
         family="chapter-5",
         title="Reduction of the mean squared error against k, ε = 0.7",
         source="000, figure 5-2; 001, section 7.1",
-        states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; measured "
+        states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; "
+        "measured "
         "and theoretical curves agree; nearly the same on the other data sets",
         computation=_BY_K,
         draw=draw_by_k,

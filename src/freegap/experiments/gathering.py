@@ -28,12 +28,13 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 68rem;
   margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 3rem; } h3 { font-size: 1.05rem; margin-top: 2.2rem; }
-figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 3rem; } h3 { font-size: 1.05rem; margin-top:
+2.2rem; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 .line { border-left: 4px solid #0072B2; background: #eef5fa; padding: .5rem 1rem; }
 .line.off { border-color: #D55E00; background: #fdf1ea; }
 .small { color: #555; font-size: .9rem; } a { color: #0b5a8a; }
-table { border-collapse: collapse; } th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
+table { border-collapse: collapse; } th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align:
+left; }
 """
 
 
@@ -62,10 +63,11 @@ def _facts(written: list[Written]) -> str:
     seconds = {e.computation.name: record["processor_seconds"] for e, record in written}
     counts = [record["holds"] for _, record in written]
     return (
-        f"{len(written)} experiments, runs a point: {_once(written, 'runs')}, seed {_once(written, 'seed')}, freegap "
-        f"{versions['freegap']} (program {versions['program']}), Python {versions['python']}, NumPy {versions['numpy']}; "
-        f"{sum(seconds.values()):,.0f} processor seconds. {sum(counts)} statements hold, {len(counts) - sum(counts)} do "
-        "not hold as stated, with the reason beside them."
+        f"{len(written)} experiments, runs a point: {_once(written, 'runs')}, seed "
+        f"{_once(written, 'seed')}, freegap {versions['freegap']} (program {versions['program']}), Python "
+        f"{versions['python']}, NumPy {versions['numpy']}; {sum(seconds.values()):,.0f} processor seconds. "
+        f"{sum(counts)} statements hold, {len(counts) - sum(counts)} do not hold as stated, with the "
+        "reason beside them."
     )
 
 
@@ -105,7 +107,8 @@ def _data_table(written: list[Written]) -> str:
 
 def _index(written: list[Written]) -> str:
     rows = "".join(
-        f'<tr><td><a href="#{e.id}">{e.id}</a></td><td>{html.escape(e.title)}</td><td>{_verdict(record)}</td></tr>\n'
+        f'<tr><td><a href="#{e.id}">{e.id}</a></td><td>{html.escape(e.title)}</td>'
+        f"<td>{_verdict(record)}</td></tr>\n"
         for e, record in written
     )
     return f"<h2>All experiments</h2>\n<table>\n{rows}</table>\n"
@@ -117,7 +120,8 @@ def _section(out: Path, experiment: Experiment, record: dict[str, Any]) -> str:
     kind = "line" if record["holds"] else "line off"
     return (
         f'<h3 id="{experiment.id}">{experiment.id}: {html.escape(experiment.title)}</h3>\n'
-        f'<p class="small">{html.escape(experiment.source)}. The paper: {html.escape(experiment.states)}.</p>\n'
+        f'<p class="small">{html.escape(experiment.source)}. '
+        f"The paper: {html.escape(experiment.states)}.</p>\n"
         f"<figure>{drawn}</figure>\n"
         f'<p class="{kind}"><b>{_verdict(record)}.</b> {html.escape(record["measured"])}.</p>\n'
     )
@@ -142,16 +146,17 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         "",
         f"Made by `{command}`, then `freegap experiment report`. {_facts(written)}",
         "",
-        "000 is the dissertation, 001 the PVLDB paper on free gaps, 004 the paper on floating-point secure top-k. Each "
-        "line says what the paper states, what was measured here, and whether the one holds on the other; where it "
-        "does not, by how much and why. Times are processor times and differ from machine to machine; all other numbers "
-        "are the same for the same seed.",
+        "000 is the dissertation, 001 the PVLDB paper on free gaps, 004 the paper on floating-point secure "
+        "top-k. Each line says what the paper states, what was measured here, and whether the one holds on "
+        "the other; where it does not, by how much and why. Times are processor times and differ from "
+        "machine to machine; all other numbers are the same for the same seed.",
         "",
         "| data set | origin | records | items | largest count |",
         "|---|---|---:|---:|---:|",
     ]
     lines += [
-        f"| {d['name']} | {d['origin']} | {_number(d['records'])} | {_number(d['items'])} | {_number(d['largest'])} |"
+        f"| {d['name']} | {d['origin']} | {_number(d['records'])} | {_number(d['items'])} | "
+        f"{_number(d['largest'])} |"
         for d in _data_lines(written)
     ]
     for family, title in _FAMILY_TITLES.items():

@@ -131,7 +131,8 @@ def _compare_remaining(table: Table) -> Comparison:
     since = f"only for k = {', '.join(map(str, more))}" if more else "for none of these k"
     return Comparison(
         holds=False,
-        text=f"{text}; budget is saved for k > 12 as stated ({'yes' if saves else 'no'}), but Hybrid Top-K leaves "
+        text=f"{text}; budget is saved for k > 12 as stated ({'yes' if saves else 'no'}), but Hybrid Top-K "
+        "leaves "
         f"more than Hybrid SVT {since}, not for all: with t items above, it leaves 1 − (t+1)/k against "
         "(1 − θ)(1 − t/k), which is more only where k − t > 1/θ = 1 + k^⅔",
     )
@@ -183,7 +184,8 @@ EXPERIMENTS = (
         family="chapter-5",
         title="Budget left by the hybrids, Noisy Top-K and SVT, threshold at the 12th largest, ε = 0.7",
         source="000, figure 5-7",
-        states="for k > 12 SVT and the hybrids save budget, Hybrid Top-K more than Hybrid SVT; Top-K saves none",
+        states="for k > 12 SVT and the hybrids save budget, Hybrid Top-K more than Hybrid SVT; Top-K saves "
+        "none",
         computation=_HYBRIDS,
         draw=draw_remaining,
         compare=_compare_remaining,
@@ -193,7 +195,8 @@ EXPERIMENTS = (
         family="chapter-5",
         title="Average answer of what the hybrids, Noisy Top-K and SVT return, ε = 0.7",
         source="000, figure 5-8",
-        states="for k ≤ 12 Top-K and the hybrids return much better queries than SVT; for k > 12 the average of "
+        states="for k ≤ 12 Top-K and the hybrids return much better queries than SVT; for k > 12 the "
+        "average of "
         "Top-K falls, as it cannot leave out what is below the threshold",
         computation=_HYBRIDS,
         draw=draw_average,

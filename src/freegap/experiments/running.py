@@ -54,7 +54,7 @@ def run(
     seed: int = SEED,
     show: Track | None = None,
 ) -> Finished:
-    """Run one experiment and write ID.svg, ID.png, ID.csv and ID.json into a folder; the cache is in it too."""
+    """Run one experiment and write ID.svg, ID.png, ID.csv and ID.json into a folder, which has the cache."""
     if runs < 1:
         raise InvalidArgument("runs", runs, "must be at least 1", "The papers have 10000.")
     computation = experiment.computation

@@ -1,7 +1,7 @@
 """004, tables 4 to 6: what floating-point security costs, with our fast core beside the paper's algorithm.
 
-Times are processor time, in milliseconds. The paper's machine and program were others: what can be compared is
-how times grow with n and k, the ratios between the algorithms, and the counts of table 6.
+Times are processor time, in milliseconds. The paper's machine and program were others: what can be compared
+is how times grow with n and k, the ratios between the algorithms, and the counts of table 6.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _reference(answers: list[int], k: int, rounds: int, source: BitSource, prune
 
 
 def _one_by_one(answers: list[int], k: int, generator: np.random.Generator) -> list[float]:
-    """The paper's baseline: algorithm 1 in Python, with NumPy's exponential noise for one answer at a time."""
+    """The paper's baseline: algorithm 1 in Python, with NumPy's exponential noise for one answer a time."""
     noisy = sorted((answer + generator.exponential(k) for answer in answers), reverse=True)[: k + 1]
     return [a - b for a, b in pairwise(noisy)]
 
@@ -227,11 +227,12 @@ def _compare_times(table: Table) -> Comparison:
     gained = table.numbers("optimized_ms") / table.numbers("freegap_ms")
     text = (
         f"at k = {min(table.distinct('k'))} our transcription of the optimized algorithm takes "
-        f"{ratio[small].min():.0f} to {ratio[small].max():.0f} times the baseline that draws its noise one by one "
-        "(paper: 4.7; ours computes with Python's fractions and draws bits from the operating system); without "
-        f"pruning up to {slowdown[last].max():.1f} times longer at k = {max(table.distinct('k'))} (paper: up to 2.6); "
-        f"freegap is {gained.min():.0f} to {gained.max():,.0f} times faster than the optimized algorithm and takes "
-        f"{ours.min():.1f} to {ours.max():.1f} times vectorised NumPy's time"
+        f"{ratio[small].min():.0f} to {ratio[small].max():.0f} times the baseline that draws its noise one "
+        "by one (paper: 4.7; ours computes with Python's fractions and draws bits from the operating "
+        f"system); without pruning up to {slowdown[last].max():.1f} times longer at k = "
+        f"{max(table.distinct('k'))} (paper: up to 2.6); freegap is {gained.min():.0f} to "
+        f"{gained.max():,.0f} times faster than the optimized algorithm and takes {ours.min():.1f} to "
+        f"{ours.max():.1f} times vectorised NumPy's time"
     )
     return Comparison(holds=bool(ratio[small].max() < 7 and slowdown[last].max() > 1.5), text=text)
 
@@ -249,7 +250,8 @@ def _compare_breakdown(table: Table) -> Comparison:
     ties = table.numbers("resolve_ties_ms") / table.numbers("optimized_ms")
     return Comparison(
         holds=varies < 1.6 and bool(ties[large].min() > ties[table.numbers("k") == 25].max()),
-        text=f"the first part changes by a factor of at most {varies:.2f} with k and grows with n; resolving ties "
+        text=f"the first part changes by a factor of at most {varies:.2f} with k and grows with n; "
+        "resolving ties "
         f"takes {100 * ties[large].min():.0f} to {100 * ties[large].max():.0f} % at k = 800; gaps at most "
         f"{100 * share:.0f} %",
     )
@@ -261,9 +263,10 @@ def _compare_calls(table: Table) -> Comparison:
     fewer = calls["bits"] / calls["freegap: bits"]
     return Comparison(
         holds=abs(per[0] - 7.07) < 0.5 and abs(calls["geometric"] - 42_874) < 2000,
-        text=f"{calls['geometric']:,.0f} geometric samples (paper 42,874), {calls['sort']:.0f} sorts (paper 3); a "
-        f"geometric sample takes {per[0]:.2f} Bernoulli (paper 7.07) and {per[1]:.2f} uniform samples (paper 8.62); "
-        f"freegap takes {fewer:.1f} times fewer random bits",
+        text=f"{calls['geometric']:,.0f} geometric samples (paper 42,874), {calls['sort']:.0f} sorts "
+        "(paper 3); a "
+        f"geometric sample takes {per[0]:.2f} Bernoulli (paper 7.07) and {per[1]:.2f} uniform samples "
+        f"(paper 8.62); freegap takes {fewer:.1f} times fewer random bits",
     )
 
 

@@ -1,10 +1,11 @@
 """Beyond the papers: which part of ε should select, and which measure?
 
-The papers take one half each. With the part s for selecting, exponential noise on counts has variances (k/sε)² for the
-selection and 2(k/(1−s)ε)² for the measurements, and corollary 5.9.1 gives that of the fused estimates. It is least
-for small s: a measurement with twice the budget has a quarter of the variance, and gaps take away two thirds at most.
-But a selection with little budget selects wrongly. So an estimate is compared with what it stands for in the answer,
-the count that really has its rank: a wrong item counts as an error.
+The papers take one half each. With the part s for selecting, exponential noise on counts has variances
+(k/sε)² for the selection and 2(k/(1−s)ε)² for the measurements, and corollary 5.9.1 gives that of the fused
+estimates. It is least for small s: a measurement with twice the budget has a quarter of the variance, and
+gaps take away two thirds at most. But a selection with little budget selects wrongly. So an estimate is
+compared with what it stands for in the answer, the count that really has its rank: a wrong item counts as an
+error.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def _compute(setting: Setting) -> Table:
             "epsilon": epsilon,
             "k": k,
             "split": percent / 100,
+            "runs": setting.runs,
             **_simulate(data, k, percent / 100, epsilon, setting.runs, rng),
             "closed_form": np.sqrt(fused_variance(k, percent / 100, epsilon)),
         }
@@ -79,6 +81,8 @@ def _compute(setting: Setting) -> Table:
 def _compare(table: Table) -> Comparison:
     clear = table.numbers("share_of_top_k") > 0.999
     off = np.abs(table.numbers("rmse_of_item") / table.numbers("closed_form") - 1)[clear]
+    # A squared Laplace variable varies by √5 times its mean, items of one run not independently.
+    chance = 4 * 1.2 / np.sqrt(table.numbers("runs"))[clear]
     parts = []
     for name in table.distinct("data"):
         for epsilon in table.distinct("epsilon"):
@@ -95,7 +99,7 @@ def _compare(table: Table) -> Comparison:
         + "; ".join(parts)
         + f". Where the right items are selected, the closed form is off by at most {100 * off.max():.0f} %"
     )
-    return Comparison(holds=bool(off.max() < 0.1), text=text)
+    return Comparison(holds=bool((off < 0.05 + chance).all()), text=text)
 
 
 EXPERIMENTS = (
@@ -104,7 +108,8 @@ EXPERIMENTS = (
         family="beyond",
         title="The best split of ε between selecting and measuring",
         source="beyond the papers; 000, corollary 5.9.1",
-        states="expected: the closed form where the right items are selected; best is the least part that still "
+        states="expected: the closed form where the right items are selected; best is the least part that "
+        "still "
         "selects them. The papers use one half",
         computation=Computation(
             name="split",

@@ -58,7 +58,7 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
-        """The table as text; a number has as many digits as it needs, so that equal tables are equal bytes."""
+        """The table as text; numbers have the digits they need, so that equal tables are equal bytes."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -67,4 +67,5 @@ class Table:
 
 
 def _plain(value: Any) -> Cell:
-    return value.item() if isinstance(value, np.generic) else value
+    plain: Cell = value.item() if isinstance(value, np.generic) else value
+    return plain

@@ -23,6 +23,8 @@ from freegap.experiments.data.shapes import BMS_POS, KOSARAK, bms_pos, kosarak
 
 __all__ = ["PAPERS", "DataSet", "data_sets", "read_counts", "t10i4d100k"]
 
+_LEAST_ITEMS = 200
+_HEAD = "kosarak_head.csv"
 BMS_POS_NAME, KOSARAK_NAME, T40_NAME = PAPERS = ("BMS-POS", "Kosarak", "T40I10D100K")
 
 
@@ -72,7 +74,17 @@ def data_sets(
         return tuple(_GENERATED[name]() for name in names)
     if path.is_dir():
         return tuple(_from_folder(name, path) for name in names)
-    return (read_counts(path, item=item, person=person),) if names else ()
+    if not names:
+        return ()
+    read = read_counts(path, item=item, person=person)
+    if len(read.counts) < _LEAST_ITEMS:
+        raise InvalidArgument(
+            "data",
+            str(path),
+            f"must have at least {_LEAST_ITEMS} different items: thresholds are drawn from the 192 largest",
+            "Pass a larger file.",
+        )
+    return (read,)
 
 
 def read_counts(path: Path, *, item: str | None = None, person: str | None = None) -> DataSet:
@@ -99,8 +111,6 @@ def read_counts(path: Path, *, item: str | None = None, person: str | None = Non
 
 
 def _data_set(path: Path, counts: list[int], records: int | None) -> DataSet:
-    if not counts:
-        raise InvalidArgument("data", str(path), "has no items", "Check the file.")
     name = path.name.split(".")[0]
     return DataSet(name, f"read from {path.name}", np.sort(np.array(counts, dtype=np.int64))[::-1], records)
 
@@ -145,7 +155,7 @@ def _from_folder(name: str, folder: Path) -> DataSet:
         if file.name.lower() in wanted:
             read = read_counts(file)
             return DataSet(name, read.origin, read.counts, read.records)
-    head = folder / "kosarak_head.csv"
+    head = folder / _HEAD
     if name == KOSARAK_NAME and head.is_file():
         return _kosarak(head)
     return _GENERATED[name]()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, legend, panels
+from freegap.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
 from freegap.experiments.table import Table
 
 __all__ = ["draw_answers", "draw_branches", "draw_quality", "draw_remaining"]
@@ -47,15 +47,19 @@ def draw_quality(table: Table) -> Any:
     names = table.distinct("data")
     figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
     for own, name, letter in zip(axes, names, "abcdef", strict=False):
-        for branches, title, colour in ((0, "Sparse Vector", BLUE), (1, "Adaptive SVT w/ Gap", GREEN)):
+        for branches, title, colour, size in (
+            (0, "Sparse Vector", BLUE, 8),
+            (1, "Adaptive SVT w/ Gap", GREEN, 4),
+        ):
             rows = table.where(data=name, branches=branches)
             k = rows.numbers("k")
-            own.plot(
-                k, rows.numbers("precision"), "o--", color=colour, markersize=4, label=f"{title}, Precision"
-            )
-            own.plot(
-                k, rows.numbers("f_measure"), "s-", color=colour, markersize=4, label=f"{title}, F-Measure"
-            )
+            for column, label, line in (
+                ("precision", "Precision", "o--"),
+                ("f_measure", "F-Measure", "s-"),
+            ):
+                own.plot(
+                    k, rows.numbers(column), line, color=colour, markersize=size, label=f"{title}, {label}"
+                )
         own.set_title(f"({letter}) {name}")
         own.set(xlabel="k", ylim=(0, 1.05))
         own.set_xticks(rows.distinct("k"))
@@ -67,11 +71,12 @@ def draw_quality(table: Table) -> Any:
 def draw_remaining(table: Table) -> Any:
     """Figure 5-6."""
     figure, (axes,) = panels(1, 1, size=(6.4, 3.8))
-    for name, colour, mark in zip(
-        table.distinct("data"), (BLUE, ORANGE, GREEN, PURPLE), "os^v", strict=False
-    ):
+    looks = ((BLUE, "o-", 10), (ORANGE, "s-", 7), (GREEN, "^-", 5))  # lines lie on each other
+    for name, (colour, line, size) in zip(table.distinct("data"), looks, strict=False):
         rows = table.where(data=name, branches=1)
-        axes.plot(rows.numbers("k"), rows.numbers("remaining"), mark + "-", color=colour, label=name)
+        axes.plot(
+            rows.numbers("k"), rows.numbers("remaining"), line, color=colour, markersize=size, label=name
+        )
     axes.set(xlabel="k", ylabel="% Remaining Privacy Budget", ylim=(0, 60))
     axes.set_xticks(table.distinct("k"))
     axes.legend(frameon=False, loc="lower right")
@@ -109,9 +114,10 @@ def draw_branches(table: Table) -> Any:
                 )
             if column == 0:
                 own.set_ylabel(label)
-            own.set_ylim(bottom=0)
         grid[0][column].set_title(name)
         grid[2][column].set(xlabel="k")
         grid[2][column].set_xticks(table.distinct("k"))
+    for own in grid[:, 0]:
+        own.set_ylim(0, 1.05 * own.get_ylim()[1])  # shared along the row
     legend(figure, axes[0], columns=5)
     return figure

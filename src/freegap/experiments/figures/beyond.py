@@ -11,6 +11,11 @@ from freegap.experiments.table import Table
 
 __all__ = ["draw_agreement", "draw_choosing", "draw_cost", "draw_split"]
 
+_MEASURES = {
+    "top-k": ("Noisy Top-K", "% improvement in MSE"),
+    "sparse-vector": ("SVT", "% improvement in MSE"),
+    "adaptive": ("Adaptive SVT", "# of Above-Threshold Answers"),
+}
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, YELLOW)
 
 
@@ -40,11 +45,11 @@ def draw_agreement(table: Table) -> Any:
             capsize=3,
             label="exact release (freegap)",
         )
-        own.set_title(measure)
-        own.set_xlabel("k")
+        title, unit = _MEASURES[measure]
+        own.set_title(f"{title}, {rows.column('data')[0]}")
+        own.set(xlabel="k", ylabel=unit)
         own.set_xticks(rows.distinct("k"))
         own.set_ylim(bottom=0)
-    axes[0].set_ylabel(table.distinct("data")[0])
     legend(figure, axes[0], columns=2)
     return figure
 
@@ -64,6 +69,7 @@ def draw_cost(table: Table) -> Any:
             own.bar_label(bars, [f"{value:.2g}" for value in rows.numbers(column)], padding=2, fontsize=8)
         own.set_xticks(places, [f"{r['data']}\nn = {r['n']:,}" for r in rows.records()], fontsize=8)
         own.set_yscale("log")
+        own.margins(y=0.12)
         own.set_title(mechanism)
         own.grid(axis="x", visible=False)
     axes[0].set_ylabel("milliseconds a release")
@@ -101,33 +107,49 @@ def draw_split(table: Table) -> Any:
 
 def draw_choosing(table: Table) -> Any:
     """How well each mechanism does what a user wants, and what it spends, against how many are above."""
-    name, k = table.distinct("data")[0], table.distinct("k")[0]
-    shown = table.where(data=name)
-    figure, axes = panels(1, 3, size=(4.5, 3.9))
-    measures = (
-        ("f_largest", "I want the k largest above T", "F-Measure for the k largest above T"),
-        ("f_all", "I want all above T, as many as I can get", "F-Measure for all above T"),
-        ("spent", "What it costs", "% of ε spent"),
+    k = table.distinct("k")[0]
+    names, levels = table.distinct("data"), table.distinct("epsilon")
+    # Counts far apart and much budget; counts close together and little budget.
+    rows_of = (
+        (names[0], levels[0], "counts far apart"),
+        (names[-1], levels[-1], "counts closer than the noise"),
     )
-    looks = ((GREEN, "^-"), (BLUE, "o-"), (ORANGE, "s--"), (PURPLE, "v-"), (YELLOW, "D-"))
-    for own, (column, title, label) in zip(axes, measures, strict=True):
-        for algorithm, (colour, line) in zip(shown.distinct("algorithm"), looks, strict=True):
+    figure, axes = panels(2, 3, size=(4.5, 3.4))
+    for place, own in enumerate(axes):
+        name, epsilon, means = rows_of[place // 3]
+        column, title, label = _WISHES[place % 3]
+        shown = table.where(data=name, epsilon=epsilon)
+        for algorithm, (colour, line, size) in zip(shown.distinct("algorithm"), _CHOICES, strict=True):
             rows = shown.where(algorithm=algorithm)
             own.plot(
-                rows.numbers("above"), rows.numbers(column), line, color=colour, markersize=5, label=algorithm
+                rows.numbers("above"),
+                rows.numbers(column),
+                line,
+                color=colour,
+                markersize=size,
+                label=algorithm,
             )
         own.axvline(k, color=INK, linestyle=":", linewidth=1.2)
         own.annotate(
             f"k = {k}",
-            (k, 0.02),
+            (k, 0.03),
             xycoords=("data", "axes fraction"),
             xytext=(4, 0),
             textcoords="offset points",
         )
-        own.set(xscale="log", xlabel="number of items above the threshold T", ylabel=label)
+        own.set(xscale="log", ylabel=label, ylim=(0, 107 if column == "spent" else 1.07))
         own.set_xticks([2, 4, 8, 12, 24, 48, 96], ["2", "4", "8", "12", "24", "48", "96"])
         own.minorticks_off()
-        own.set_title(title)
-        own.set_ylim(0, 105 if column == "spent" else 1.05)
+        own.set_title(f"{title}\n{name}, ε = {epsilon:g}: {means}", fontsize=10)
+        own.set_xlabel("number of items above the threshold T")
     legend(figure, axes[0], columns=5)
     return figure
+
+
+_WISHES = (
+    ("f_largest", "The k largest above T", "F-Measure"),
+    ("f_all", "All above T, as many as possible", "F-Measure"),
+    ("spent", "What it costs", "% of ε spent"),
+)
+# Lines lie on each other: the later, the smaller.
+_CHOICES = ((GREEN, "^-", 9), (BLUE, "o-", 10), (ORANGE, "s--", 7), (PURPLE, "v-", 6), (YELLOW, "D-", 4))

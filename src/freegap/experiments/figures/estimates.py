@@ -68,9 +68,9 @@ def draw_shares(table: Table) -> Any:
         "o",
         color=BLUE,
         markersize=4,
-        label="θ_min for geometric noise (L-BFGS)",
+        label=r"$\theta_{\min}$ for geometric noise (L-BFGS)",
     )
-    axes.plot(k, table.numbers("closed_form"), color=ORANGE, label="θ = 1/(1 + ∛(k²))")
+    axes.plot(k, table.numbers("closed_form"), color=ORANGE, label=r"$\theta = 1/(1+\sqrt[3]{k^2})$")
     axes.set(xlabel="k", ylabel="share θ of ε for the threshold", ylim=(0, 0.55))
     axes.legend(frameon=False)
     return figure

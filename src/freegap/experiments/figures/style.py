@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 from freegap.errors import MissingExtra
@@ -25,6 +26,9 @@ __all__ = [
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, YELLOW, GREY, INK = "#56B4E9", "#E69F00", "#999999", "#333333"
+
+_COORDINATES = re.compile(r'\b(?:d|x|y|width|height|points)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{3,}")
 
 _SETTINGS = {
     "svg.fonttype": "none",  # text stays text
@@ -65,8 +69,13 @@ def svg(figure: Any) -> str:
     with _matplotlib().rc_context(_SETTINGS):
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    # matplotlib leaves blanks at line ends
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    # A hundredth of a point is fine enough; matplotlib writes six places, and blanks at line ends.
+    rounded = _COORDINATES.sub(lambda found: _LONG.sub(_short, found[0]), text.getvalue())
+    return "\n".join(line.rstrip() for line in rounded.splitlines()) + "\n"
+
+
+def _short(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}"
 
 
 def png(figure: Any) -> bytes:

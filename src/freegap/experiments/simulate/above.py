@@ -1,4 +1,4 @@
-"""Sparse vector and its adaptive form, many runs at once (twin of `freegap.mechanisms.sparse_vector.program`)."""
+"""Sparse vector and its adaptive form, many runs at once: twin of `mechanisms.sparse_vector.program`."""
 
 from __future__ import annotations
 

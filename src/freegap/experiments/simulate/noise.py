@@ -28,8 +28,9 @@ def draw(noise: str, scale: float, shape: tuple[int, ...], rng: np.random.Genera
 def reach(scale: float, threshold_scale: float, *, chances: int) -> float:
     """How far below a line an answer may be left out.
 
-    That an answer so far below comes over the line has a chance of at most 2·e^(−reach/(both scales together));
-    over all `chances` (answers times runs) it is below a millionth that leaving it out changes anything.
+    That an answer so far below comes over the line has a chance of at most 2·e^(−reach/(both scales
+    together)); over all `chances` (answers times runs) it is below a millionth that leaving it out changes
+    anything.
     """
     return (scale + threshold_scale) * math.log(2 * chances / _NEGLIGIBLE)
 
