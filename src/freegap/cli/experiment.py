@@ -101,20 +101,22 @@ def report(
     docs: Path | None = typer.Option(
         None, help="A folder for reproduction.md and its figures; without it, they go beside the page."
     ),
+    figures: list[str] = typer.Option(
+        ["all"], "--figure", help="Which figures the document shows: ids or families, one at a time."
+    ),
 ) -> None:
     """Gather what was run in one stand-alone page (report.html) and one document (reproduction.md)."""
     from freegap.experiments.gathering import gather, markdown, page
-    from freegap.experiments.registry import EXPERIMENTS
+    from freegap.experiments.registry import EXPERIMENTS, find
 
     written = gather(out, EXPERIMENTS)
+    shown = [e.id for e in find(figures) if any(e is experiment for experiment, _ in written)]
     (out / "report.html").write_text(page(out, written), encoding="utf-8")
     folder = docs or out
-    figures = folder / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    for experiment, _ in written:
-        drawn = (out / f"{experiment.id}.svg").read_text(encoding="utf-8")
-        (figures / f"{experiment.id}.svg").write_text(drawn, encoding="utf-8")
-    text = markdown(written, command=_command(written), figures=[e.id for e, _ in written])
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for name in shown:
+        (folder / "figures" / f"{name}.svg").write_bytes((out / f"{name}.svg").read_bytes())
+    text = markdown(written, command=_command(written), figures=shown)
     (folder / "reproduction.md").write_text(text, encoding="utf-8")
     Console().print(f"Written: {out / 'report.html'}, {folder / 'reproduction.md'}")
 
