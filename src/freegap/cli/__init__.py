@@ -7,7 +7,7 @@ import sys
 import typer
 
 import freegap
-from freegap.cli import above, bench, budget, demo, experiment, prove, top_k
+from freegap.cli import above, assure, bench, budget, demo, experiment, prove, top_k
 from freegap.cli.audit import audit
 from freegap.errors import FreegapError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("prove")(prove.command)
 app.command("audit")(audit)
+app.command("assure")(assure.assure)
 app.command("top-k")(top_k.top_k)
 app.command("above")(above.above)
 app.add_typer(bench.app)

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.library import LIBRARY
+from freegap.assurance.library import LIBRARY
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
@@ -30,7 +30,7 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.prove.report import Proof
 
-__all__ = ["command"]
+__all__ = ["command", "progress_bar"]
 
 
 def command(
@@ -65,7 +65,7 @@ def command(
         )
     target = _imported("mechanism", mechanism)
     given = dict(map(_parameter, parameter or []))
-    with _progress(as_json) as bar:
+    with progress_bar(as_json) as bar:
         proof = prove(
             target,
             None if alignment is None else _imported("alignment", alignment),
@@ -150,7 +150,8 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def _progress(quiet: bool) -> Progress:
+def progress_bar(quiet: bool) -> Progress:
+    """A bar on standard error; none if nobody looks."""
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
@@ -210,7 +211,7 @@ def _results(jobs: int) -> Iterator[dict[str, Any]]:
 def _prove_library(jobs: int, as_json: bool) -> int:
     start = monotonic()
     results = []
-    with _progress(as_json) as bar:
+    with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(_claims()))
         for result in _results(jobs):
             results.append(result)

@@ -6,10 +6,12 @@ Release  each noisy answer, rounded to the nearest multiple of γ
 Charge   ε
 Theorem  each answer is ε/n-private (the Laplace mechanism: 004, theorem 3.3); n of them add up to ε; rounding
          is post-processing. Rounding to the nearest rather than down keeps the estimates free of bias.
+         By alignment: the noise makes up for what the answer lost, at most Δ in each (`alignment`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +26,7 @@ from freegap.values.answers import read_answers
 from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
 from freegap.values.results import Column, Release, aligned, jsonable
 
-__all__ = ["Measurement", "measure"]
+__all__ = ["Measurement", "alignment", "measure", "program"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,3 +115,15 @@ def measure(
         private=source.private,
         parameters={"scale": scale, "sensitivity": delta},
     )
+
+
+def program(answers: Sequence[Any], noise: Any, *, scale: Fraction) -> list[Any]:
+    """The mechanism before rounding, for any kind of number: what is proved private."""
+    return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
+
+
+def alignment(
+    answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
+) -> dict[Any, Any]:
+    """Noise on the neighbour that gives the same output."""
+    return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}
