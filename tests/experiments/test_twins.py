@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import freegap as fg
+from freegap.assurance.fit import ALPHA
 from freegap.bits import SeededBits
 from freegap.estimate import fusion
 from freegap.experiments.data.sets import DataSet
@@ -25,7 +26,7 @@ from freegap.mechanisms.hybrids import (
 )
 from freegap.mechanisms.sparse_vector import charge, program
 from freegap.mechanisms.top_k import program as top_k_program
-from tests.distributions import ALPHA, same_distribution_p
+from tests.distributions import same_distribution_p
 
 RUNS = 60
 ANSWERS = np.array([9.0, 7.0, 7.0, 4.0, 3.0, 1.0, 0.0])
