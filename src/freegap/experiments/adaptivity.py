@@ -194,7 +194,7 @@ EXPERIMENTS = (
         family="beyond",
         title="Adaptive SVT with Gap with 1 to 4 branches, ε = 0.7",
         source="beyond the papers; 000, remark below theorem 5.3",
-        states="expected: more branches answer more where answers are far above the threshold, up to a point",
+        states="more branches answer more where answers are far above the threshold, up to a point",
         computation=_BRANCHES,
         draw=draw_branches,
         compare=_compare_branches,

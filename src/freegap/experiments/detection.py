@@ -27,6 +27,7 @@ CLAIMS = (0.2, 0.7, 1.5)
 _NAMES = list(TITLES)
 _TEST_LEVELS = [round(0.02 * i, 2) for i in range(int(2.2 / 0.02) + 1)]
 _LEVEL = 0.05
+_SLACK = 0.05  # at the true ε itself a valid p-value is below 0.05 once in twenty times
 
 _TABLE_4_2 = {
     # what the paper found at ε₀ = 1.5: event, first and second input
@@ -96,23 +97,24 @@ def _said(rise: float) -> str:
 
 
 def _compare_curves(table: Table) -> Comparison:
-    parts, holds = [], True
-    missed = []
+    parts, missed, alarms = [], [], []
     for name in table.distinct("mechanism"):
         entry = CATALOGUE[name]
         rises = [_rise(table, name, claim) for claim in CLAIMS]
         parts.append(f"{TITLES[name]}: {', '.join(map(_said, rises))}")
         for claim, rise in zip(CLAIMS, rises, strict=True):
+            case = f"{TITLES[name]} at ε₀ = {claim:g}"
             if entry.broken_at(claim):
-                if rise <= claim:
-                    missed.append(f"{TITLES[name]} at ε₀ = {claim:g}")
+                missed += [case] if rise <= claim else []
             else:
                 true = min(claim, entry.true_epsilon(claim) or claim)
-                holds &= rise <= true + 1e-9  # a p-value below 0.05 beyond the true ε would be a false alarm
+                alarms += [case] if rise > true + _SLACK else []
     text = "p-values rise above 0.05 at test ε (for ε₀ = 0.2, 0.7, 1.5) " + "; ".join(parts)
     if missed:
         text += f". Not told from a private mechanism with these samples: {'; '.join(missed)}"
-    return Comparison(holds=holds and not missed, text=text)
+    if alarms:
+        text += f". Below 0.05 although private: {'; '.join(alarms)}"
+    return Comparison(holds=not missed and not alarms, text=text)
 
 
 def _compute_counterexamples(setting: Setting) -> Table:

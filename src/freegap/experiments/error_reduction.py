@@ -186,8 +186,7 @@ EXPERIMENTS = (
         title="Reduction of the mean squared error against k, ε = 0.7",
         source="000, figure 5-2; 001, section 7.1",
         states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; "
-        "measured "
-        "and theoretical curves agree; nearly the same on the other data sets",
+        "measured and theoretical curves agree; nearly the same on the other data sets",
         computation=_BY_K,
         draw=draw_by_k,
         compare=_compare_by_k,

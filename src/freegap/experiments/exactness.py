@@ -174,7 +174,7 @@ EXPERIMENTS = (
         family="beyond",
         title="Exact and insecure mechanisms: accuracy, ε = 0.7",
         source="beyond the papers",
-        states="expected: they coincide; exactness costs no accuracy",
+        states="they coincide; exactness costs no accuracy",
         computation=Computation(
             name="exact-accuracy",
             compute=_compute_agreement,
@@ -189,7 +189,7 @@ EXPERIMENTS = (
         family="beyond",
         title="Exact and insecure mechanisms: time of one release",
         source="beyond the papers",
-        states="expected: milliseconds for either",
+        states="milliseconds for either",
         computation=Computation(
             name="exact-time",
             compute=_compute_cost,

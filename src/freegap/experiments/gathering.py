@@ -48,6 +48,11 @@ def gather(out: Path, experiments: Sequence[Experiment]) -> list[Written]:
     return found
 
 
+def _stated(experiment: Experiment) -> str:
+    who = "Expected" if experiment.family == "beyond" else "The paper"
+    return f"{who}: {experiment.states}."
+
+
 def _verdict(record: dict[str, Any]) -> str:
     return "holds" if record["holds"] else "does not hold as stated"
 
@@ -121,7 +126,7 @@ def _section(out: Path, experiment: Experiment, record: dict[str, Any]) -> str:
     return (
         f'<h3 id="{experiment.id}">{experiment.id}: {html.escape(experiment.title)}</h3>\n'
         f'<p class="small">{html.escape(experiment.source)}. '
-        f"The paper: {html.escape(experiment.states)}.</p>\n"
+        f"{html.escape(_stated(experiment))}</p>\n"
         f"<figure>{drawn}</figure>\n"
         f'<p class="{kind}"><b>{_verdict(record)}.</b> {html.escape(record["measured"])}.</p>\n'
     )
@@ -165,7 +170,7 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
             lines += ["", f"## {title}"]
         for experiment, record in members:
             lines += ["", f"### {experiment.id}: {experiment.title}", ""]
-            lines += [f"*{experiment.source}.* The paper: {experiment.states}.", ""]
+            lines += [f"*{experiment.source}.* {_stated(experiment)}", ""]
             if experiment.id in figures:
                 lines += [f"![{experiment.title}](figures/{experiment.id}.svg)", ""]
             lines += [f"**{_verdict(record).capitalize()}.** {record['measured']}."]

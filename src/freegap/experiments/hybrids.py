@@ -98,7 +98,7 @@ def _compute(setting: Setting) -> Table:
             "threshold": int(data.counts[rank - 1]),
             "returned": (~np.isnan(counts)).sum(axis=1).mean(),
             "average_answer": np.nanmean(counts[some], axis=1).mean() if some.any() else None,
-            "remaining": 100 * (1 - spent.mean() / float(EPSILON)),
+            "remaining": 100 * max(0.0, 1 - spent.mean() / float(EPSILON)),
         }
 
     points = [(d, a, k) for d in setting.data for a in ALGORITHMS for k in setting.parameters["k"]]
@@ -131,10 +131,9 @@ def _compare_remaining(table: Table) -> Comparison:
     since = f"only for k = {', '.join(map(str, more))}" if more else "for none of these k"
     return Comparison(
         holds=False,
-        text=f"{text}; budget is saved for k > 12 as stated ({'yes' if saves else 'no'}), but Hybrid Top-K "
-        "leaves "
-        f"more than Hybrid SVT {since}, not for all: with t items above, it leaves 1 − (t+1)/k against "
-        "(1 − θ)(1 − t/k), which is more only where k − t > 1/θ = 1 + k^⅔",
+        text=f"{text}; all but Top-K {'save' if saves else 'do not save'} budget for k > 12, but Hybrid "
+        f"Top-K leaves more than Hybrid SVT {since}: with t items above it leaves 1 − (t+1)/k, and Hybrid SVT "
+        "(1 − θ)(1 − t/k), which is less only where k − t > 1/θ = 1 + k^⅔",
     )
 
 
@@ -196,8 +195,7 @@ EXPERIMENTS = (
         title="Average answer of what the hybrids, Noisy Top-K and SVT return, ε = 0.7",
         source="000, figure 5-8",
         states="for k ≤ 12 Top-K and the hybrids return much better queries than SVT; for k > 12 the "
-        "average of "
-        "Top-K falls, as it cannot leave out what is below the threshold",
+        "average of Top-K falls, as it cannot leave out what is below the threshold",
         computation=_HYBRIDS,
         draw=draw_average,
         compare=_compare_average,

@@ -44,7 +44,7 @@ def _compare(table: Table) -> Comparison:
     off = abs(table.numbers("best_share") - table.numbers("closed_form"))
     at = int(table.numbers("k")[off.argmax()])
     return Comparison(
-        holds=bool(off.max() < 0.01), text=f"the largest difference in θ is {off.max():.4f}, at k = {at}"
+        holds=bool(off.max() < 0.01), text=f"the largest difference in θ is {off.max():.0e}, at k = {at}"
     )
 
 

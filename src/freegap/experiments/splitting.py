@@ -108,9 +108,8 @@ EXPERIMENTS = (
         family="beyond",
         title="The best split of ε between selecting and measuring",
         source="beyond the papers; 000, corollary 5.9.1",
-        states="expected: the closed form where the right items are selected; best is the least part that "
-        "still "
-        "selects them. The papers use one half",
+        states="squared errors follow the closed form where the right items are selected, and rise where too "
+        "little is left to select them; the papers use one half",
         computation=Computation(
             name="split",
             compute=_compute,
