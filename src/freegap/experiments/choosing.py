@@ -100,8 +100,8 @@ def _compare(table: Table) -> Comparison:
         f"largest above the threshold, however many there are; Top-K {lacking:.2f} with {few} above; for all "
         f"above, Adaptive SVT reaches {gain:.1f} times Hybrid Top-K's with {many} above; with {some} above "
         f"Hybrid Top-K spends {spent[0]:.0f} %, Adaptive SVT {spent[1]:.0f} % and Top-K {spent[2]:.0f} % of "
-        f"ε. Where counts lie closer than the noise, with {some} above: Hybrid Top-K {noisy[0]:.2f}, Hybrid SVT "
-        f"{noisy[1]:.2f}, Adaptive SVT {noisy[2]:.2f}, Top-K {noisy[3]:.2f}"
+        f"ε. Where counts lie closer than the noise, with {some} above: Hybrid Top-K {noisy[0]:.2f}, Hybrid "
+        f"SVT {noisy[1]:.2f}, Adaptive SVT {noisy[2]:.2f}, Top-K {noisy[3]:.2f}"
     )
     best = noisy[0] >= max(noisy) - 0.05
     return Comparison(holds=hybrid > 0.95 and lacking < 0.5 and gain > 1.3 and best, text=text)
@@ -113,8 +113,8 @@ EXPERIMENTS = (
         family="beyond",
         title="Hybrid, top-k or adaptive: which to choose, k = 12",
         source="beyond the papers",
-        states="a mechanism with a threshold where fewer than k are above; top-k or a hybrid for the k largest "
-        "where more are; adaptive for as many as possible",
+        states="a mechanism with a threshold where fewer than k are above; top-k or a hybrid for the k "
+        "largest where more are; adaptive for as many as possible",
         computation=Computation(
             name="choosing",
             compute=_compute,

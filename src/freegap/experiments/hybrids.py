@@ -132,8 +132,8 @@ def _compare_remaining(table: Table) -> Comparison:
     return Comparison(
         holds=False,
         text=f"{text}; all but Top-K {'save' if saves else 'do not save'} budget for k > 12, but Hybrid "
-        f"Top-K leaves more than Hybrid SVT {since}: with t items above it leaves 1 − (t+1)/k, and Hybrid SVT "
-        "(1 − θ)(1 − t/k), which is less only where k − t > 1/θ = 1 + k^⅔",
+        f"Top-K leaves more than Hybrid SVT {since}: with t items above it leaves 1 − (t+1)/k, and Hybrid "
+        "SVT (1 − θ)(1 − t/k), which is less only where k − t > 1/θ = 1 + k^⅔",
     )
 
 

@@ -253,8 +253,8 @@ def _compare_breakdown(table: Table) -> Comparison:
     return Comparison(
         holds=varies < 1.6 and bool(ties[large].min() > ties[table.numbers("k") == 25].max()),
         text=f"the first part changes by a factor of at most {varies:.2f} with k and grows with n; "
-        f"resolving ties takes {100 * ties[large].min():.0f} to {100 * ties[large].max():.0f} % at k = 800; gaps at most "
-        f"{100 * share:.0f} %",
+        f"resolving ties takes {100 * ties[large].min():.0f} to {100 * ties[large].max():.0f} % at k = 800; gaps "
+        f"at most {100 * share:.0f} %",
     )
 
 
@@ -265,8 +265,8 @@ def _compare_calls(table: Table) -> Comparison:
     return Comparison(
         holds=abs(per[0] - 7.07) < 0.5 and abs(calls["geometric"] - 42_874) < 2000,
         text=f"{calls['geometric']:,.0f} geometric samples (paper 42,874), {calls['sort']:.0f} sorts "
-        f"(paper 3); a geometric sample takes {per[0]:.2f} Bernoulli (paper 7.07) and {per[1]:.2f} uniform samples "
-        f"(paper 8.62); freegap takes {fewer:.1f} times fewer random bits",
+        f"(paper 3); a geometric sample takes {per[0]:.2f} Bernoulli (paper 7.07) and {per[1]:.2f} uniform "
+        f"samples (paper 8.62); freegap takes {fewer:.1f} times fewer random bits",
     )
 
 
