@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long bench clean
+.PHONY: demo test test-long mutants bench clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -12,6 +12,9 @@ test: .venv/test/installed
 
 test-long: .venv/test/installed
 	.venv/test/bin/python -m pytest -m long -n 2
+
+mutants: .venv/test/installed
+	.venv/test/bin/python scripts/mutants
 
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k

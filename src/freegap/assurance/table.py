@@ -14,6 +14,7 @@ from typing import Any
 
 import freegap
 from freegap.assurance.checks import check_audit, check_distribution, check_proof, effort_of
+from freegap.assurance.row import Proved
 from freegap.assurance.rows import ROWS
 
 __all__ = ["CHECKS", "assured", "markdown", "summarised"]
@@ -50,31 +51,41 @@ def assured(*, quick: bool = False, jobs: int = 0, progress: Shown | None = None
         for row in ROWS
     ]
     total = len(ROWS) * len(CHECKS)
-    for done, (place, name, found) in enumerate(_results(quick, jobs or os.cpu_count() or 1), start=1):
-        records[place]["checks"][name] = found
+    done = 0
+    for places, name, found in _results(quick, jobs or os.cpu_count() or 1):
+        for place in places:
+            records[place]["checks"][name] = found
+        done += len(places)
         if progress is not None:
-            progress(f"{name} of {ROWS[place].title}", done, total)
+            progress(f"{name} of {ROWS[places[0]].title}", done, total)
     for record in records:
         record["ok"] = all(found["ok"] for found in record["checks"].values())
     return records
 
 
-def _results(quick: bool, jobs: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _results(quick: bool, jobs: int) -> Iterator[tuple[list[int], str, dict[str, Any]]]:
+    """The places of the rows, the check and what it found; rows that rest on the same proof share it."""
+    tasks: dict[tuple[str, Any], list[int]] = {}
+    for name, place in product(CHECKS, range(len(ROWS))):
+        shared = name == "proof" and isinstance(ROWS[place].proof, Proved)
+        key = (str(ROWS[place].proof), ROWS[place].noise) if shared else place
+        tasks.setdefault((name, key), []).append(place)
     # Not forked: z3 keeps global state that does not survive it.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        tasks = [
-            pool.submit(_checked, place, name, quick) for name, place in product(CHECKS, range(len(ROWS)))
-        ]
-        for task in as_completed(tasks):
-            yield task.result()
+        running = {
+            pool.submit(_checked, places[0], name, quick): (places, name)
+            for (name, _), places in tasks.items()
+        }
+        for task in as_completed(running):
+            yield *running[task], task.result()
 
 
-def _checked(place: int, name: str, quick: bool) -> tuple[int, str, dict[str, Any]]:
+def _checked(place: int, name: str, quick: bool) -> dict[str, Any]:
     """One check of one row, in a process of its own."""
     start = monotonic()
     found = CHECKS[name](ROWS[place], effort_of(ROWS[place], quick=quick))
-    return place, name, found | {"seconds": round(monotonic() - start, 1)}
+    return found | {"seconds": round(monotonic() - start, 1)}
 
 
 def summarised(name: str, found: dict[str, Any]) -> str:

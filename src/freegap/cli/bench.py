@@ -11,6 +11,7 @@ from rich.table import Table
 
 from freegap.cli.bench_audit import bench_audit
 from freegap.cli.bench_base2 import base2
+from freegap.cli.bench_timing import bench_timing
 
 __all__ = ["app"]
 
@@ -26,6 +27,7 @@ def _bench() -> None:
 
 app.command("base2")(base2)
 app.command("audit")(bench_audit)
+app.command("timing")(bench_timing)
 
 
 @app.command("top-k")

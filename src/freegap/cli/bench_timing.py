@@ -1,0 +1,69 @@
+"""`freegap bench timing`: what the time of a release tells, bare and padded."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from freegap.cli.prove import progress_bar
+
+__all__ = ["bench_timing"]
+
+
+def bench_timing(
+    trials: Annotated[int, typer.Option(help="Releases of each contest, bare.", min=100)] = 20_000,
+    padded_trials: Annotated[int, typer.Option(help="Releases of each contest, padded.", min=100)] = 5_000,
+    pad_to: Annotated[
+        float | None, typer.Option(help="Seconds to pad to; four times the usual time if left out.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the bare times to this file, .svg or .png.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+) -> None:
+    """Time releases on inputs that should not be told apart, bare and padded (`freegap.pad_to`)."""
+    from freegap.bench.side_channel import run
+
+    with progress_bar(as_json) as bar:
+        task = bar.add_task("timing", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        result = run(
+            trials=trials,
+            padded_trials=padded_trials,
+            seconds=None if pad_to is None else Fraction(str(pad_to)),
+            progress=show,
+        )
+    if plot is not None:
+        from freegap.report.timing import timing_chart
+
+        timing_chart(result["rows"], plot)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        return
+    table = Table("mechanism", "inputs", "median ms", "told apart", "padded to", "told apart", "late")
+    for row in result["rows"]:
+        bare, padded = row["bare"], row["padded"]
+        medians = " / ".join(f"{median:.3f}" for median in bare["median_ms"])
+        table.add_row(
+            row["mechanism"],
+            row["pair"],
+            medians,
+            _told(bare),
+            f"{1000 * padded['pad_to']:g} ms",
+            _told(padded),
+            str(padded["late"]),
+        )
+    Console().print(table)
+
+
+def _told(record: dict[str, Any]) -> str:
+    """Whether, and the advantage against what chance would give."""
+    verdict = "yes" if record["told_apart"] else "no"
+    return f"{verdict} ({record['advantage']:.3f}, chance {record['critical']:.3f})"
