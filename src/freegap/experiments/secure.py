@@ -253,8 +253,8 @@ def _compare_breakdown(table: Table) -> Comparison:
     return Comparison(
         holds=varies < 1.6 and bool(ties[large].min() > ties[table.numbers("k") == 25].max()),
         text=f"the first part changes by a factor of at most {varies:.2f} with k and grows with n; "
-        f"resolving ties takes {100 * ties[large].min():.0f} to {100 * ties[large].max():.0f} % at k = 800; gaps "
-        f"at most {100 * share:.0f} %",
+        f"resolving ties takes {100 * ties[large].min():.0f} to {100 * ties[large].max():.0f} % at k = 800; "
+        f"gaps at most {100 * share:.0f} %",
     )
 
 
