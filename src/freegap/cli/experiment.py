@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from freegap.errors import MissingExtra
+
 if TYPE_CHECKING:
     from freegap.experiments.running import Finished
 
@@ -23,6 +26,14 @@ OUT = Path("out/experiments")
 app = typer.Typer(
     name="experiment", help="Reproduce the figures and tables of the papers.", no_args_is_help=True
 )
+
+
+@app.callback()
+def _experiment() -> None:
+    """Reproduce the figures and tables of the papers."""
+    for package in ("matplotlib", "scipy", "joblib", "z3"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, "experiments")
 
 
 @app.command("list")

@@ -38,6 +38,22 @@ left; }
 """
 
 
+_YOURSELF = """## Run it yourself
+
+```sh
+pip install 'freegap[experiments]'
+freegap experiment list
+freegap experiment run all --runs 200            # minutes; the papers have 10,000 runs a point
+freegap experiment run fig-5-4 --data kosarak.dat.gz
+freegap experiment run chapter-5 --data folder   # with kosarak.dat, bms-pos.dat or T40I10D100K.dat in it
+freegap experiment run fig-5-2 --data sales.parquet --item product --person customer
+freegap experiment report --docs docs
+```
+
+Each run writes the figure (`.svg`, `.png`), the numbers (`.csv`) and how they were made (`.json`) into
+`out/experiments`, and keeps what was computed: a second run only draws.""".splitlines()
+
+
 def gather(out: Path, experiments: Sequence[Experiment]) -> list[Written]:
     """The experiments of which a folder holds results, with their records."""
     found = [(e, record) for e in experiments if (record := read_record(out, e)) is not None]
@@ -64,12 +80,13 @@ def _once(written: list[Written], name: str) -> str:
 
 def _facts(written: list[Written]) -> str:
     versions = written[0][1]["versions"]
+    programs = ", ".join(dict.fromkeys(record["versions"]["program"] for _, record in written))
     # The seconds of one computation stand in the records of all experiments that show it.
     seconds = {e.computation.name: record["processor_seconds"] for e, record in written}
     counts = [record["holds"] for _, record in written]
     return (
         f"{len(written)} experiments, runs a point: {_once(written, 'runs')}, seed "
-        f"{_once(written, 'seed')}, freegap {versions['freegap']} (program {versions['program']}), Python "
+        f"{_once(written, 'seed')}, freegap {versions['freegap']} (program {programs}), Python "
         f"{versions['python']}, NumPy {versions['numpy']}; {sum(seconds.values()):,.0f} processor seconds. "
         f"{sum(counts)} statements hold, {len(counts) - sum(counts)} do not hold as stated, with the "
         "reason beside them."
@@ -164,6 +181,7 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         f"{_number(d['largest'])} |"
         for d in _data_lines(written)
     ]
+    lines += ["", *_YOURSELF]
     for family, title in _FAMILY_TITLES.items():
         members = [(e, record) for e, record in written if e.family == family]
         if members:
