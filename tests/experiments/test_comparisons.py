@@ -71,6 +71,32 @@ def test_a_false_alarm_does_not_hold() -> None:
     assert not BY_ID["fig-4-3"].compare(Table.of(rows)).holds
 
 
+def test_a_search_that_found_only_a_weak_event_is_said_to() -> None:
+    def table(rise: float) -> Table:
+        return Table.of(
+            {
+                "mechanism": "histogram",
+                "claimed_epsilon": claim,
+                "test_epsilon": e / 100,
+                "p_value": float(e / 100 >= rise * claim),
+            }
+            for claim in (0.2, 0.7, 1.5)
+            for e in range(221)
+        )
+
+    assert BY_ID["fig-4-3"].compare(table(0.95)).holds
+    assert "well before" in BY_ID["fig-4-3"].compare(table(0.7)).text
+    assert not BY_ID["fig-4-3"].compare(table(0.7)).holds
+
+
+def test_a_counterexample_at_another_claim_is_not_the_papers() -> None:
+    row = {"violated": True, "first": "1", "paper_first": "1 1 1 1 1"}
+    compare = BY_ID["table-4-2"].compare
+    assert compare(Table.of([{**row, "claimed_epsilon": 1.5}])).holds
+    assert not compare(Table.of([{**row, "claimed_epsilon": 1.5}, {**row, "claimed_epsilon": 0.7}])).holds
+    assert not compare(Table.of([{**row, "claimed_epsilon": 1.5, "violated": False}])).holds
+
+
 def test_exact_and_insecure_that_differ_are_said_to() -> None:
     def table(exact: float) -> Table:
         return Table.of(

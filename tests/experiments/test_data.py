@@ -100,8 +100,8 @@ def test_fimi_files(tmp_path: Path, compressed: bool) -> None:
 
 def test_tables_and_histograms(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    table.write_text("who,what\n1,a\n1,a\n2,a\n2,b\n", encoding="utf-8")
-    data = read_counts(table, item="what", person="who")
+    table.write_text('who,"the ""what"""\n1,a\n1,a\n2,a\n2,b\n', encoding="utf-8")
+    data = read_counts(table, item='the "what"', person="who")
     assert data.counts.tolist() == [2, 1]
     assert data.records == 2
     histogram = tmp_path / "h.csv"

@@ -99,7 +99,7 @@ def read_counts(path: Path, *, item: str | None = None, person: str | None = Non
             records = int(rows.aggregate("count(DISTINCT person)").fetchall()[0][0])
         elif item is not None and person is not None:
             rows = read_columns(connection, files, [item, person]).project(
-                f'"{item}" AS item, "{person}" AS person'
+                f"{_quoted(item)} AS item, {_quoted(person)} AS person"
             )
             records = int(rows.aggregate("count(DISTINCT person)").fetchall()[0][0])
         else:
@@ -108,6 +108,12 @@ def read_counts(path: Path, *, item: str | None = None, person: str | None = Non
             return _data_set(path, numbers, None)
         grouped = rows.aggregate("item, count(DISTINCT person) AS people", "item")
         return _data_set(path, [int(row[0]) for row in grouped.project("people").fetchall()], records)
+
+
+def _quoted(column: str) -> str:
+    """A column's name in a query."""
+    doubled = column.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _data_set(path: Path, counts: list[int], records: int | None) -> DataSet:
