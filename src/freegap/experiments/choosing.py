@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
+from freegap.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataSet
 from freegap.experiments.experiment import Comparison, Computation, Experiment, Setting
 from freegap.experiments.figures.beyond import draw_choosing
 from freegap.experiments.hybrids import HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
@@ -123,7 +123,7 @@ EXPERIMENTS = (
                 "epsilon": ["0.7", "0.02"],
                 "above": [2, 4, 6, 8, 10, 12, 14, 18, 24, 36, 48, 72, 96],
             },
-            data=(BMS_POS_NAME, *(name for name in PAPERS if name != BMS_POS_NAME)),
+            data=(BMS_POS_NAME, T40_NAME),
         ),
         draw=draw_choosing,
         compare=_compare,
