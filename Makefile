@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long bench clean
+.PHONY: demo test test-long mutants bench docs fuzz clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -13,17 +13,41 @@ test: .venv/test/installed
 test-long: .venv/test/installed
 	.venv/test/bin/python -m pytest -m long -n 2
 
+mutants: .venv/test/installed
+	.venv/test/bin/python scripts/mutants
+
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k
+
+# NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
+docs: .venv/docs/installed
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
+	@echo "open out/docs/index.html"
+
+# RUNS=100000 for a longer one; hours are better spent than minutes.
+fuzz: .venv/fuzz/installed
+	RUNS=$(or $(RUNS),2000) .venv/fuzz/bin/python fuzz/run.py
+
+.venv/fuzz/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/fuzz
+	.venv/fuzz/bin/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+.venv/docs/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 .venv/demo/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/demo
 	.venv/demo/bin/python -m pip install --quiet --editable '.[plot,tables,ledger]'
 	touch $@
 
-.venv/test/installed: pyproject.toml
+# The versions, and the hashes, that scripts/lock wrote down.
+.venv/test/installed: pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv/test
-	.venv/test/bin/python -m pip install --quiet --editable '.[dev]'
+	.venv/test/bin/python -m pip install --quiet --require-hashes --requirement requirements/ci.txt
+	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 clean:

@@ -16,6 +16,7 @@ import pytest
 
 import freegap as fg
 from freegap import InvalidArgument, NoisyScore, RecordedBits, SeededBits
+from freegap.assurance.candidate_laws import best_law, selected_law
 from freegap.base2.reading import answer_units
 from freegap.mechanisms.private_candidates import (
     Drawn,
@@ -80,25 +81,15 @@ def best(law: Law, stop: Fraction, steps: int) -> dict[Any, Fraction]:
 
 
 def selected_in_closed_form(law: Law, stop: Fraction, steps: int) -> dict[Any, Fraction]:
-    p = law[0] + law[1]
-    r = (1 - stop) * (1 - p)
-    tried = (1 - r**steps) / (1 - r)
-    return {0: law[0] * tried, 1: law[1] * tried, None: 1 - p * tried}
+    found = selected_law(dict(zip(enumerate(SCORES), law, strict=True)), TAU, stop, steps)
+    return {None if drawn is None else drawn[0]: p for drawn, p in found.items()}
 
 
 def best_in_closed_form(
     law: Law, stop: Fraction, steps: int, scores: tuple[int, ...] = SCORES
 ) -> dict[Any, Fraction]:
-    """As in the docstring of the module: Q(x)·γ/((1 − βa)(1 − βb))·(1 + R)."""
-    beta = 1 - stop
-    result = {}
-    for output, score in enumerate(scores):
-        a = sum((p for p, s in zip(law, scores, strict=True) if s < score), Fraction(0))
-        b = sum((p for p, s in zip(law, scores, strict=True) if s <= score), Fraction(0))
-        tail = (b**steps - a**steps) / (b - a)
-        rest = beta**steps * ((1 - beta * a) * (1 - b) * tail / stop - a**steps)
-        result[output] = law[output] * stop / ((1 - beta * a) * (1 - beta * b)) * (1 + rest)
-    return result
+    found = best_law(dict(zip(enumerate(scores), law, strict=True)), stop, steps)
+    return {output: p for (output, _), p in found.items()}
 
 
 HALF = Fraction(1, 2)

@@ -40,6 +40,7 @@ from freegap.mechanisms.private_candidates import (
 )
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
+from freegap.padding import pad_to
 from freegap.prove import prove
 from freegap.tables.results import ItemsAbove, TopItems
 from freegap.values.above import AboveThreshold
@@ -105,6 +106,7 @@ __all__ = [
     "measure",
     "noisy_max",
     "noisy_top_k",
+    "pad_to",
     "prove",
     "select_and_measure",
     "select_private_candidate",

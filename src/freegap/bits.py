@@ -102,6 +102,7 @@ class SystemBits:
 
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n)."""
+        _require_number(n)
         if n >= 128:
             surplus = -n % 8
             return int.from_bytes(os.urandom((n + surplus) // 8), "big") >> surplus
@@ -136,14 +137,14 @@ class SeededBits:
                 "seed", seed, "must be an integer, a string or bytes", "Pass for example seed=7."
             )
         self.seed = seed
-        material = seed if isinstance(seed, bytes) else str(seed).encode()
-        key = hashlib.sha256(f"{type(seed).__name__}:".encode() + material).digest()
+        key = hashlib.sha256(f"{type(seed).__name__}:".encode() + _seed_material(seed)).digest()
         self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._reservoir = _Reservoir()
         self._lock = threading.Lock()
 
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n)."""
+        _require_number(n)
         with self._lock:
             if self._reservoir.count < n:
                 missing = (n - self._reservoir.count + 7) // 8
@@ -166,7 +167,7 @@ class RecordedBits:
     private = False
 
     def __init__(self, source: BitSource) -> None:
-        self._source = source
+        self._source = source_or_system(source)
         self._parts: list[str] = []
 
     def bits(self, n: int) -> int:
@@ -202,6 +203,7 @@ class ReplayedBits:
 
     def bits(self, n: int) -> int:
         """The next n bits of the record."""
+        _require_number(n)
         end = self._position + n
         if end > len(self._record):
             raise BitsExhausted(
@@ -216,6 +218,21 @@ class ReplayedBits:
     def remaining(self) -> int:
         """How many bits have not been handed out yet."""
         return len(self._record) - self._position
+
+
+def _seed_material(seed: int | str | bytes) -> bytes:
+    """A seed as bytes. Plain UTF-8 refuses surrogates, and str() integers beyond some thousand digits."""
+    if isinstance(seed, bytes):
+        return seed
+    if isinstance(seed, str):
+        return seed.encode("utf-8", "surrogatepass")
+    return (str(seed) if abs(seed) < 10**1000 else hex(seed)).encode()
+
+
+def _require_number(n: object) -> None:
+    """A negative number of bits would make a buffer hand out zeros later."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise InvalidArgument("n", n, "must be a whole number of at least 0", "Pass for example 64.")
 
 
 _BUFFERED: weakref.WeakSet[SystemBits] = weakref.WeakSet()

@@ -35,6 +35,7 @@ __all__ = [
     "MissingExtra",
     "PrivacyViolated",
     "UnsettledWarning",
+    "printable",
 ]
 
 
@@ -57,7 +58,7 @@ class InvalidArgument(FreegapError, ValueError):
         self.constraint = constraint
         self.remedy = remedy
         shown = f"{argument} = {_short(value)}" if value is not REDACTED else argument
-        super().__init__(f"{shown}: {constraint}. {remedy}")
+        super().__init__(printable(f"{shown}: {constraint}. {remedy}"))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that an error crosses from a worker process as it is."""
@@ -82,8 +83,9 @@ class MechanismFailed(FreegapError, RuntimeError):
         self.what = what
         self.answers = answers
         self.arguments = arguments
-        given = f" with {arguments}" if arguments else ""
-        super().__init__(f"The mechanism {what} on the answers {answers}{given}. There is no verdict.")
+        shown, given = _text(answers), f" with {_text(arguments)}" if arguments else ""
+        text = f"The mechanism {what} on the answers {shown}{given}. There is no verdict."
+        super().__init__(printable(text, lines=True))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error crosses from a worker process as it is."""
@@ -166,9 +168,25 @@ class _Redacted:
 REDACTED = _Redacted()
 
 
-def _short(value: object) -> str:
+def printable(text: str, *, lines: bool = False) -> str:
+    """Without control characters: a name must not be able to steer the terminal that shows it.
+
+    lines: keep the ends of lines, where a text is meant to have several.
+
+    >>> printable("red \\x1b[31m")
+    'red �[31m'
+    """
+    kept = "\n" if lines else ""
+    return "".join(c if c.isprintable() or c == kept else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _text(value: object) -> str:
     try:
-        text = repr(value)
+        return repr(value)
     except Exception:  # a hostile or broken __repr__ must not hide the error
-        text = f"<{type(value).__name__}>"
+        return f"<{type(value).__name__}>"
+
+
+def _short(value: object) -> str:
+    text = _text(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from freegap import InvalidArgument, ReplayedBits, SeededBits, base2
+from freegap.assurance.base2_law import clamp, discrete_laplace
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
 from freegap.base2.questions import reached_gap
@@ -25,7 +26,6 @@ from freegap.base2.samplers import (
 )
 from freegap.base2.weights import MOST_BITS, Weights
 from freegap.errors import BitsExhausted
-from tests.base2.ideal import clamp, laplace
 from tests.base2.paths import Path, distribution, largest_ratio
 
 BASES = [Fraction(1, 2), Fraction(3, 4), Fraction(1, 16), Fraction(15, 16), Fraction(5, 8)]
@@ -59,14 +59,14 @@ def test_clamped_laplace_has_equation_2(base: Fraction) -> None:
         weights = Weights(base, max(abs(low), abs(high)))
         law = distribution(partial(clamped_laplace_at, weights, low, high))
         expected: Counter[int] = Counter()
-        for k, p in laplace(base, N + 2).items():
+        for k, p in discrete_laplace(base, N + 2).items():
             expected[max(low, min(high, k))] += p  # type: ignore[assignment]
         assert law == dict(expected)
 
 
 @pytest.mark.parametrize("base", BASES)
 def test_lazy_threshold_has_the_tail_probability(base: Fraction) -> None:
-    noise = laplace(base, N + 2)
+    noise = discrete_laplace(base, N + 2)
     for tau in range(-N, N + 1):
         law = distribution(partial(lazy_threshold_at, Weights(base, N), tau))
         assert law[True] == sum(p for nu, p in noise.items() if nu >= tau)
@@ -74,7 +74,7 @@ def test_lazy_threshold_has_the_tail_probability(base: Fraction) -> None:
 
 @pytest.mark.parametrize("base", BASES)
 def test_conditional_lazy_threshold_has_the_conditional_probability(base: Fraction) -> None:
-    noise = laplace(base, N + 2)
+    noise = discrete_laplace(base, N + 2)
     for tau, condition in product(range(-N, N + 1), repeat=2):
         if tau < condition:
             continue

@@ -13,6 +13,7 @@ from itertools import product
 import pytest
 
 import freegap.base2.questions as questions
+from freegap.assurance import base2_law as ideal
 from freegap.base2 import Eta
 from freegap.base2.draws import Draws
 from freegap.base2.questions import Run
@@ -20,7 +21,6 @@ from freegap.base2.reading import array_units
 from freegap.base2.samplers import conditional_lazy_threshold_at
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
-from tests.base2 import ideal
 from tests.base2.paths import Path, distribution, largest_ratio
 
 Law = dict[Hashable, Fraction]
@@ -167,9 +167,9 @@ def test_a_threshold_clamped_for_itself_is_not_private() -> None:
         for answer in (1, 2):
             law: Law = {}
             bases = (setting.threshold_weights.base, setting.answer_weights.base)
-            for rho, p in ideal.laplace(bases[0], 2).items():
+            for rho, p in ideal.discrete_laplace(bases[0], 2).items():
                 limit = max(-2, min(2, rho))  # a largest value, whatever the answer is
-                below = sum(q for nu, q in ideal.laplace(bases[1], 9).items() if answer + nu < limit)
+                below = sum(q for nu, q in ideal.discrete_laplace(bases[1], 9).items() if answer + nu < limit)
                 law["all ⊥"] = law.get("all ⊥", Fraction(0)) + p * Fraction(below) ** questions_asked
             laws.append(law)
         ratio = largest_ratio(laws[0], laws[1])

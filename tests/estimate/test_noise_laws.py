@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from freegap.assurance.densities import NoiseLaw, integral
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
-from tests.distributions import NoiseLaw, integral
 
 NOISES = ["laplace", "exponential", "geometric"]
 SCALES = [

@@ -16,15 +16,12 @@ import numpy as np
 import pytest
 
 import freegap as fg
+from freegap.assurance.densities import NoiseLaw
+from freegap.assurance.fit import ALPHA, fit_p
+from freegap.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
+from freegap.assurance.top_k_law import top_k_cells
 from freegap.bits import SeededBits
-from tests.distributions import ALPHA, NoiseLaw, fit_p, top_k_cells
-from tests.families import (
-    HybridSparseVector,
-    Setting,
-    simulate_hybrid_sparse_vector,
-    simulate_sparse_vector,
-    sparse_vector_law,
-)
+from tests.families import simulate_hybrid_sparse_vector, simulate_sparse_vector
 
 GRID = 1.0
 MILLION = 1_000_000

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from freegap.assurance.densities import NoiseLaw
+from freegap.assurance.fit import ALPHA, fit_p
+from freegap.assurance.top_k_law import top_k_cells
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.reference import Counters, secure_top_k
-from tests.distributions import ALPHA, NoiseLaw, fit_p, top_k_cells
 
 MILLION = 1_000_000
 GRID = Fraction(1, 2)

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import freegap as fg
+from freegap.assurance.library import LIBRARY
 from freegap.cli import app
-from freegap.cli.library import LIBRARY
 from freegap.mechanisms import top_k
 from freegap.prove.forms import Selection
 from freegap.prove.registry import Claim, Entry

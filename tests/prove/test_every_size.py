@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.assurance.library import LIBRARY
 from freegap.base2 import ideal
-from freegap.cli.library import LIBRARY
 from freegap.errors import InvalidArgument
 from freegap.mechanisms import top_k
 from freegap.prove.forms import Change, Selection, Stream

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.assurance.library import LIBRARY, plan
 from freegap.base2 import ideal
-from freegap.cli.library import LIBRARY, plan
 from freegap.mechanisms import top_k
 from freegap.prove.registry import Entry
 
@@ -19,7 +19,7 @@ from . import programs
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))
-TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, _ = LIBRARY
+TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, *_ = LIBRARY
 
 
 Case = tuple[str, Entry, dict[str, Any]]

@@ -90,7 +90,7 @@ def test_a_mixture_loses_nothing() -> None:
         ([Decimal("NaN"), 1], "must not contain NaN, infinity or missing values"),
         ([1, "2"], "must all be numbers"),
         ([1, 2j], "must all be numbers"),
-        ([Decimal("1e999999"), 1], "must lie between 10^-5000 and 10^5000 in size"),
+        ([Decimal("1e999999"), 1], "must lie between 10^-1000 and 10^1000 in size"),
         ("12", "must be a sequence of numbers"),
         ({1, 2}, "must be a sequence of numbers"),
         (7, "must be a sequence of numbers"),

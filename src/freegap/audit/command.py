@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from freegap.errors import InvalidArgument, MechanismFailed
+from freegap.values.results import text_of
 
 __all__ = ["Command"]
 
@@ -43,10 +44,7 @@ class Command:
     def __init__(
         self, command: str | Sequence[str], *, seeded: bool = False, run_limit: float | None = 10.0
     ) -> None:
-        words = shlex.split(command) if isinstance(command, str) else list(command)
-        if not words:
-            raise InvalidArgument("command", command, "is empty", 'Pass a program, such as "./my-program".')
-        self.words = words
+        self.words = words = _words_argument(command)
         self.replayable = seeded
         self.run_limit = run_limit
         self.__qualname__ = " ".join(words)
@@ -70,7 +68,7 @@ class Command:
     def _ask(self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]) -> list[Any]:
         others = {name: value for name, value in arguments.items() if name != "epsilon"}
         words = [runs, seed, arguments.get("epsilon", "nan"), len(answers), *answers]
-        words += [f"{name}={value}" for name, value in others.items()]
+        words += [_word(name, value) for name, value in others.items()]
         process = self._process(answers, others)
         try:
             process.ask(" ".join(map(str, words)) + "\n")
@@ -178,8 +176,32 @@ class _Process:
         self.close()
 
 
+def _words_argument(command: Any) -> list[str]:
+    """A program and its arguments, as the operating system can be given them."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        usable = bool(words) and not any(b"\0" in os.fsencode(word) for word in words)
+    except (TypeError, ValueError):  # no sequence, an open quotation, a text that has no bytes
+        usable = False
+    if not usable:
+        raise InvalidArgument(
+            "command", command, "is no program with arguments", 'Pass a program, such as "./my-program".'
+        )
+    return words
+
+
+def _word(name: str, value: Any) -> str:
+    """name=value, one word of the request."""
+    text = f"{name}={text_of(value)}"
+    if len(text.split()) != 1 or not text.isprintable():
+        raise InvalidArgument(
+            "arguments", name, "must be without blanks and line ends", "The program reads words of one line."
+        )
+    return text
+
+
 def _value(line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # lists within lists without end are a text as well
         return line

@@ -16,7 +16,7 @@ import numpy as np
 
 from freegap.audit import watch
 from freegap.audit.outputs import Outputs, from_batch, from_objects
-from freegap.errors import InvalidArgument
+from freegap.errors import InvalidArgument, printable
 
 __all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze"]
 
@@ -72,6 +72,8 @@ class Mechanism:
             raise InvalidArgument(
                 "mechanism", function, "must be callable", "Pass a function of the answers."
             )
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise InvalidArgument("arguments", arguments, "must be a mapping", 'Pass for example {"k": 2}.')
         given = dict(arguments or {})
         try:
             parameters = list(inspect.signature(function).parameters.values())
@@ -99,7 +101,7 @@ class Mechanism:
                 "vectorized", vectorized, "needs a mechanism with a parameter `size`", "Add one, or leave it."
             )
         takes_rng = "rng" in by_name and "rng" not in given
-        name = getattr(function, "__qualname__", type(function).__qualname__)
+        name = printable(str(getattr(function, "__qualname__", type(function).__qualname__)))
         replayable = takes_rng or getattr(function, "replayable", False)
         return cls(function, name, given, found, takes_rng, many, replayable)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from freegap.audit.events import Event
 from freegap.audit.histogram import Histogram
 from freegap.audit.mechanism import Answers, Arguments, answers_text
 from freegap.audit.statistics import Counts, Look, Spending
-from freegap.values.results import jsonable
+from freegap.errors import printable
+from freegap.values.results import json_text, jsonable
 
 __all__ = ["AuditReport", "Counterexample"]
 
@@ -68,7 +68,7 @@ class Counterexample:
             if self.replayable
             else "replay     not possible: the mechanism makes its own randomness",
         ]
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def to_dict(self) -> dict[str, Any]:
         """The counterexample as plain values."""
@@ -159,7 +159,7 @@ class AuditReport:
             f"{self.candidates} inputs tried, {self.runs:,} runs in {self.seconds:.1f} s",
             *self.notes,
         ]
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def __rich__(self) -> Any:
         """The report for a terminal, the verdict in colour."""
@@ -196,7 +196,7 @@ class AuditReport:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The report as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return json_text(self.to_dict(), indent=indent)
 
     def plot(self, path: Any, *, what: str = "curve") -> None:
         """Draw the p-value curve (`what="curve"`) or the two histograms (`what="outputs"`) into a file.

@@ -14,11 +14,21 @@ from freegap.audit.progress import Progress
 from freegap.audit.proposals import Proposals
 from freegap.audit.report import AuditReport
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.settings import at_least, event_kinds, inside, positive
+from freegap.audit.settings import (
+    MOST_SEED,
+    at_least,
+    below_one,
+    event_kinds,
+    inside,
+    lengths_argument,
+    positive,
+)
 from freegap.audit.stages import Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
 
 __all__ = ["assert_private", "audit"]
+
+MOST_EPSILON = 500
 
 
 def audit(
@@ -84,22 +94,26 @@ def audit(
     claim = positive("epsilon", epsilon)
     check_relation(neighbours)
     change = positive("sensitivity", sensitivity)
+    step = sensitivity if isinstance(sensitivity, int) else change  # whole answers stay whole
     alpha = 1 - inside("confidence", confidence)
-    if not 0 <= delta < 1:
-        raise InvalidArgument("delta", delta, "must be at least 0 and below 1", "Leave it out for pure ε.")
+    delta = below_one("delta", delta)
+    if claim > MOST_EPSILON:
+        raise InvalidArgument(
+            "epsilon", epsilon, f"must be at most {MOST_EPSILON}", "A larger one claims nothing at all."
+        )
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
     left_out = event_kinds("leave_out", leave_out)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
-    at_least("seed", entropy, 0)
+    at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
-        mechanism, epsilon=claim, sensitivity=sensitivity, arguments=arguments, vectorized=vectorized
+        mechanism, epsilon=claim, sensitivity=step, arguments=arguments, vectorized=vectorized
     )
     pairs = (
-        table_pairs(neighbours, lengths=tuple(lengths), sensitivity=sensitivity)
+        table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
         if inputs is None
-        else own_pairs(inputs, neighbours=neighbours, sensitivity=sensitivity, seed=entropy)
+        else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
     run = Stages(
         source=Source(wrapped, entropy, run_limit),

@@ -6,21 +6,30 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from freegap.errors import InvalidArgument
+from freegap.values.rationals import whole
 
-__all__ = ["EVENT_KINDS", "at_least", "event_kinds", "inside", "positive"]
+__all__ = [
+    "EVENT_KINDS",
+    "MOST_RUNS",
+    "MOST_SEED",
+    "at_least",
+    "below_one",
+    "event_kinds",
+    "inside",
+    "lengths_argument",
+    "positive",
+]
 
 EVENT_KINDS = ("floating-point", "learned")
+MOST_RUNS = 10**10
+MOST_LENGTH = 10**6
+MOST_SEED = 2**128
 
 
 def positive(argument: str, value: Any) -> float:
     """A positive finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = _number(value)
     if not 0 < number < math.inf:
         raise InvalidArgument(argument, value, "must be a positive number", f"Pass for example {argument}=1.")
     return number
@@ -33,23 +42,49 @@ def inside(argument: str, value: Any) -> float:
     return value
 
 
-def at_least(argument: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number, or too small a one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgument(
-            argument, value, f"must be a whole number of at least {least}", f"Pass {argument}={least}."
-        )
+def below_one(argument: str, value: Any) -> float:
+    """A number of at least 0 and below 1."""
+    number = _number(value)
+    if not 0 <= number < 1:
+        raise InvalidArgument(argument, value, "must be at least 0 and below 1", "Leave it out for pure ε.")
+    return number
 
 
-def event_kinds(argument: str, value: Iterable[str]) -> frozenset[str]:
-    """Kinds of events that can be left out."""
-    kinds = frozenset([value] if isinstance(value, str) else value)
-    unknown = kinds.difference(EVENT_KINDS)
-    if unknown:
+def at_least(argument: str, value: Any, least: int, most: int = MOST_RUNS) -> None:
+    """Refuse what is not a whole number, too small a one, or one that cannot be meant."""
+    number = None if isinstance(value, bool) else whole(value)
+    if number is None or not least <= number <= most:
         raise InvalidArgument(
             argument,
-            min(unknown),
-            "is no kind of event that can be left out",
-            f"Known: {', '.join(EVENT_KINDS)}.",
+            value,
+            f"must be a whole number from {least} to {most}",
+            f"Pass {argument}={least} or more.",
         )
-    return kinds
+
+
+def event_kinds(argument: str, value: Any) -> frozenset[str]:
+    """Kinds of events that can be left out."""
+    given = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    for kind in given:
+        if kind not in EVENT_KINDS:
+            known = ", ".join(EVENT_KINDS)
+            raise InvalidArgument(argument, kind, "is no kind of event to leave out", f"Known: {known}.")
+    return frozenset(given)
+
+
+def lengths_argument(lengths: Any) -> tuple[int, ...]:
+    """How long inputs are: whole numbers."""
+    if not isinstance(lengths, Iterable) or isinstance(lengths, str | bytes):
+        raise InvalidArgument("lengths", lengths, "must be whole numbers", "Pass for example (1, 2, 5).")
+    given = tuple(lengths)
+    for length in given:
+        at_least("lengths", length, 1, MOST_LENGTH)
+    return given
+
+
+def _number(value: Any) -> float:
+    """A number as a double; NaN for what is none, texts among them."""
+    try:
+        return math.nan if isinstance(value, str | bytes | bytearray) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

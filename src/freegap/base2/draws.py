@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Protocol
 
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
+from freegap.values.answers import require_countable
 from freegap.values.rationals import rational
 
 __all__ = ["WORD", "BitDraws", "Draws", "normalized_sample"]
@@ -72,6 +73,9 @@ def normalized_sample(weights: Sequence[Any], *, bits: BitSource | None = None) 
     1
     """
     source = source_or_system(bits)
+    if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
+        raise InvalidArgument("weights", weights, "must be a sequence of numbers", "Pass for example [3, 1].")
+    require_countable("weights", weights)
     exact = [rational("weights", weight) for weight in weights]
     if not any(exact) or min(exact) < 0:
         raise InvalidArgument(

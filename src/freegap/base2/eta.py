@@ -20,12 +20,14 @@ from functools import total_ordering
 
 from freegap.errors import InvalidArgument
 from freegap.exact.logarithms import log_bounds
-from freegap.values.rationals import Rational, count_argument, positive_rational
+from freegap.values.rationals import Rational, count_argument, positive_rational, whole
 
 __all__ = ["Eta"]
 
 _CHARGE_BITS = 64
+_LEAST_EPSILON = Fraction(1, 1 << 60)
 _MOST_DIGITS = 4096
+_MOST_PRECISION = 1 << 24  # of 2^−η, in bits; far beyond what any noise may need
 
 
 @total_ordering
@@ -45,12 +47,15 @@ class Eta:
     z: int
 
     def __post_init__(self) -> None:
-        for name in ("x", "y", "z"):
+        for name in ("y", "z"):
             object.__setattr__(self, name, count_argument(name, getattr(self, name)))
         if self.y > _MOST_DIGITS:
             raise InvalidArgument(
                 "y", self.y, f"must be at most {_MOST_DIGITS}", "Take fewer digits: y = 16 is common."
             )
+        # x may be larger than anything that is counted.
+        x = whole(self.x)
+        object.__setattr__(self, "x", count_argument("x", self.x) if x is None or x < 1 else x)
         if self.x >= 1 << self.y:
             raise InvalidArgument(
                 "x", self.x, f"must be less than 2^y, which is 2^{self.y}", "η must be greater than 0."
@@ -78,6 +83,10 @@ class Eta:
         Fraction(867, 1024)
         """
         wanted = positive_rational("epsilon", epsilon)
+        if wanted < _LEAST_EPSILON:
+            raise InvalidArgument(
+                "epsilon", epsilon, "must be at least 2^-60: charges are multiples of 2^-64", "Pass more."
+            )
         step = positive_rational("granularity", granularity) / positive_rational("divisor", divisor)
         z = step.denominator
         y = _enough_digits(wanted / z) if digits is None else count_argument("digits", digits)
@@ -101,6 +110,10 @@ class Eta:
     @property
     def base(self) -> Fraction:
         """2^−η, exactly: the weight ratio of neighbouring noise values."""
+        if self.y * self.z > _MOST_PRECISION:
+            raise InvalidArgument(
+                "eta", self, f"needs more than {_MOST_PRECISION} bits for 2^-η", "Take a smaller y or z."
+            )
         return Fraction(self.x, 1 << self.y) ** self.z
 
     @property

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from freegap.base2.eta import Eta
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import as_array, read_numbers, split_labels
-from freegap.values.rationals import rational
+from freegap.values.answers import as_array, is_missing_number, read_numbers, split_labels
+from freegap.values.rationals import rational, whole
 
 __all__ = ["answer_units", "array_units", "eta_argument", "multiple_argument"]
 
@@ -60,18 +60,19 @@ def answer_units(
     >>> [answer_units(x, Fraction(1, 2), 0, 10) for x in (1.3, -7, math.inf, math.nan, None)]
     [2, 0, 10, 0, 0]
     """
-    if isinstance(value, numbers.Integral | np.bool_):
-        exact = Fraction(int(value))
-    elif isinstance(value, numbers.Rational):
+    integer = int(value) if isinstance(value, np.bool_) else whole(value)
+    if integer is not None:
+        exact = Fraction(integer)
+    elif isinstance(value, numbers.Rational) and not isinstance(value, np.timedelta64):
         exact = Fraction(int(value.numerator), int(value.denominator))
-    elif isinstance(value, Decimal | numbers.Real):
-        if math.isnan(value):
+    elif is_missing_number(value):
+        return low
+    elif isinstance(value, Decimal | numbers.Real) and not isinstance(value, np.timedelta64):
+        if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
             return low
         if math.isinf(value):
             return high if (float(value) > 0) == (sign > 0) else low
         exact = _finite(value)
-    elif value is None or str(value) in ("<NA>", "NaT"):
-        return low
     else:
         raise InvalidArgument(
             argument, REDACTED, "must be made of numbers", "Pass ints, floats, Fractions or Decimals."
@@ -114,12 +115,12 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArra
     if array.dtype.kind in "iub" and largest < 2**62:
         if array.dtype == np.uint64:
             array = np.minimum(array, np.uint64(2**62))
-        whole = np.clip(array.astype(np.int64), least, most) * per_unit
+        steps = np.clip(array.astype(np.int64), least, most) * per_unit
     elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
         doubles = array.astype(np.float64)
         finite = np.clip(np.where(np.isnan(doubles), least, doubles), least, most)
-        whole = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
+        steps = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
     else:
         return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
-    units: NDArray[np.int64] = np.clip(whole // grid.numerator, low, high)
+    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high)
     return units

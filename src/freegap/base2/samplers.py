@@ -17,7 +17,7 @@ from freegap.base2.reading import answer_units, eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import Rational, positive_rational
+from freegap.values.rationals import Rational, positive_rational, whole
 
 __all__ = [
     "clamped_laplace",
@@ -36,7 +36,11 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
     >>> [symmetric_clamp(rho, 10, 2) for rho in (-100, 9, 100)]
     [8, 9, 12]
     """
-    return max(x - w, min(x + w, rho))
+    for name, value in (("rho", rho), ("x", x), ("w", w)):
+        if whole(value) is None:
+            raise InvalidArgument(name, value, "must be a whole number", "Pass units of the granularity.")
+    centre, width = int(x), int(w)  # Python's integers do not overflow
+    return max(centre - width, min(centre + width, int(rho)))
 
 
 def clamped_laplace_at(weights: Weights, low: int, high: int, draws: Draws) -> int:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import rational
+from freegap.values.rationals import rational, whole
 
 __all__ = ["MOST_BITS", "Weights", "get_sum"]
 
@@ -45,7 +45,7 @@ class Weights:
             raise InvalidArgument(
                 "precision",
                 self.bits,
-                f"needs more than {MOST_BITS} bits for a range of {reach} steps of the granularity",
+                f"needs more than {MOST_BITS} bits for that many steps of the granularity",
                 "Take a larger granularity, a smaller range or width, or an Eta with fewer digits.",
             )
         self.total = self.one + self._power(1)
@@ -86,5 +86,13 @@ def get_sum(base: Any, low: int | None, high: int | None) -> Fraction:
         raise InvalidArgument(
             "base", base, "must be a finite binary number between 0 and 1", "Pass for example Fraction(3, 8)."
         )
-    weights = Weights(number, max(abs(end) for end in (low or 0, high or 0)))
-    return Fraction(weights.sum(low, high), weights.one)
+    first, last = _end_argument("low", low), _end_argument("high", high)
+    weights = Weights(number, max(abs(first or 0), abs(last or 0)))
+    return Fraction(weights.sum(first, last), weights.one)
+
+
+def _end_argument(argument: str, value: Any) -> int | None:
+    number = whole(value)
+    if number is None and value is not None:
+        raise InvalidArgument(argument, value, "must be a whole number", "Pass None for an infinite end.")
+    return number

@@ -85,7 +85,7 @@ class Ledger:
         nothing.
         """
         name_argument("dataset", dataset)
-        total = positive_rational("epsilon", epsilon)
+        total = positive_rational("epsilon", epsilon, bounded=False)
         with self._store.journal(write=True, create=True) as journal:
             last = journal.last_line(dataset)
             if last is None:
@@ -118,7 +118,7 @@ class Ledger:
         `what` and `parameters` are for the record and must be public. If too little is left, `BudgetExceeded`
         says so and nothing is written.
         """
-        amount = positive_rational("epsilon", epsilon)
+        amount = positive_rational("epsilon", epsilon, bounded=False)
         name_argument("what", what)
         text = parameters_text(parameters)
         with self._store.journal(write=True) as journal:
@@ -258,7 +258,7 @@ class Reservation:
 
     def settle(self, spent: Rational) -> None:
         """Charge what the release spent, at most what was reserved; the rest comes back."""
-        amount = rational("spent", spent)
+        amount = rational("spent", spent, bounded=False)
         if not 0 <= amount <= self.epsilon:
             raise InvalidArgument(
                 "spent",

@@ -41,8 +41,9 @@ def locate(url: str | None) -> Location:
     if not isinstance(url, str):
         raise InvalidArgument(argument, url, "must be a database URL", _REMEDY)
     try:
+        url.encode()  # a text with half a character names nothing
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is a plain ValueError
         # The text may hold a password, so it is not shown.
         raise InvalidArgument(argument, REDACTED, "is not a database URL", _REMEDY) from None
     if parsed.drivername in ("sqlite", "sqlite+pysqlite"):

@@ -70,8 +70,7 @@ class Store:
 
     def _open(self, create: bool) -> None:
         """Find, create or upgrade the tables. A ledger that is not there is not made by looking for it."""
-        file = self.location.file
-        if file is not None and not file.exists():
+        if not self._is_there():
             self._ready = False
             if not create:
                 raise self._missing()
@@ -87,6 +86,13 @@ class Store:
             with self._transaction(write=True) as connection:
                 schema.bring_up_to_date(connection, self.place)
         self._ready = True
+
+    def _is_there(self) -> bool:
+        """Whether there may be a ledger. A server is asked by connecting to it."""
+        try:
+            return self.location.file is None or self.location.file.exists()
+        except OSError as error:
+            raise LedgerUnavailable(f"The ledger {self.place} cannot be read ({error.strerror}).") from None
 
     def _missing(self) -> LedgerUnavailable:
         return LedgerUnavailable(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import typer
+from typer import rich_utils
 
 import freegap
-from freegap.cli import above, bench, budget, demo, prove, top_k
+from freegap.cli import above, assure, bench, budget, cite, demo, experiment, prove, top_k
 from freegap.cli.audit import audit
-from freegap.errors import FreegapError
+from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "main"]
 
@@ -20,12 +24,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
-app.command("prove")(prove.command)
-app.command("audit")(audit)
 app.command("top-k")(top_k.top_k)
 app.command("above")(above.above)
-app.add_typer(bench.app)
 app.add_typer(budget.app)
+app.command("audit")(audit)
+app.command("prove")(prove.command)
+app.command("assure")(assure.assure)
+app.add_typer(bench.app)
+app.command("cite")(cite.cite)
+app.add_typer(experiment.app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,10 +50,34 @@ def _root(
     """Differentially private selection with free gaps."""
 
 
+# Typer's own error for wrong usage, wherever its version of Click comes from.
+_Misused: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 def main() -> None:
-    """Run the command line; a user's mistake is one plain line and exit code 2."""
+    """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
+    warnings.showwarning = _plainly(warnings.showwarning)
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _Misused as error:
+        error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
+        rich_utils.rich_format_error(error)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(1)
     except FreegapError as error:
-        typer.echo(f"freegap: {error}", err=True)
+        for line in (error, *getattr(error, "__notes__", ())):
+            typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
+
+
+def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Our own warning is for the person who typed the command, who has no use for a line of our code."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, UnsettledWarning):
+            typer.echo(f"freegap: {message}", err=True)
+        else:
+            otherwise(message, category, *where, **more)
+
+    return show

@@ -19,6 +19,8 @@ from freegap.budget import accounting
 from freegap.budget.ledger import Ledger
 from freegap.budget.records import Account
 from freegap.budget.statement import Charge, charges
+from freegap.errors import printable
+from freegap.values.results import json_text
 
 __all__ = ["app"]
 
@@ -58,7 +60,7 @@ def create(
         _print_json({"ledger": ledger.url, **account.to_dict()})
     else:
         _print(Text(f"{dataset}: ε = {_shown(account.total)} in all, {_shown(account.remaining)} left"))
-        _print(Text(f"Ledger: {ledger.url}", style="dim"))
+        _print(Text(printable(f"Ledger: {ledger.url}"), style="dim"))
 
 
 @app.command()
@@ -120,17 +122,16 @@ def verify(
 
 def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
     table = Table(title=Text(f"Budget of {dataset}"), title_justify="left")
-    for heading in ("line", "when (UTC)", "who", "what", "reserved", "charged"):
+    for heading in ("line", "when (UTC), who", "what", "reserved", "charged"):
         right = heading in ("line", "reserved", "charged")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for charge in made:
         parameters = ", ".join(f"{name}={value}" for name, value in charge.parameters.items())
-        what = Text.assemble(charge.what, (f"\n{_printable(parameters)}" if parameters else "", "dim"))
+        what = Text.assemble(charge.what, (f"\n{printable(parameters)}" if parameters else "", "dim"))
         state = "" if charge.state == "settled" else f"\n{charge.state}"
         table.add_row(
             str(charge.sequence),
-            Text(charge.when[:16].replace("T", " ")),
-            Text(charge.who),
+            Text(f"{charge.when[:16].replace('T', ' ')}\n{charge.who}"),
             what,
             Text(_shown(charge.reserved)),
             Text.assemble(_shown(charge.charged), (state, "yellow")),
@@ -139,7 +140,7 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
 
 
 def _account_table(url: str, accounts: Sequence[Account]) -> Table:
-    table = Table(title=Text(f"Ledger {url}"), title_justify="left")
+    table = Table(title=Text(printable(f"Ledger {url}")), title_justify="left")
     table.add_column("dataset", overflow="fold")
     for heading in ("total", "spent", "reserved", "left"):
         table.add_column(heading, justify="right")
@@ -179,11 +180,6 @@ def _shown(amount: Fraction) -> str:
     return accounting.shown(amount, longest=9)
 
 
-def _printable(text: str) -> str:
-    """Without control characters: what a program wrote as a parameter must not steer the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def _one_form(as_json: bool, as_csv: bool) -> None:
     if as_json and as_csv:
         raise typer.BadParameter("--json and --csv exclude each other")
@@ -194,10 +190,15 @@ def _print(thing: Table | Text) -> None:
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_text(value, indent=2))
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """A spreadsheet takes a text that begins like a formula for one; after a quotation mark it does not."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.library import LIBRARY
+from freegap.assurance.library import LIBRARY
+from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
@@ -65,7 +66,7 @@ def command(
         )
     target = _imported("mechanism", mechanism)
     given = dict(map(_parameter, parameter or []))
-    with _progress(as_json) as bar:
+    with progress_bar(as_json) as bar:
         proof = prove(
             target,
             None if alignment is None else _imported("alignment", alignment),
@@ -128,8 +129,10 @@ def _imported(argument: str, path: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidArgument(argument, path, f"cannot be imported ({error})", "Check the name.") from error
+    except Exception as error:  # whatever the module does when it is imported
+        raise InvalidArgument(
+            argument, path, f"cannot be imported ({type(error).__name__}: {error})", "Check the name."
+        ) from error
     finally:
         sys.path.pop(0)
     return found
@@ -142,25 +145,11 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise InvalidArgument("parameter", text, "is not name=value", "Write for example --parameter k=2.")
     if value.lower() in ("true", "false"):
         return name, value.lower() == "true"
-    for read in (int, Fraction):
-        try:
-            return name, read(value)
-        except (ValueError, ZeroDivisionError):
-            continue
-    return name, value
-
-
-def _progress(quiet: bool) -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
+    try:
+        number = rational("parameter", value)
+    except InvalidArgument:
+        return name, value
+    return name, int(number) if number.denominator == 1 and value.lstrip("+-").isdigit() else number
 
 
 def _shown(bar: Progress) -> Callable[[str, int, int], None]:
@@ -210,7 +199,7 @@ def _results(jobs: int) -> Iterator[dict[str, Any]]:
 def _prove_library(jobs: int, as_json: bool) -> int:
     start = monotonic()
     results = []
-    with _progress(as_json) as bar:
+    with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(_claims()))
         for result in _results(jobs):
             results.append(result)

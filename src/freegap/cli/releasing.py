@@ -10,9 +10,11 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import TaskProgressColumn
 
 import freegap
-from freegap.errors import InvalidArgument
+from freegap.cli.progress import progress_bar
+from freegap.errors import InvalidArgument, printable
 
 __all__ = [
     "DOMAIN",
@@ -60,7 +62,7 @@ SEED = typer.Option(
     None, help="For tests only: seeded noise. The release is NOT PRIVATE.", show_default=False
 )
 
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+_RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 
 
 def options_of(
@@ -94,8 +96,12 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
     """
     if html is not None or plot is not None:
         _require_writable(html, plot)
-    with Console(stderr=True).status("counting people"):
-        release = run()
+    with progress_bar(as_json, TaskProgressColumn()) as bar:
+        task = bar.add_task("counting people", total=None)
+        from freegap.tables.watching import watched
+
+        with watched(lambda done: bar.update(task, total=1, completed=done)):
+            release = run()
     if as_json:
         typer.echo(release.to_json(indent=2))
     else:
@@ -110,7 +116,7 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         save_chart(release, plot)
     for written in (html, plot):
         if written is not None:
-            typer.echo(f"Written: {written}", err=True)
+            typer.echo(printable(f"Written: {written}"), err=True)
 
 
 def forecast(made: Any, *, as_json: bool) -> None:

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise, variance
 from freegap.mechanisms.hybrids import HybridTopK
 from freegap.values.above import AboveThreshold
-from freegap.values.rationals import Rational, proper_fraction
+from freegap.values.rationals import Rational, double, proper_fraction, rational
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 
 
+_NEAR = Fraction(1, 10**12)
+
+
 def confidence_argument(confidence: Rational) -> Fraction:
-    """A confidence strictly between 0 and 1."""
-    return proper_fraction("confidence", confidence, "Pass for example confidence=0.95.")
+    """A confidence strictly between 0 and 1, and not so near to either that doubles cannot tell."""
+    number = proper_fraction("confidence", confidence, "Pass for example confidence=0.95.")
+    if not _NEAR <= number <= 1 - _NEAR:
+        raise InvalidArgument(
+            "confidence",
+            confidence,
+            "must be at least 10^-12 away from 0 and 1",
+            "Pass for example confidence=0.95.",
+        )
+    return number
 
 
 def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
@@ -52,9 +64,9 @@ def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tup
     chances = len(release.parameters["scales"])
     level = 1 - (1 - float(confidence_argument(confidence))) / chances
     below = {branch: gap_noise(release, branch).quantile(level) for branch in set(release.branches)}
-    # Gaps were rounded down, which only lowers the bound.
+    # Gaps were rounded down, which only lowers the bound; one beyond all doubles is the largest of them.
     return tuple(
-        float(estimate) - below[branch]
+        min(double(estimate), sys.float_info.max) - below[branch]
         for estimate, branch in zip(release.estimates, release.branches, strict=True)
     )
 
@@ -79,7 +91,7 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
     )
 
 
-def expected_gap(theta: float) -> float:
+def expected_gap(theta: Rational) -> float:
     """E[gap] of the exponential mechanism, (1 + e^−θ)·ln(1 + e^θ) (000, theorem 5.13).
 
     theta: ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)) of the chosen candidate s. It is a function of the private
@@ -88,7 +100,8 @@ def expected_gap(theta: float) -> float:
     >>> round(expected_gap(0.0), 4)  # 2·ln 2
     1.3863
     """
-    softplus = math.log1p(math.exp(-abs(theta))) + max(theta, 0.0)
-    if theta < -30:
-        return 1.0 + math.exp(theta) / 2  # the product of a huge and a tiny number, by its series
-    return (1 + math.exp(-theta)) * softplus
+    location = double(rational("theta", theta))
+    softplus = math.log1p(math.exp(-abs(location))) + max(location, 0.0)
+    if location < -30:
+        return 1.0 + math.exp(location) / 2  # the product of a huge and a tiny number, by its series
+    return (1 + math.exp(-location)) * softplus

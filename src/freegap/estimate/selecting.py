@@ -27,11 +27,12 @@ from freegap.values.counts import Counts
 from freegap.values.rationals import (
     Rational,
     count_argument,
+    double,
     positive_rational,
     proper_fraction,
     resolution_argument,
 )
-from freegap.values.results import Column, Release, TopK, aligned, jsonable
+from freegap.values.results import Column, Release, TopK, aligned, as_double, jsonable, text_of
 
 __all__ = ["Estimates", "select_and_measure"]
 
@@ -71,7 +72,7 @@ class Estimates(Release):
         for estimate, terms in zip(self.estimates, self.terms, strict=True):
             over = tail_bound(terms, tail)
             under = tail_bound(tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms), tail)
-            value = float(estimate)
+            value = double(estimate)
             intervals.append((value - over - self.rounding, value + under + self.rounding))
         return tuple(intervals)
 
@@ -86,7 +87,7 @@ class Estimates(Release):
         intervals = tuple(f"{low:,.1f} to {high:,.1f}" for low, high in self.intervals())
         return [
             Column("rank", ranks, numeric=True),
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("estimate", aligned(self.estimates), numeric=True),
             Column("standard error", tuple(f"{e:,.3f}" for e in self.standard_errors), numeric=True),
             Column("95 % interval", intervals, numeric=True),
@@ -98,7 +99,7 @@ class Estimates(Release):
             "mechanism": "select_and_measure",
             "indices": [jsonable(index) for index in self.indices],
             "labels": [jsonable(label) for label in self.labels],
-            "estimates": [float(estimate) for estimate in self.estimates],
+            "estimates": [as_double(estimate) for estimate in self.estimates],
             "standard_errors": list(self.standard_errors),
             "intervals": [list(interval) for interval in self.intervals()],
             "selection": self.selection.to_dict(),
@@ -136,6 +137,10 @@ def select_and_measure(
     budget = positive_rational("epsilon", epsilon)
     part = proper_fraction("split", split, 'Pass for example split="1/2".')
     selecting = part * budget
+    # What measuring is given is checked before anything is drawn: from rest/k to rest.
+    rest = budget - selecting
+    for amount in (rest / k, rest * k):
+        positive_rational("split", amount)
     grid = resolution_argument(resolution)
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
@@ -158,7 +163,7 @@ def select_and_measure(
             )
         selection = sparse_vector(answers, threshold, k=k, **shared)
         places = list(selection.indices)
-    measurement = _measured(answers, places, selection.resolution, budget - selecting, k, sensitivity, source)
+    measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
     estimates, variances, terms = (
         _fuse_top_k(selection, measurement)
         if isinstance(selection, TopK)

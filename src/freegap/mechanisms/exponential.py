@@ -32,8 +32,15 @@ from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
-from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.rationals import (
+    Rational,
+    double,
+    positive_rational,
+    require_scale,
+    resolution_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["Choice", "exponential_mechanism"]
 
@@ -59,7 +66,7 @@ class Choice(Release):
         """The chance of such a gap if the chosen one is not the best: at most 2/(1 + e^gap) (thm 5.14)."""
         if self.gap is None:
             return None
-        return 2 / (1 + math.exp(self.gap)) if self.gap < 700 else 2 * math.exp(-self.gap)
+        return 2 / (1 + math.exp(self.gap)) if self.gap < 700 else 2 * math.exp(-double(self.gap))
 
     @property
     def title(self) -> str:
@@ -68,7 +75,7 @@ class Choice(Release):
 
     def columns(self) -> list[Column]:
         """The chosen candidate."""
-        columns = [Column("item", (str(self.label),))]
+        columns = [Column("item", (text_of(self.label),))]
         if self.gap is not None:
             columns.append(Column("gap", aligned([self.gap]), numeric=True))
             columns.append(Column("p-value that it is not the best", (f"{self.p_value:.3g}",), numeric=True))
@@ -80,8 +87,8 @@ class Choice(Release):
             "mechanism": "exponential_mechanism",
             "index": self.index,
             "label": jsonable(self.label),
-            "gap": None if self.gap is None else float(self.gap),
-            "utility_gap": None if self.utility_gap is None else float(self.utility_gap),
+            "gap": None if self.gap is None else as_double(self.gap),
+            "utility_gap": None if self.utility_gap is None else as_double(self.utility_gap),
             "p_value": self.p_value,
             **self._common(),
         }
@@ -127,6 +134,7 @@ def exponential_mechanism(
             "utilities", f"<{len(read)} utility>", "must be at least two", "Choosing needs alternatives."
         )
     rate = budget / ((1 if flag else 2) * delta)
+    require_scale(1 / rate, epsilon)
     if sampler is None:
         index, multiple = _by_gumbel(read, rate, grid, source)
     else:

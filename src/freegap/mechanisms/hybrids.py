@@ -41,7 +41,7 @@ from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import GridValues
 from freegap.values.rationals import Rational
-from freegap.values.results import Column, TopK, aligned
+from freegap.values.results import Column, TopK, aligned, as_double, text_of
 from freegap.values.thresholds import read_threshold
 
 __all__ = [
@@ -161,7 +161,7 @@ class HybridTopK(TopK):
         own = len(self.labels)
         columns = [
             Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("gap to next", aligned(self.gaps[:own]), numeric=True),
         ]
         if self.estimates is not None:
@@ -170,7 +170,7 @@ class HybridTopK(TopK):
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
-        estimates = None if self.estimates is None else [float(e) for e in self.estimates]
+        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
         return super().to_dict() | {
             "mechanism": "hybrid_top_k",
             "threshold": str(self.threshold),

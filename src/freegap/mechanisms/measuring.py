@@ -6,10 +6,12 @@ Release  each noisy answer, rounded to the nearest multiple of γ
 Charge   ε
 Theorem  each answer is ε/n-private (the Laplace mechanism: 004, theorem 3.3); n of them add up to ε; rounding
          is post-processing. Rounding to the nearest rather than down keeps the estimates free of bias.
+         By alignment: the noise makes up for what the answer lost, at most Δ in each (`alignment`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,10 +23,16 @@ from freegap.exact.grid_noise import floored_noise
 from freegap.exact.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import read_answers
-from freegap.values.rationals import Rational, positive_rational, resolution_argument, sensitivity_argument
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.rationals import (
+    Rational,
+    positive_rational,
+    require_scale,
+    resolution_argument,
+    sensitivity_argument,
+)
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
-__all__ = ["Measurement", "measure"]
+__all__ = ["Measurement", "alignment", "measure", "program"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +66,7 @@ class Measurement(Release):
     def columns(self) -> list[Column]:
         """Label and value."""
         return [
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("noisy answer", aligned(self.values), numeric=True),
         ]
 
@@ -67,9 +75,9 @@ class Measurement(Release):
         return {
             "mechanism": "measure",
             "labels": [jsonable(label) for label in self.labels],
-            "values": [float(value) for value in self.values],
-            "scale": str(self.scale),
-            "resolution": str(self.resolution),
+            "values": [as_double(value) for value in self.values],
+            "scale": jsonable(self.scale),
+            "resolution": jsonable(self.resolution),
             **self._common(),
         }
 
@@ -99,6 +107,7 @@ def measure(
     read = read_answers(answers, grid)
     n = len(read)
     scale = n * delta / budget
+    require_scale(scale, epsilon)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )
@@ -113,3 +122,15 @@ def measure(
         private=source.private,
         parameters={"scale": scale, "sensitivity": delta},
     )
+
+
+def program(answers: Sequence[Any], noise: Any, *, scale: Fraction) -> list[Any]:
+    """The mechanism before rounding, for any kind of number: what is proved private."""
+    return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
+
+
+def alignment(
+    answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
+) -> dict[Any, Any]:
+    """Noise on the neighbour that gives the same output."""
+    return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}

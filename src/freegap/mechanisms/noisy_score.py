@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from freegap.base2.draws import Draws
 from freegap.base2.eta import Eta
@@ -85,11 +88,13 @@ class NoisyScore:
 
 def exact_score(value: Any) -> Fraction | float:
     """A score as an exact number; what is not a number is below everything (an error would be a channel)."""
+    if isinstance(value, numbers.Rational) and not isinstance(value, np.timedelta64):
+        return Fraction(int(value.numerator), int(value.denominator))
     try:
-        return Fraction(value) if math.isfinite(value) else (-math.inf if math.isnan(value) else float(value))
-    except TypeError:
-        if value is None:
+        if value is None or math.isnan(value):
             return -math.inf
+        return Fraction(value) if math.isfinite(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(
             "score", REDACTED, "must return a number", "Return an int, a float or a Fraction."
         ) from None

@@ -52,7 +52,7 @@ from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.rationals import Rational, positive_rational, rational
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = [
     "Candidate",
@@ -100,7 +100,7 @@ class Candidate(Release):
         if self.score is None:
             return []
         score = aligned([self.score]) if isinstance(self.score, Fraction) else (str(self.score),)
-        return [Column("candidate", (str(self.label),)), Column("score", score, numeric=True)]
+        return [Column("candidate", (text_of(self.label),)), Column("score", score, numeric=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values, with the output as a text."""
@@ -108,10 +108,14 @@ class Candidate(Release):
             "mechanism": "private_candidate",
             "index": self.index,
             "label": jsonable(self.label),
-            "output": None if self.output is None else str(self.output),
-            "score": None if self.score is None else jsonable(float(self.score)),
+            "output": None if self.output is None else text_of(self.output),
+            "score": None if self.score is None else _plain_score(self.score),
             **self._common(),
         }
+
+
+def _plain_score(score: Fraction | float) -> Any:
+    return as_double(score) if isinstance(score, Fraction) else jsonable(score)
 
 
 def select_private_candidate(

@@ -30,6 +30,7 @@ from freegap.values.rationals import (
     positive_rational,
     proper_fraction,
     rational,
+    require_scale,
     resolution_argument,
     sensitivity_argument,
 )
@@ -38,6 +39,7 @@ __all__ = ["NOISES", "ThresholdPlan", "mean_difference", "optimal_share", "plan_
 
 NOISES = ("laplace", "exponential", "geometric")
 
+_MOST_HALVINGS = 64  # of ε₁; beyond that a branch finds nothing
 _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
 
 
@@ -116,6 +118,8 @@ def plan_threshold(
     name = noise_argument(noise, NOISES)
     flag = flag_argument("monotonic", monotonic)
     halvings = count_argument("branches", halvings, least=0)
+    if halvings > _MOST_HALVINGS:
+        raise InvalidArgument("branches", halvings, f"must be at most {_MOST_HALVINGS}", "The paper has 1.")
     deviations = rational("margin", margin)
     if deviations < 0:
         raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
@@ -126,6 +130,8 @@ def plan_threshold(
     first, each = theta * budget, (1 - theta) * budget / k
     scale = (1 if flag else 2) * delta / each
     threshold_scale = delta / first
+    require_scale(scale, epsilon)
+    require_scale(threshold_scale, epsilon)
     branches = tuple(
         Branch(
             budget=each / 2**j,

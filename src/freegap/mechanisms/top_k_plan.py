@@ -11,6 +11,7 @@ from freegap.mechanisms.arguments import flag_argument, noise_argument
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
+    require_scale,
     resolution_argument,
     sensitivity_argument,
 )
@@ -52,7 +53,7 @@ def plan_top_k(
 ) -> TopKPlan:
     """Read the arguments; an error names the one that cannot be used."""
     grid = resolution_argument(resolution)
-    return TopKPlan(
+    plan = TopKPlan(
         k=count_argument("k", k),
         epsilon=positive_rational("epsilon", epsilon),
         sensitivity=sensitivity_argument(sensitivity, grid),
@@ -60,3 +61,5 @@ def plan_top_k(
         law=LAWS[noise_argument(noise, LAWS)],
         resolution=grid,
     )
+    require_scale(plan.scale, epsilon)
+    return plan

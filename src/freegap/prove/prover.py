@@ -41,10 +41,12 @@ def problem_of(
     seconds: Rational = 10,
 ) -> Problem:
     """The arguments of `prove`, read and checked."""
-    if relation not in RELATIONS:
+    if not isinstance(relation, str) or relation not in RELATIONS:
         raise InvalidArgument(
             "relation", relation, "is not a known relation", f"Pass one of {', '.join(map(repr, RELATIONS))}."
         )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
     milliseconds = int(1000 * positive_rational("seconds", seconds))
     problem = Problem(
         mechanism=mechanism,

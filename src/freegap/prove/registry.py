@@ -1,6 +1,6 @@
 """How a library of mechanisms says what is to be proved of it. Nothing here needs z3.
 
-An entry names a program and its alignment, and lists the claims: one proof for each. `freegap.cli`
+An entry names a program and its alignment, and lists the claims: one proof for each. `freegap.assurance`
 puts the entries of this library together, so that the prover imports no mechanism.
 """
 

@@ -48,6 +48,8 @@ def prove_any(
         raise InvalidArgument(
             "mechanism", mechanism, "is a form, which carries its alignment", "Pass the form alone."
         )
+    if progress is not None and not callable(progress):
+        raise InvalidArgument("progress", progress, "must be a function", "Leave it out.")
     if not for_all and queries is None:
         raise InvalidArgument("queries", None, "is missing", "Pass for example queries=3.")
     problem = problem_of(

@@ -17,7 +17,8 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
-from freegap.tables.sources import Frame, Source, exact_text, frame_of
+from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of, pick
+from freegap.values.answers import require_countable
 
 __all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
 
@@ -61,7 +62,7 @@ def read_domain(
         return _observed(observed_keys_are_public), source
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
-    frame = None if isinstance(domain, range | list | tuple) else nw.from_native(domain, pass_through=True)
+    frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
     listed = _listed(_values(domain))
@@ -84,8 +85,9 @@ def _values(domain: Any) -> Sequence[Any]:
         return domain
     for method in ("to_list", "tolist"):
         if hasattr(domain, method):
-            values: Sequence[Any] = getattr(domain, method)()
-            return values
+            values = getattr(domain, method)()
+            if isinstance(values, list):  # and not the one value of a NumPy number
+                return values
     if hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys"):
         indexable: Sequence[Any] = domain
         return indexable
@@ -98,6 +100,7 @@ def _values(domain: Any) -> Sequence[Any]:
 
 
 def _listed(items: Sequence[Any]) -> ListedDomain:
+    require_countable("domain", items)
     if isinstance(items, range):
         if items.step < 0:
             items = items[::-1]
@@ -148,8 +151,7 @@ def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[D
 def _file_frame(connection: Any, files: FileTable, column: str | None, source: Source) -> Frame:
     names = list(read_files(connection, files).columns)
     name = _column(names, column, source, files.path)
-    frame: Frame = frame_of(read_columns(connection, files, [name])).select(nw.col(name).alias("item"))
-    return frame
+    return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
 def _from_frame(
@@ -158,7 +160,7 @@ def _from_frame(
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
     name = _column(names, column, source, "<table>")
-    items = in_engine(lambda: exact_text(frame.select(nw.col(name).alias("item"))))
+    items = in_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)

@@ -26,6 +26,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.engine_errors import in_engine
+from freegap.tables.watching import followed
 
 __all__ = ["FileTable", "is_path", "open_connection", "read_columns", "read_files", "read_lines"]
 
@@ -72,8 +73,8 @@ def open_connection() -> Iterator[Any]:
     )
     try:
         connection.execute("SET temp_file_encryption = true")
-        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        yield connection
+        with followed(connection):
+            yield connection
     finally:
         connection.close()
         shutil.rmtree(spill, ignore_errors=True)
@@ -184,13 +185,12 @@ def _find(path: str, argument: str) -> list[str]:
             "must be a path on this machine",
             "Open it with DuckDB, Spark or Ibis, and pass that table.",
         )
-    place = Path(path)
-    if place.is_dir():
-        found = [str(file) for file in place.rglob("*") if file.is_file() and _is_data(file, place)]
-    elif place.is_file():
-        found = [path]
-    else:
-        found = [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]
+    try:
+        found = _matching(path)
+    except OSError as error:  # a name that is too long, a folder that may not be read
+        raise InvalidArgument(
+            argument, path, f"cannot be read ({error.strerror})", "Check the path."
+        ) from None
     if not found:
         raise InvalidArgument(argument, path, "names no file", "Check the path.")
     if any(set(file) & set("*?[") for file in found):
@@ -198,6 +198,18 @@ def _find(path: str, argument: str) -> list[str]:
             argument, path, "must not lead to a file with one of * ? [ in its name", "Rename that file."
         )
     return sorted(found)
+
+
+def _matching(path: str) -> list[str]:
+    """The files that a path names. An empty one names none, and not the folder that one happens to be in."""
+    place = Path(path)
+    if not path:
+        return []
+    if place.is_dir():
+        return [str(file) for file in place.rglob("*") if file.is_file() and _is_data(file, place)]
+    if place.is_file():
+        return [path]
+    return [file for file in glob.glob(path, recursive=True) if Path(file).is_file()]
 
 
 def _is_data(file: Path, directory: Path) -> bool:

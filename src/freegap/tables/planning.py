@@ -17,7 +17,7 @@ from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k_plan import LAWS
 from freegap.tables.results import readable
-from freegap.values.rationals import Rational, count_argument, positive_rational
+from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
 
@@ -73,6 +73,7 @@ def forecast_top_k(
     noise = noise_argument(noise, LAWS)
     selecting = budget / 2 if measure else budget
     scale = k / selecting
+    require_scale(scale, epsilon)
     gap_error = math.sqrt(2 * variance(noise, float(scale)))
     if not measure:
         return Forecast("top-k", budget, budget, gap_error, None)

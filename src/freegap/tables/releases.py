@@ -1,7 +1,7 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.counting`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (000, theorem 5.8), select and
+so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (000, theorem 5.7), select and
 measure (composition), hybrid sparse vector (000, lemma 5.11).
 """
 
@@ -18,8 +18,9 @@ from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selecting import select_and_measure
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
+from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k import noisy_top_k
-from freegap.mechanisms.top_k_plan import LAWS
+from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
 from freegap.tables.counting import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
 from freegap.values.counts import Counts
@@ -29,6 +30,7 @@ from freegap.values.thresholds import read_threshold
 __all__ = ["Charging", "above", "top_k"]
 
 _CONFIDENCE = 0.95
+_MOST_PEOPLE = 2**62
 
 R = TypeVar("R", bound=TableRelease)
 
@@ -94,6 +96,9 @@ def top_k(
     grid = resolution_argument(resolution)
     noise = noise_argument(noise, LAWS)
     measured = flag_argument("measure", measure)
+    # Whatever the mechanisms would refuse is refused here, before ε is reserved.
+    selecting = budget / 2 if measured else budget
+    plan_top_k(k=k, epsilon=selecting, sensitivity=1, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
     account = _ledger_argument(ledger)
     with counted(
@@ -159,6 +164,12 @@ def above(
     grid = resolution_argument(resolution)
     noise = noise_argument(noise, LAWS)
     bar = read_threshold(threshold, discrete=False)
+    if abs(bar) > _MOST_PEOPLE:
+        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
+    # Whatever the mechanism would refuse is refused here, before ε is reserved.
+    plan_threshold(
+        k=k, epsilon=budget, sensitivity=1, monotonic=True, noise=noise, resolution=grid, share=None
+    )
     source = source_or_system(bits)
     account = _ledger_argument(ledger)
     with counted(

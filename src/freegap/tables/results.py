@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "readable"]
 
@@ -80,7 +80,7 @@ class TableRelease(Release):
         ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
         columns = [
             Column("rank", ranks, numeric=True),
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column(self.gap_title, aligned(self.gaps), numeric=True),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
@@ -100,14 +100,14 @@ class TableRelease(Release):
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
-        estimates = None if self.estimates is None else [float(estimate) for estimate in self.estimates]
+        estimates = None if self.estimates is None else [as_double(estimate) for estimate in self.estimates]
         return {
             "labels": [jsonable(label) for label in self.labels],
-            "gaps": [float(gap) for gap in self.gaps],
+            "gaps": [as_double(gap) for gap in self.gaps],
             "estimates": estimates,
             "standard_errors": None if self.standard_errors is None else list(self.standard_errors),
             "intervals": None if self.intervals is None else [list(pair) for pair in self.intervals],
-            "resolution": str(self.resolution),
+            "resolution": jsonable(self.resolution),
             "privacy": self.privacy.to_dict(),
             **self._common(),
         }

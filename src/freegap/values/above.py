@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from freegap.values.results import Column, Release, aligned, jsonable
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
 __all__ = ["AboveThreshold"]
 
@@ -67,7 +67,7 @@ class AboveThreshold(Release):
 
     def columns(self) -> list[Column]:
         """The questions above the threshold."""
-        columns = [Column("item", tuple(str(label) for label in self.labels))]
+        columns = [Column("item", tuple(text_of(label) for label in self.labels))]
         if self.indices:
             columns.insert(0, Column("question", tuple(str(i) for i in self.indices), numeric=True))
         if self.gap_multiples is not None:
@@ -84,9 +84,9 @@ class AboveThreshold(Release):
             "answered": self.answered,
             "indices": [jsonable(index) for index in self.indices],
             "labels": [jsonable(label) for label in self.labels],
-            "gaps": None if self.gap_multiples is None else [float(gap) for gap in self.selected_gaps],
+            "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.selected_gaps],
             "branches": list(self.branches),
             "thresholds": [jsonable(threshold) for threshold in self.thresholds],
-            "resolution": str(self.resolution),
+            "resolution": jsonable(self.resolution),
             **self._common(),
         }

@@ -22,21 +22,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.rationals import whole
 
 __all__ = [
+    "MOST_ITEMS",
     "Answers",
     "GridValues",
     "as_array",
     "exact_number",
+    "is_missing_number",
     "read_answers",
     "read_numbers",
+    "require_countable",
     "split_labels",
 ]
+
+MOST_ITEMS = 2**62
+"""The largest number of items."""
 
 # Differences of two values of at most this size fit an int64.
 _INT64_SAFE = 2**62
 # Decimal("1e999999999") is a short text and a gigabyte of digits.
-_LARGEST_EXPONENT = 5000
+_LARGEST_EXPONENT = 1000
+_MOST_BITS = (10**_LARGEST_EXPONENT).bit_length()
 
 GridValues = NDArray[np.int64] | list[int]
 """Whole numbers, in an int64 array where they fit and as Python ints where they do not."""
@@ -114,6 +122,7 @@ def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
         return numbers_
     if not isinstance(numbers_, Iterable):
         raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
+    require_countable(argument, numbers_)
     sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
     # A mixture such as [2**60 + 1, 0.5] would silently become float64 and lose the integer.
     kinds = set(map(type, sequence))
@@ -125,8 +134,15 @@ def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
     except OverflowError:
         pass  # integers beyond int64 are kept as Python ints
     array = np.empty(len(sequence), dtype=object)
-    array[:] = list(sequence)
+    for place, value in enumerate(sequence):  # all at once, NumPy would look into nested lists
+        array[place] = value
     return array
+
+
+def require_countable(argument: str, domain: Any) -> None:
+    """A range may be longer than Python can say."""
+    if isinstance(domain, range) and domain and abs(domain[-1] - domain[0]) // abs(domain.step) >= MOST_ITEMS:
+        raise InvalidArgument(argument, domain, "must have at most 2^62 items", "Use a smaller domain.")
 
 
 def _integers_on_grid(array: NDArray[Any]) -> GridValues:
@@ -181,22 +197,47 @@ def _objects_on_grid(array: NDArray[Any], resolution: Fraction, argument: str) -
 
 def exact_number(value: Any, argument: str) -> Fraction:
     """One number of the private data (or a threshold), as the rational that it is."""
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
+    number = _exactly(value, argument)
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
+        raise _refuse_size(argument)
+    return number
+
+
+def _exactly(value: Any, argument: str) -> Fraction:
+    if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
+        raise _refuse_not_finite(argument) if is_missing_number(value) else _refuse_kind(argument)
+    integer = whole(value)
+    if integer is not None:
+        return Fraction(integer)
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal | numbers.Real):
-        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT:
-            raise InvalidArgument(
-                argument,
-                REDACTED,
-                f"must lie between 10^-{_LARGEST_EXPONENT} and 10^{_LARGEST_EXPONENT} in size",
-                "Clamp them to a public range first.",
-            )
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise _refuse_not_finite(argument)
+        if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+            raise _refuse_size(argument)
         numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
         return Fraction(int(numerator), int(denominator))
-    if value is None or str(value) in ("<NA>", "NaT"):
+    if is_missing_number(value):
         raise _refuse_not_finite(argument)
-    raise InvalidArgument(argument, REDACTED, "must all be numbers", _KINDS)
+    raise _refuse_kind(argument)
+
+
+def is_missing_number(value: Any) -> bool:
+    """Whether something stands where a number is missing: None, and what pandas and NumPy have for it."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _refuse_kind(argument: str) -> InvalidArgument:
+    return InvalidArgument(argument, REDACTED, "must all be numbers", _KINDS)
+
+
+def _refuse_size(argument: str) -> InvalidArgument:
+    return InvalidArgument(
+        argument,
+        REDACTED,
+        f"must lie between 10^-{_LARGEST_EXPONENT} and 10^{_LARGEST_EXPONENT} in size",
+        "Clamp them to a public range first.",
+    )

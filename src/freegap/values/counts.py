@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import Answers, GridValues, read_numbers
+from freegap.values.answers import MOST_ITEMS, Answers, GridValues, read_numbers, require_countable
 
 __all__ = ["Counts"]
-
-_MOST_ITEMS = 2**62
 
 
 class Counts:
@@ -44,6 +42,7 @@ class Counts:
         *,
         name: Callable[[int, int], Any],
     ) -> None:
+        _require_sized("values", values)
         self._values = values
         self._sizes = _read_sizes(sizes)
         if len(self._sizes) != len(values):
@@ -54,7 +53,7 @@ class Counts:
                 "Pass one size for each value.",
             )
         self.items = int(self._sizes.sum(dtype=object)) if len(self._sizes) else 0
-        if self.items > _MOST_ITEMS:
+        if self.items > MOST_ITEMS:
             raise InvalidArgument(
                 "sizes", REDACTED, "must add up to at most 2^62 items", "Use a smaller domain."
             )
@@ -84,10 +83,16 @@ class Counts:
         >>> Counts.over(range(10**12), {17: 3, 99: 5}).items
         1000000000000
         """
-        if counts is not None:
+        if isinstance(counts, Mapping):
             items, values = list(counts), list(counts.values())
+        elif counts is not None:
+            raise InvalidArgument(
+                "counts", REDACTED, "must be a mapping from item to value", "Or pass items= and values=."
+            )
         if items is None or values is None:
             raise InvalidArgument("counts", counts, "is missing", "Pass a dict, or items= and values=.")
+        for argument, given in (("domain", domain), ("items", items), ("values", values)):
+            _require_sized(argument, given)
         positions = _positions(domain, items)
         absent = len(domain) - len(positions)
         if absent == 0:
@@ -126,8 +131,19 @@ class Counts:
         return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
 
 
+def _require_sized(argument: str, value: Any) -> None:
+    require_countable(argument, value)
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+        raise InvalidArgument(
+            argument, f"<{type(value).__name__}>", "must be a sequence", "Pass a list or a NumPy array."
+        )
+
+
 def _read_sizes(sizes: Any) -> NDArray[np.int64]:
-    array = np.asarray(sizes)
+    try:
+        array = np.asarray(sizes)
+    except ValueError:  # lists of lists of different lengths
+        array = np.empty((0, 0))
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise InvalidArgument(
             "sizes",
@@ -135,7 +151,7 @@ def _read_sizes(sizes: Any) -> NDArray[np.int64]:
             "must be a sequence of whole numbers",
             "Pass one size for each value.",
         )
-    if len(array) and (int(array.min()) < 1 or int(array.max()) > _MOST_ITEMS):
+    if len(array) and (int(array.min()) < 1 or int(array.max()) > MOST_ITEMS):
         raise InvalidArgument(
             "sizes", REDACTED, "must each be between 1 and 2^62", "Leave out groups without items."
         )
@@ -168,7 +184,12 @@ def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> ND
 
 
 def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
-    places = {item: place for place, item in enumerate(domain)}
+    try:
+        places = {item: place for place, item in enumerate(domain)}
+    except TypeError:
+        raise InvalidArgument(
+            "domain", domain, "must contain hashable items", "Use tuples in place of lists."
+        ) from None
     if len(places) != len(domain):
         raise InvalidArgument("domain", domain, "must not name an item twice", "Remove the duplicates.")
     return places.__getitem__

@@ -12,6 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from freegap.errors import InvalidArgument
 
 __all__ = [
@@ -21,8 +23,10 @@ __all__ = [
     "positive_rational",
     "proper_fraction",
     "rational",
+    "require_scale",
     "resolution_argument",
     "sensitivity_argument",
+    "whole",
 ]
 
 Rational = int | Fraction | Decimal | float | str
@@ -30,19 +34,36 @@ Rational = int | Fraction | Decimal | float | str
 
 _REMEDY = 'Pass an int, a Fraction, or a decimal string such as "0.7".'
 
+MOST_DIGITS = 500
+"""Of numerator and denominator. What is computed from a few such numbers can still be shown as text."""
 
-def rational(argument: str, value: Any) -> Fraction:
+_MOST_BITS = (10**MOST_DIGITS).bit_length()
+_MOST = 2**62  # of what is counted: more than any memory holds
+_LARGEST_SCALE = 10**100
+
+
+def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
     """The exact rational that a public parameter denotes, or an error that names the argument.
+
+    bounded: refuse what has more than `MOST_DIGITS` digits; a sum of many charges may have more.
 
     >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         raise InvalidArgument(argument, value, "must be a number, not a truth value", _REMEDY)
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
+    if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
+        raise InvalidArgument(argument, value, "must be a number", _REMEDY)
+    number = _exactly(argument, value)
+    if bounded and max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
+        raise _too_many_digits(argument, value)
+    return number
+
+
+def _exactly(argument: str, value: Any) -> Fraction:
+    integer = whole(value)
+    if integer is not None:
+        return Fraction(integer)
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, str):
@@ -50,12 +71,34 @@ def rational(argument: str, value: Any) -> Fraction:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InvalidArgument(argument, value, "must be finite", _REMEDY)
+        if abs(value.adjusted()) > MOST_DIGITS:  # 1e999999 is a short text and a megabyte of digits
+            raise _too_many_digits(argument, value)
         return Fraction(value)
     if isinstance(value, numbers.Real):
-        if not math.isfinite(float(value)):
+        if not math.isfinite(value):
             raise InvalidArgument(argument, value, "must be finite", _REMEDY)
-        return Fraction(str(value))  # str, not float: NumPy's float32 has a shorter decimal of its own
+        return _from_text(argument, str(value))  # not float: NumPy's float32 has a shorter decimal of its own
     raise InvalidArgument(argument, value, "must be a number", _REMEDY)
+
+
+def whole(value: Any) -> int | None:
+    """A whole number as Python's own, else None. NumPy counts durations among the integers; they are none.
+
+    >>> whole(np.int8(3)), whole(3.0), whole(np.timedelta64(3, "ns"))
+    (3, None, None)
+    """
+    if isinstance(value, numbers.Integral) and not isinstance(value, np.timedelta64):
+        return int(value)
+    return None
+
+
+def _too_many_digits(argument: str, value: Any) -> InvalidArgument:
+    return InvalidArgument(
+        argument,
+        value,
+        f"must not have more than {MOST_DIGITS} digits in its numerator or denominator",
+        "Round it to a size that can be meant.",
+    )
 
 
 def _from_text(argument: str, text: str) -> Fraction:
@@ -78,9 +121,9 @@ def double(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def positive_rational(argument: str, value: Any) -> Fraction:
+def positive_rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
     """As `rational`, and greater than zero."""
-    number = rational(argument, value)
+    number = rational(argument, value, bounded=bounded)
     if number <= 0:
         raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
     return number
@@ -96,15 +139,34 @@ def proper_fraction(argument: str, value: Any, remedy: str) -> Fraction:
 
 def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    number = None if isinstance(value, bool) else whole(value)
+    if number is None:
         raise InvalidArgument(
             argument, value, "must be a whole number", f"Pass for example {argument}={least}."
         )
-    if value < least:
+    if number < least:
         raise InvalidArgument(
             argument, value, f"must be at least {least}", f"Pass for example {argument}={least}."
         )
-    return int(value)
+    if number > _MOST:
+        raise InvalidArgument(
+            argument, value, "must be at most 2^62", f"Pass for example {argument}={least}."
+        )
+    return number
+
+
+def require_scale(scale: Fraction, epsilon: Any) -> None:
+    """Refuse an ε that gives noise of a scale whose variance no double can hold.
+
+    A scale beyond that is of no use to anybody, and every error bar would be infinite or zero.
+    """
+    if not Fraction(1, _LARGEST_SCALE) <= scale <= _LARGEST_SCALE:
+        raise InvalidArgument(
+            "epsilon",
+            epsilon,
+            "gives noise whose scale, about sensitivity/epsilon, is not between 10^-100 and 10^100",
+            "Pass an epsilon between 0.001 and 100, and a sensitivity in the units of the answers.",
+        )
 
 
 def resolution_argument(value: Any) -> Fraction:

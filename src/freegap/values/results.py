@@ -10,17 +10,32 @@ import html
 import json
 import math
 import numbers
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-__all__ = ["NOT_PRIVATE", "Column", "Release", "TopK", "aligned", "jsonable", "printable"]
+from freegap.errors import printable
+
+__all__ = [
+    "NOT_PRIVATE",
+    "Column",
+    "Release",
+    "TopK",
+    "aligned",
+    "as_double",
+    "json_text",
+    "jsonable",
+    "text_of",
+]
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded or recorded source. For tests and replay only."
 
 _JSON_SAFE_INTEGER = 2**53
+_LARGEST_IN_FULL = 10**15
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,7 @@ class Release:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The release as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, default=str)
+        return json_text(self.to_dict(), indent=indent)
 
     def __rich__(self) -> Any:
         """A table for the terminal."""
@@ -106,7 +121,8 @@ class Release:
         rows = "".join(
             "<tr>"
             + "".join(
-                f'<td style="text-align:{"right" if column.numeric else "left"}">{html.escape(cell)}</td>'
+                f'<td style="text-align:{"right" if column.numeric else "left"}">'
+                f"{html.escape(printable(cell))}</td>"
                 for cell, column in zip(row, columns, strict=True)
             )
             + "</tr>"
@@ -157,7 +173,7 @@ class TopK(Release):
         ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
         return [
             Column("rank", ranks, numeric=True),
-            Column("item", tuple(str(label) for label in self.labels)),
+            Column("item", tuple(text_of(label) for label in self.labels)),
             Column("gap to next", aligned(self.gaps), numeric=True),
         ]
 
@@ -167,15 +183,39 @@ class TopK(Release):
             "mechanism": "noisy_top_k",
             "indices": [jsonable(index) for index in self.indices],
             "labels": [jsonable(label) for label in self.labels],
-            "gaps": [float(gap) for gap in self.gaps],
+            "gaps": [as_double(gap) for gap in self.gaps],
             "resolution": _plain(self.resolution),
             **self._common(),
         }
 
 
 def aligned(numbers_: Iterable[Fraction]) -> tuple[str, ...]:
-    """Numbers with three decimals, so that a column lines up."""
-    return tuple(f"{float(number):,.3f}" for number in numbers_)
+    """Numbers with three decimals, so that a column lines up; huge ones as powers of ten."""
+    return tuple(
+        f"{float(number):,.3f}" if abs(number) < _LARGEST_IN_FULL else f"{_decimal(number, 8):.6E}"
+        for number in numbers_
+    )
+
+
+def as_double(number: Fraction) -> float | str:
+    """A rational as the nearest double, and as its exact text where it is beyond all doubles."""
+    try:
+        return float(number)
+    except OverflowError:
+        return _plain(number)
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON that people can read and no terminal obeys: what is not printable is escaped.
+
+    JSON itself escapes only the characters below the blank; a terminal also obeys some above it, and a lone
+    surrogate cannot even be printed.
+
+    >>> print(json_text({"naïve": "\\x9b31m\\u202e"}))
+    {"naïve": "\\u009b31m\\u202e"}
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    return re.sub(r"[^\n\x20-\x7e]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 
 def jsonable(value: Any) -> Any:
@@ -183,24 +223,41 @@ def jsonable(value: Any) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, numbers.Integral):
-        return int(value) if abs(int(value)) <= _JSON_SAFE_INTEGER else str(int(value))
+        return int(value) if abs(int(value)) <= _JSON_SAFE_INTEGER else _plain(Fraction(int(value)))
     if isinstance(value, Fraction):
         return _plain(value)
     if isinstance(value, numbers.Real):
         return float(value) if math.isfinite(value) else str(value)
-    return str(value)
+    return text_of(value)
 
 
 def _brief(number: Fraction) -> str:
     """A rational as it is, or to nine decimals and upwards where that would fill the line."""
     exact = _plain(number)
-    return exact if len(exact) <= 24 else f"{math.ceil(number * 10**9) / 10**9:.9f}"
+    if len(exact) <= 24:
+        return exact
+    if number >= _LARGEST_IN_FULL:
+        return f"{_decimal(number, 12):.9E}"
+    return f"{math.ceil(number * 10**9) / 10**9:.9f}"
+
+
+def _decimal(number: Fraction, digits: int) -> Decimal:
+    """A rational to so many digits, upwards: for sizes that doubles do not have."""
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def _plain(number: Fraction) -> str:
-    return str(number)
+    """A rational as text; to 30 digits where it has more than Python would turn into text."""
+    try:
+        return str(number)
+    except ValueError:
+        return str(_decimal(number, 30))
 
 
-def printable(text: str) -> str:
-    """Without control characters: a label must not be able to steer the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+def text_of(value: Any) -> str:
+    """What a label is called; the kind of thing it is where it has no text."""
+    try:
+        return str(value)
+    except Exception:  # a label may be any object, and a release that was paid for must be shown
+        return f"<{type(value).__name__}>"

@@ -16,7 +16,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from freegap.base2 import ideal
-from freegap.mechanisms import hybrids, sparse_vector, top_k
+from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prove.forms import Selection, Stream
 from freegap.prove.registry import Claim, Entry
@@ -148,6 +148,14 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
     return Stream(start, step, lambda direction: {"threshold": lift(direction)}, step_shifts)
 
 
+# Measuring ----------------------------------------------------------------------------------
+
+
+def _measure_claims() -> Iterator[Claim]:
+    for n in (1, 2, 3):
+        yield Claim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
+
+
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
 
 
@@ -230,6 +238,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_hybrid_sparse_vector_claims()),
         charge=hybrids.hybrid_sparse_vector_charge,
     ),
+    Entry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
     Entry(
         "base-2 sparse vector with gap",
         ideal.program,

@@ -8,10 +8,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+__all__ = ["clamp", "discrete_laplace", "one_question", "sparse_vector"]
+
 Outcome = int | None
 
 
-def laplace(base: Fraction, n: int) -> dict[int, Fraction]:
+def discrete_laplace(base: Fraction, n: int) -> dict[int, Fraction]:
     """P(k) = B^|k|/Σ B^|j| for |k| ≤ n (003, equation 1), and the rest of each side at ±(n + 1)."""
     whole = (1 + base) / (1 - base)  # Σ B^|j| = 1 + 2·B/(1 − B)
     law: dict[int, Fraction] = {k: Fraction(base ** abs(k)) / whole for k in range(-n, n + 1)}
@@ -20,6 +22,7 @@ def laplace(base: Fraction, n: int) -> dict[int, Fraction]:
 
 
 def clamp(rho: int, x: int, w: int) -> int:
+    """003, equation 3."""
     return rho if x - w <= rho <= x + w else (x - w if rho < x - w else x + w)
 
 
@@ -29,7 +32,7 @@ def one_question(
     """003, algorithm 4, lines 5–11: ⊥, or the number of gaps reached, given ρ."""
     law: dict[Outcome, Fraction] = dict.fromkeys([None, *range(len(gaps) + 1)], Fraction(0))
     limit = clamp(rho, q, w)
-    for nu, p in laplace(base, w + max(gaps, default=0) + 2).items():
+    for nu, p in discrete_laplace(base, w + max(gaps, default=0) + 2).items():
         if nu + q < limit:
             law[None] += p
         else:
@@ -43,7 +46,7 @@ def sparse_vector(
     """003, algorithm 4 (with no gaps, algorithm 2): the probability of every sequence of outcomes."""
     law: dict[tuple[Outcome, ...], Fraction] = {}
     n = max(map(abs, answers)) + w + 2
-    for rho, p in laplace(bases[0], n).items():
+    for rho, p in discrete_laplace(bases[0], n).items():
         single = [one_question(q, rho, w=w, gaps=gaps, base=bases[1]) for q in answers]
         for outcomes in product(*(law_i.items() for law_i in single)):
             probability = p

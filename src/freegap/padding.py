@@ -1,0 +1,63 @@
+"""A release that returns at a time fixed in advance, so that its duration tells nothing.
+
+The noise hides the answers in what is released, not in how long that took: near ties need more digits, a
+sparse vector ends when its k-th answer is found. `pad_to` waits until a moment that depends on public
+numbers alone.
+
+What remains is in docs/timing.md: a release that is not ready in time returns at the next multiple; and the
+time that the processor was busy, the memory and the caches are as visible to other users as they were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from freegap.errors import InvalidArgument
+from freegap.values.rationals import Rational, positive_rational
+
+__all__ = ["pad_to"]
+
+T = TypeVar("T")
+
+_NANOSECONDS = 10**9
+# A sleeper is woken some time after the moment it asked for: the last stretch is waited for awake.
+_AWAKE = 1_000_000
+
+
+def pad_to(seconds: Rational, release: Callable[[], T]) -> T:
+    """Run a release, and return (or raise) when `seconds` have passed since the call.
+
+    seconds: chosen without looking at the data, and well above what the release takes; where that was not
+        enough, it returns after twice, three times, … as long, and how often that is shows.
+    release: a function without arguments that makes the release, with everything that touches private data.
+
+    >>> import freegap as fg, time
+    >>> start = time.perf_counter()
+    >>> release = fg.pad_to("0.05", lambda: fg.noisy_max([3, 900, 5], epsilon=1))
+    >>> release.indices, time.perf_counter() - start >= 0.05
+    ((1,), True)
+    """
+    start = time.perf_counter_ns()
+    step = int(positive_rational("seconds", seconds) * _NANOSECONDS)
+    if step < 1:
+        raise InvalidArgument("seconds", seconds, "must be at least 1e-9", "Pass for example seconds=0.1.")
+    if not callable(release):
+        raise InvalidArgument(
+            "release", release, "must be a function without arguments", "Pass lambda: noisy_top_k(...)."
+        )
+    try:
+        return release()
+    finally:  # an error tells as much by its time as a result does
+        _wait(start, step)
+
+
+def _wait(start: int, step: int) -> None:
+    """Until the first multiple of `step` after `start` that is not over yet."""
+    now = time.perf_counter_ns()
+    deadline = start + -((start - now) // step) * step
+    if deadline - now > _AWAKE:
+        time.sleep((deadline - now - _AWAKE) / _NANOSECONDS)
+    while time.perf_counter_ns() < deadline:
+        pass

@@ -1,0 +1,192 @@
+"""Every mechanism and noise that the library releases with has a row, and every check can fail."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import freegap as fg
+from freegap import base2
+from freegap.assurance.checks import FULL, QUICK, check_audit, check_distribution, check_proof, claims_of
+from freegap.assurance.library import LIBRARY
+from freegap.assurance.row import Cited, Proved, Released, Row
+from freegap.assurance.rows import ROWS
+from freegap.assurance.table import markdown
+from freegap.cli import app
+
+# They take a privacy parameter, and release nothing about data.
+NOT_RELEASES = {
+    "assert_private": "audits a mechanism of the user's",
+    "audit": "audits a mechanism of the user's",
+    "prove": "proves a mechanism of the user's",
+    "AuditReport": "what an audit found",
+    "Counterexample": "what an audit found",
+    "NoisyScore": "a part of the private candidates, whose rows have it",
+    "base2.clamped_laplace": "a sampler that sees no data",
+    "base2.conditional_lazy_threshold": "a sampler that sees no data",
+    "base2.lazy_threshold": "a sampler that sees no data",
+    "base2.share_epsilon": "arithmetic on public parameters",
+}
+NOISES = (
+    "laplace",
+    "exponential",
+    "geometric",
+    "gumbel",
+    "logistic",
+    "staircase",
+    "discrete_laplace",
+    "normal",
+)
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """Everything public that is told how private to be."""
+    for prefix, module in (("", fg), ("base2.", base2)):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            made = isinstance(thing, type) and (hasattr(thing, "spent") or issubclass(thing, Exception))
+            if not callable(thing) or (made and not hasattr(thing, "ask")):
+                continue
+            try:
+                parameters = inspect.signature(thing).parameters
+            except ValueError:
+                continue
+            told = {"epsilon", "eta"} & set(parameters)
+            record = "spent" in parameters  # a result that is made by a release
+            if (told and not record) or name == "audit":
+                yield prefix + name, thing
+
+
+def accepted_noises(name: str, function: Any) -> list[str]:
+    """Which noises the function takes, found by asking it; one nameless noise if it has no such argument."""
+    if "noise" not in inspect.signature(function).parameters:
+        return []
+    given: dict[str, Any] = {
+        "table": {"item": ["a", "b"], "person": [1, 2]},
+        "answers": [3, 1, 2],
+        "threshold": 1,
+        "k": 1,
+        "epsilon": 1,
+        "domain": ["a", "b"],
+        "item": "item",
+        "person": "person",
+    }
+    if name in ("top_k", "above"):
+        import pyarrow as pa
+
+        given["table"] = pa.table(given["table"])
+    taken = {key: value for key, value in given.items() if key in inspect.signature(function).parameters}
+    if name == "select_and_measure":  # with a threshold it takes all that a sparse vector does
+        taken["threshold"] = 1
+    found = []
+    for noise in NOISES:
+        try:
+            function(**taken, noise=noise, bits=fg.SeededBits(1))
+        except fg.InvalidArgument as error:
+            if "noise" not in str(error):
+                raise
+            continue
+        found.append(noise)
+    return found
+
+
+def test_nothing_that_releases_is_without_a_row() -> None:
+    found = dict(functions())
+    assert set(NOT_RELEASES) <= set(found)
+    rows = {(row.function, row.noise) for row in ROWS}
+    with_rows = {name for name, _ in rows}
+    assert with_rows == set(found) - set(NOT_RELEASES)
+    for name in with_rows:
+        noises = accepted_noises(name, found[name])
+        assert noises or "noise" not in inspect.signature(found[name]).parameters
+        for noise in noises:
+            assert (name, noise) in rows, f"{name} with {noise} noise has no row in freegap.assurance.rows"
+
+
+def test_titles_are_unique_and_every_alignment_of_the_library_is_used() -> None:
+    assert len({row.title for row in ROWS}) == len(ROWS)
+    assert {row.proof.entry for row in ROWS if isinstance(row.proof, Proved)} == {e.name for e in LIBRARY}
+    assert all(claims_of(row) for row in ROWS if isinstance(row.proof, Proved))
+    assert all(len(row.proof.reason) > 20 for row in ROWS if isinstance(row.proof, Cited))
+
+
+def test_the_short_form_is_green(tmp_path: Path) -> None:
+    """`freegap assure --quick --json`: all proofs and distributions, each with a twin that is caught."""
+    page = tmp_path / "assurance.md"
+    result = CliRunner().invoke(app, ["assure", "--quick", "--json", "--page", str(page)])
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    assert record["green"]
+    assert [row["mechanism"] for row in record["rows"]] == [row.title for row in ROWS]
+    text = page.read_text(encoding="utf-8")
+    assert all(row.title in text for row in ROWS)
+    assert f"{len(ROWS)} of {len(ROWS)} rows are green" in text
+
+
+def row_named(title: str) -> Row:
+    return next(row for row in ROWS if row.title == title)
+
+
+MAX = row_named("noisy_max, exponential")
+
+
+def test_a_wrong_distribution_is_red() -> None:
+    def narrow(answers: Any, epsilon: Fraction, bits: Any) -> Released:
+        return MAX.release(answers, 3 * epsilon, bits)._replace(spent=epsilon)
+
+    found = check_distribution(replace(MAX, release=narrow), QUICK)
+    assert found["p"] < 1e-9
+    assert not found["ok"]
+
+
+def test_spending_above_the_charge_is_red() -> None:
+    def dear(answers: Any, epsilon: Fraction, bits: Any) -> Released:
+        released = MAX.release(answers, epsilon, bits)
+        return released._replace(spent=released.spent + Fraction(1, 10**9))
+
+    assert not check_distribution(replace(MAX, release=dear), QUICK)["ok"]
+
+
+def test_a_claim_that_is_not_proved_is_red() -> None:
+    row = replace(MAX, proof=Proved("noisy top-k with gap", {"k": 1}))
+    assert check_proof(row, QUICK)["ok"]
+    entry, claim = claims_of(row)[0]
+    from freegap.assurance import checks
+
+    with pytest.MonkeyPatch.context() as patch:
+        wrong = replace(entry, claims=(replace(claim, epsilon=Fraction(99, 100), tight=None),))
+        patch.setattr(checks, "LIBRARY", (wrong,))
+        found = check_proof(row, QUICK)
+    assert (found["proved"], found["ok"]) == (0, False)
+
+
+def test_the_audit_of_a_row() -> None:
+    """Honest: no violation, and a bound near the charge. With too little noise: red."""
+    effort = replace(FULL, samples=2_000, search=1_000)
+    measured = row_named("measure, laplace")
+    found = check_audit(measured, effort)
+    assert found["ok"]
+    assert 0.5 < found["tightness"] <= 1
+
+    def narrow(answers: Any, epsilon: Fraction, bits: Any) -> Released:
+        return measured.release(answers, 4 * epsilon, bits)
+
+    assert not check_audit(replace(measured, release=narrow), effort)["ok"]
+
+
+def test_a_red_row_is_seen_on_the_page() -> None:
+    good = {
+        "proof": {"cited": "a reason", "ok": True},
+        "distribution": {"p": 0.5, "twin_p": 1e-20, "ok": True},
+        "audit": {"left_out": "", "ok": True},
+    }
+    records = [{"mechanism": "m", "theorem": "t", "checks": good, "ok": False}]
+    assert "**red**" in markdown(records, command="freegap assure", seconds=60)

@@ -1,0 +1,1 @@
+"""Privacy-relevant lines, broken by hand one at a time; the ordinary tests must notice each."""
