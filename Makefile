@@ -43,9 +43,11 @@ fuzz: .venv/fuzz/installed
 	.venv/demo/bin/python -m pip install --quiet --editable '.[plot,tables,ledger]'
 	touch $@
 
-.venv/test/installed: pyproject.toml
+# The versions, and the hashes, that scripts/lock wrote down.
+.venv/test/installed: pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv/test
-	.venv/test/bin/python -m pip install --quiet --editable '.[dev]'
+	.venv/test/bin/python -m pip install --quiet --require-hashes --requirement requirements/ci.txt
+	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 clean:

@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import freegap
@@ -23,19 +26,18 @@ def test_version() -> None:
     assert done.stdout.strip() == f"freegap {freegap.__version__}"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["demo"],
-        ["bench"],
-        *(["bench", name] for name in ("top-k", "sparse-vector", "base2", "tables", "audit")),
-    ],
-)
-def test_help_fits_80_columns(command: list[str]) -> None:
+def every_command(step: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(step, "commands", {}).items():
+        yield from every_command(inner, (*path, name))
+
+
+@pytest.mark.parametrize("command", list(every_command(typer.main.get_command(cli.app))), ids=" ".join)
+def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "--json" in done.stdout or "COMMAND" in done.stdout
 
 
 def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> None:
@@ -56,8 +58,10 @@ def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> 
     assert "threshold" in (tmp_path / "above.html").read_text()
     account = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db").account("shop")
     assert 3 < account.remaining < 4
-    again = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
-    assert again.exit_code == 0
+    again = json.loads(runner.invoke(cli.app, ["demo", "--out", str(tmp_path), "--json"]).stdout)
+    assert len(again["top_10"]["labels"]) == len(again["measured"]["labels"]) == 10
+    assert again["above"]["spent"] < again["budget"]["total"]
+    assert all(Path(path).exists() for path in again["written"])
 
 
 def test_demo_without_matplotlib_says_what_to_install(
@@ -116,6 +120,42 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(
         cli.main()
     assert stopped.value.code == 2
     assert capsys.readouterr().err == "freegap: k = 0: must be at least 1. Pass k=1.\n"
+
+
+def test_what_a_mistake_cost_is_said_as_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ledger = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("shop", epsilon=5)
+
+    def fails() -> None:
+        with ledger.reserve("shop", 1, what="noisy_max"):
+            raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == (
+        "freegap: k = 0: must be at least 1. Pass k=1.\n"
+        "freegap: Reservation 2 (1 on 'shop', noisy_max) stays charged in full.\n"
+    )
+
+
+def test_a_release_that_could_not_be_settled_is_told_plainly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unsettled() -> None:
+        warnings.warn("It stays charged in full.", freegap.UnsettledWarning, stacklevel=1)
+        warnings.warn("other", UserWarning, stacklevel=1)
+
+    others: list[str] = []
+    monkeypatch.setattr(cli, "app", unsettled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: others.append(str(message))
+        cli.main()
+    assert capsys.readouterr().err == "freegap: It stays charged in full.\n"
+    assert others == ["other"]
 
 
 def test_the_installed_command_runs() -> None:

@@ -18,6 +18,8 @@ from freegap.report.chart import chart_svg, save_chart
 from freegap.report.page import page
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
 
+# Kept after the run, for people to look at.
+ARTEFACTS = Path(__file__).parents[2] / "out" / "artefacts"
 HOSTILE = ("<script>alert(1)</script>", "a $x$ & b \x1b[31m\x00", "x" * 500)
 PRIVACY = PrivacyUnit("one value of the column 'c<'", "tables that differ by one person", "9 public items")
 TOP = TopItems(
@@ -96,7 +98,9 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
         shown = subprocess.run(  # noqa: S603
             [*base, "--dump-dom", target.as_uri()], capture_output=True, text=True, timeout=60, check=True
         ).stdout
-        picture = tmp_path / "page.png"
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
+        picture = ARTEFACTS / "page.png"
+        picture.unlink(missing_ok=True)
         subprocess.run(  # noqa: S603
             [*base, f"--screenshot={picture}", target.as_uri()], capture_output=True, timeout=60, check=True
         )

@@ -44,7 +44,8 @@ def _unsat(formula: Any) -> bool:
 
 def test_sorting_has_a_path_for_each_order() -> None:
     paths = explore(lambda items: sorted(range(3), key=lambda i: items[i], reverse=True), [[X, Y, Z]])
-    assert sorted(path.result for path in paths) == sorted(map(list, permutations(range(3))))
+    # At least one: from Python 3.15 on, `sorted` reaches some orders by two ways of comparing.
+    assert {tuple(path.result) for path in paths} == set(permutations(range(3)))
     assert covers_everything(paths)
 
 

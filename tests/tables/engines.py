@@ -32,8 +32,12 @@ def _typed(values: list[Any]) -> pa.Array:
     return pa.array(values, pa.string() if texts else pa.int64())
 
 
+_CONNECTIONS: list[Any] = []
+
+
 def _duckdb(rows: Sequence[Row], _: Path) -> Any:
     connection = duckdb.connect()
+    _CONNECTIONS.append(connection)  # older DuckDBs close one that nobody holds, though a relation needs it
     connection.register("rows", arrow(rows))
     return connection.sql("SELECT item, person FROM rows")
 

@@ -131,3 +131,22 @@ def test_ranges_with_steps_and_backwards() -> None:
     table = arrow(NUMBERS)
     assert counts_of(table, range(0, 50, 7)) == counts_of(table, list(range(0, 50, 7)))
     assert counts_of(table, range(49, -1, -1)) == counts_of(table, range(50))
+
+
+@pytest.mark.parametrize("epsilon", ["10000", "0.01"])
+def test_thousands_of_items_selected_at_once(epsilon: str) -> None:
+    """By large ε they occur, with many counts and many items each; by small ε most of them do not."""
+    rows = [(1000 * count + i, p) for count in range(1, 36) for i in range(30) for p in range(count)]
+    releases = [
+        fg.top_k(
+            table,
+            item="item",
+            person="person",
+            k=950,
+            epsilon=epsilon,
+            domain=range(100_000),
+            bits=fg.SeededBits(1),
+        )
+        for table in (arrow(rows), duckdb.from_arrow(arrow(rows)), pl.LazyFrame(pl.from_arrow(arrow(rows))))
+    ]
+    assert releases[0] == releases[1] == releases[2]

@@ -9,14 +9,38 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 import freegap as fg
 from tests.tables.engines import arrow, counts_of, expected
+from tests.tables.test_counting import NEWCOMER, PERSONS
+from tests.tables.test_counting import NUMBERS as ITEMS
+from tests.tables.test_counting import TEXT_DOMAIN as TEXT_ITEMS
+from tests.tables.test_counting import TEXTS as TEXT_CHOICES
 from tests.tables.test_same_release import NUMBERS, TEXT_DOMAIN, TEXTS
+
+Case = tuple[list[tuple[Any, Any]], list[Any]]
+"""The rows of a crowd, and the items of somebody who comes."""
+
+
+def _cases(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Case]:
+    return st.tuples(st.lists(st.tuples(items, PERSONS), max_size=6), st.lists(items, max_size=6))
+
+
+# Without shrinking: that would be thousands of jobs.
+FEW = settings(
+    max_examples=3,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+CASES, TEXT_CASES = _cases(ITEMS), _cases(TEXT_CHOICES)
 
 
 def _java() -> bool:
@@ -70,6 +94,7 @@ def released(table: Any, domain: Any, how_many: int = 2) -> list[dict[str, Any]]
 
 def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one_person_moves_every_count_by_at_most_one_and_none_down(spark)
+    the_order_of_rows_does_not_matter(spark)
     collations_do_not_merge_items(spark)
     the_same_release(spark, monkeypatch)
 
@@ -90,13 +115,47 @@ def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def one_person_moves_every_count_by_at_most_one_and_none_down(spark: Any) -> None:
-    crowd = [(0, 1), (0, 2), (1, 2), (1, 2), (None, 3), (5, None), (77, 4)]
-    newcomer = [(0, 99), (0, 99), (3, 99), (None, 99), (77, 99), (-(10**12), 99)] * 20
-    before = counts_of(frame(spark, crowd), range(6))
-    after = counts_of(frame(spark, newcomer + crowd), range(6))
-    assert before == expected(crowd, range(6))
-    assert after == expected(crowd + newcomer, range(6))
-    assert {after[item] - before[item] for item in before} == {0, 1}
+    """Many generated tables at once: each has items of its own, all share one newcomer, who is everywhere."""
+
+    @FEW
+    @given(cases=st.lists(CASES, min_size=40, max_size=40))
+    def numbers(cases: list[Case]) -> None:
+        def apart(case: int, item: Any) -> Any:
+            return item if item is None or not 0 <= item < 6 else 10 * case + item
+
+        check(cases, apart, list(range(10 * len(cases))))
+
+    @FEW
+    @given(cases=st.lists(TEXT_CASES, min_size=40, max_size=40))
+    def texts(cases: list[Case]) -> None:
+        def apart(case: int, item: Any) -> Any:
+            return None if item is None else f"{case}:{item}"
+
+        check(cases, apart, sorted(f"{case}:{item}" for case in range(len(cases)) for item in TEXT_ITEMS))
+
+    def check(cases: list[Case], apart: Callable[[int, Any], Any], domain: Sequence[Any]) -> None:
+        crowd = [(apart(i, item), person) for i, case in enumerate(cases) for item, person in case[0]]
+        newcomer = [(apart(i, item), NEWCOMER) for i, case in enumerate(cases) for item in case[1]]
+        anchor = [(domain[0], 0)]
+        before = counts_of(frame(spark, anchor + crowd), domain)
+        after = counts_of(frame(spark, newcomer + anchor + crowd), domain)
+        assert before == expected(anchor + crowd, domain)
+        assert after == expected(anchor + crowd + newcomer, domain)
+        assert {after[item] - before[item] for item in before} <= {0, 1}
+
+    numbers()
+    texts()
+
+
+def the_order_of_rows_does_not_matter(spark: Any) -> None:
+    wanted = released(arrow(NUMBERS), range(50), 1)
+
+    @FEW
+    @given(rows=st.permutations(NUMBERS), parts=st.integers(1, 3))
+    def orders(rows: list[tuple[int, int]], parts: int) -> None:
+        assert released(frame(spark, rows).repartition(parts), range(50), 1) == wanted
+
+    orders()
 
 
 def collations_do_not_merge_items(spark: Any) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer import rich_utils
 
 import freegap
-from freegap.cli import above, assure, bench, budget, demo, prove, top_k
+from freegap.cli import above, assure, bench, budget, cite, demo, prove, top_k
 from freegap.cli.audit import audit
-from freegap.errors import FreegapError, printable
+from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "main"]
 
@@ -22,13 +24,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
-app.command("prove")(prove.command)
-app.command("audit")(audit)
-app.command("assure")(assure.assure)
 app.command("top-k")(top_k.top_k)
 app.command("above")(above.above)
-app.add_typer(bench.app)
 app.add_typer(budget.app)
+app.command("audit")(audit)
+app.command("prove")(prove.command)
+app.command("assure")(assure.assure)
+app.add_typer(bench.app)
+app.command("cite")(cite.cite)
 
 
 def _show_version(wanted: bool) -> None:
@@ -51,7 +54,8 @@ _Misused: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name_
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one plain line and exit code 2."""
+    """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
+    warnings.showwarning = _plainly(warnings.showwarning)
     try:
         sys.exit(app(standalone_mode=False))
     except _Misused as error:
@@ -61,5 +65,18 @@ def main() -> None:
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
-        typer.echo(printable(f"freegap: {error}", lines=True), err=True)
+        for line in (error, *getattr(error, "__notes__", ())):
+            typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
+
+
+def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Our own warning is for the person who typed the command, who has no use for a line of our code."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, UnsettledWarning):
+            typer.echo(printable(f"freegap: {message}"), err=True)
+        else:
+            otherwise(message, category, *where, **more)
+
+    return show

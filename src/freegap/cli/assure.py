@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.prove import progress_bar
+from freegap.cli.progress import progress_bar
 from freegap.errors import MissingExtra
 
 __all__ = ["assure"]

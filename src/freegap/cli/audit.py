@@ -30,7 +30,9 @@ def audit(
     target: Target = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
     command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
-    catalogue: Annotated[bool, typer.Option(help="Audit every mechanism of the catalogue.")] = False,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
+    ] = False,
     entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
     neighbours: Annotated[str, typer.Option(help='"one" answer changes, or "all" may.')] = "all",
     sensitivity: Annotated[float, typer.Option(help="How much one person can change an answer.")] = 1,
@@ -39,12 +41,12 @@ def audit(
     search_samples: Annotated[int, typer.Option(help="Runs on each input to find it.")] = 100_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the verdict and the bound.")] = 1 - 1e-6,
     delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
-    tight: Annotated[bool, typer.Option(help="Do not stop early: the tightest bound.")] = False,
-    deep: Annotated[bool, typer.Option(help="If nothing is found, look for rarer events.")] = False,
+    tight: Annotated[bool, typer.Option("--tight", help="Do not stop early: the tightest bound.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="If nothing is found, look for rarer events.")] = False,
     jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
     run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
-    seeded: Annotated[bool, typer.Option(help="With --command: the program uses SEED.")] = False,
+    seeded: Annotated[bool, typer.Option("--seeded", help="With --command: the program uses SEED.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
@@ -63,6 +65,7 @@ def audit(
         "jobs": jobs,
         "run_limit": run_limit,
         "seed": seed,
+        "progress": False if as_json else None,
     }
     if catalogue:
         _catalogue([name for name in entries.split(",") if name], epsilon, settings, as_json)

@@ -12,6 +12,7 @@ from rich.table import Table
 from freegap.cli.bench_audit import bench_audit
 from freegap.cli.bench_base2 import base2
 from freegap.cli.bench_timing import bench_timing
+from freegap.cli.progress import spinner
 
 __all__ = ["app"]
 
@@ -41,8 +42,7 @@ def top_k(
     """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline."""
     from freegap.bench.top_k import run
 
-    console = Console(stderr=True)
-    with console.status("measuring") as status:
+    with spinner("measuring", quiet=as_json) as status:
         result = run(rounds=rounds, reference=reference, progress=status.update)
     if as_json:
         typer.echo(json.dumps(result, indent=2))
@@ -57,7 +57,7 @@ def sparse_vector(
     """Sparse vector: questions a second, in batch and online, against an insecure NumPy loop."""
     from freegap.bench.sparse_vector import run
 
-    with Console(stderr=True).status("measuring") as status:
+    with spinner("measuring", quiet=as_json) as status:
         result = run(progress=status.update)
     if as_json:
         typer.echo(json.dumps(result, indent=2))
@@ -87,7 +87,7 @@ def tables(
     from freegap.bench.tables import CASES, run
 
     chosen = tuple(_case(case) for case in cases.split(",")) if cases else CASES
-    with Console(stderr=True).status("measuring") as status:
+    with spinner("measuring", quiet=as_json) as status:
         result = run(cases=chosen, progress=status.update)
     if as_json:
         typer.echo(json.dumps(result, indent=2))

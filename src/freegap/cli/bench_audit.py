@@ -14,7 +14,7 @@ def bench_audit(
     epsilon: Annotated[float, typer.Option(help="The claimed ε.")] = 0.7,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Time the audits of 000, table 4-3, and the overhead on a scalar mechanism."""
+    """Time the audits that the dissertation timed, and the overhead on a scalar mechanism."""
     from freegap.bench.audit import measure, overhead, summary
 
     rows = []

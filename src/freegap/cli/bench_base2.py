@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from freegap.cli.progress import spinner
+
 __all__ = ["base2"]
 
 
@@ -19,8 +21,7 @@ def base2(
     """Base-2 sparse vectors: threshold questions a second, all at once and one at a time."""
     from freegap.bench.base2 import run
 
-    console = Console(stderr=True)
-    with console.status("measuring") as status:
+    with spinner("measuring", quiet=as_json) as status:
         result = run(rounds=rounds, progress=status.update)
     if as_json:
         typer.echo(json.dumps(result, indent=2))

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.prove import progress_bar
+from freegap.cli.progress import progress_bar
 
 __all__ = ["bench_timing"]
 

@@ -122,7 +122,7 @@ def verify(
 
 def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
     table = Table(title=Text(f"Budget of {dataset}"), title_justify="left")
-    for heading in ("line", "when (UTC)", "who", "what", "reserved", "charged"):
+    for heading in ("line", "when (UTC), who", "what", "reserved", "charged"):
         right = heading in ("line", "reserved", "charged")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for charge in made:
@@ -131,8 +131,7 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
         state = "" if charge.state == "settled" else f"\n{charge.state}"
         table.add_row(
             str(charge.sequence),
-            Text(charge.when[:16].replace("T", " ")),
-            Text(charge.who),
+            Text(f"{charge.when[:16].replace('T', ' ')}\n{charge.who}"),
             what,
             Text(_shown(charge.reserved)),
             Text.assemble(_shown(charge.charged), (state, "yellow")),

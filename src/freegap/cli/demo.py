@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import typer
@@ -20,9 +21,10 @@ _WIDEST_BAR = 19
 
 def demo(
     out: Path = typer.Option(Path("out/demo"), help="Where the chart and the JSON go."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of the story."),
 ) -> None:
     """Release the private top ten of a synthetic shop, then tell the whole story with a ledger."""
-    console = Console()
+    console = Console(quiet=as_json)
     made = run()
     console.print(Text(SYNTHETIC, style="bold yellow"))
     console.print(
@@ -41,7 +43,11 @@ def demo(
             written.append(out / f"top10.{suffix}")
     except MissingExtra as missing:
         console.print(Text(f"No chart: {missing}"))
-    written += tell(console, out)
+    story = tell(console, out)
+    written += story.written
+    if as_json:
+        record = {"synthetic": SYNTHETIC, "top_10": made.release.to_dict(), **story.facts}
+        typer.echo(json.dumps(record | {"written": [str(path) for path in written]}, indent=2))
     console.print("\nWritten: " + ", ".join(map(str, written)))
 
 

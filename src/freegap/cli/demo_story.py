@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,29 @@ from freegap.cli import budget
 from freegap.demo import PRODUCTS, generate_baskets
 from freegap.errors import MissingExtra
 
-__all__ = ["tell"]
+__all__ = ["Story", "tell"]
 
 _BUDGET = 5
 
 
-def tell(console: Console, out: Path) -> list[Path]:
-    """Run it in this directory and say what was written; without the extras, say what to install."""
+@dataclass(frozen=True)
+class Story:
+    """Which files were written, and for programs what was released and what is left of the budget."""
+
+    written: list[Path] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def tell(console: Console, out: Path) -> Story:
+    """Run it in this directory; without the extras, say what to install."""
     try:
         return _tell(console, out)
     except MissingExtra as missing:
         console.print(Text(f"\nThe rest of the story is left out: {missing}"))
-        return []
+        return Story(facts={"left_out": str(missing)})
 
 
-def _tell(console: Console, out: Path) -> list[Path]:
+def _tell(console: Console, out: Path) -> Story:
     table, products, journal = out / "baskets.parquet", out / "products.csv", out / "ledger.db"
     _write_baskets(table)
     products.write_text("product\n" + "".join(f"{product}\n" for product in PRODUCTS), encoding="utf-8")
@@ -46,8 +55,11 @@ def _tell(console: Console, out: Path) -> list[Path]:
     back = float(found.epsilon - found.spent)
     console.print(f"Fewer than twenty were found, so ε = {back:.2f} of the reserved 1 came back.")
     console.print("\n[bold]4.[/] The ledger:")
-    budget.show(dataset="shop", url=ledger.url, as_json=False, as_csv=False)
-    return [table, products, journal, *_pages(out, {"top10": top, "above": found}, console)]
+    if not console.quiet:
+        budget.show(dataset="shop", url=ledger.url, as_json=False, as_csv=False)
+    pages = _pages(out, {"top10": top, "above": found}, console)
+    facts = {"measured": top.to_dict(), "above": found.to_dict(), "budget": ledger.account("shop").to_dict()}
+    return Story([table, products, journal, *pages], facts)
 
 
 def _pages(out: Path, releases: dict[str, Any], console: Console) -> list[Path]:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from freegap.assurance.library import LIBRARY
+from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prove import prove
 from freegap.prove.forms import Selection, Stream
@@ -30,7 +31,7 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.prove.report import Proof
 
-__all__ = ["command", "progress_bar"]
+__all__ = ["command"]
 
 
 def command(
@@ -149,20 +150,6 @@ def _parameter(text: str) -> tuple[str, Any]:
     except InvalidArgument:
         return name, value
     return name, int(number) if number.denominator == 1 and value.lstrip("+-").isdigit() else number
-
-
-def progress_bar(quiet: bool) -> Progress:
-    """A bar on standard error; none if nobody looks."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
 
 
 def _shown(bar: Progress) -> Callable[[str, int, int], None]:

@@ -10,8 +10,10 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import TaskProgressColumn
 
 import freegap
+from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument, printable
 
 __all__ = [
@@ -94,8 +96,12 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
     """
     if html is not None or plot is not None:
         _require_writable(html, plot)
-    with Console(stderr=True).status("counting people"):
-        release = run()
+    with progress_bar(as_json, TaskProgressColumn()) as bar:
+        task = bar.add_task("counting people", total=None)
+        from freegap.tables.watching import watched
+
+        with watched(lambda done: bar.update(task, total=1, completed=done)):
+            release = run()
     if as_json:
         typer.echo(release.to_json(indent=2))
     else:

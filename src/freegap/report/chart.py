@@ -77,6 +77,7 @@ def _draw(release: TableRelease) -> tuple[Any, Any]:
     # Labels are data: a dollar sign in one must not start a formula.
     axes.set_yticks(places, labels, parse_math=False)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
+    axes.xaxis.set_major_formatter("{x:,.10g}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", color="#e5e5e5")
     axes.set_axisbelow(True)

@@ -21,7 +21,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align: left; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .warning { background: #fbe3de; border-left: 4px solid #c8553d; padding: .6rem 1rem; font-weight: bold; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 dt { font-weight: bold; } dd { margin: 0 0 .6rem 0; } footer { color: #666; margin-top: 2rem; }

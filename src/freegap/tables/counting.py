@@ -3,15 +3,17 @@
 Adding or removing one person, with whatever rows, changes each count by at most one, and all in the
 same direction: Δ = 1, monotonic, however many items the person touches.
 
-Where the table is in this process, or the domain is a list in this process, each item that occurs
-travels here with its count (`tally_pairs`). Else the counts stay where they are, in a temporary table
-with one row for each item that occurs, and only the histogram of counts travels (`tally_in_engine`).
+Where the table is in this process, or the domain is a list in this process, or a database behind Ibis
+cannot look items up, each item that occurs travels here with its count (`tally_pairs`). Else the counts
+stay where they are, in a temporary table with one row for each item that occurs, and only the histogram
+of counts travels (`tally_in_engine`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -66,8 +68,8 @@ def counted(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
         frame = in_engine(lambda: count_people(source))
-        if isinstance(frame, nw.LazyFrame) and can_keep(frame) and _stays(source, chosen):
-            with keep(frame) as kept:
+        if source.lazy and _stays(source, chosen) and can_keep(_without_rows(source)):
+            with keep(frame.lazy()) as kept:
                 tally = in_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)
         else:
@@ -84,6 +86,10 @@ def count_people(source: Source) -> Frame:
     if source.kind == "integer":
         grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))
     return grouped
+
+
+def _without_rows(source: Source) -> nw.LazyFrame[Any]:
+    return count_people(replace(source, frame=source.frame.head(0))).lazy()
 
 
 def _stays(source: Source, domain: Domain) -> bool:
@@ -105,10 +111,9 @@ def _bring(frame: Frame, source: Source, domain: Domain) -> Tally:
     """The counts of all items that occur. Even turning them into Python values can fail on a private one."""
     pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
-    items = pairs["item"].to_numpy() if whole else pairs["item"].to_list()
+    items: Any = pairs["item"].to_numpy() if whole else pairs["item"].to_list()
     people = np.asarray(pairs["people"].to_list(), dtype=np.int64)
     if isinstance(domain, ListedDomain):
         return tally_pairs(domain, items, people)
-    if isinstance(domain, HeldDomain):
-        raise AssertionError("a domain that an engine holds is matched there")
-    return tally_pairs(listed_in_order(items), items, people)
+    known = domain.frame.collect()["item"].to_list() if isinstance(domain, HeldDomain) else items
+    return tally_pairs(listed_in_order(known), items, people)

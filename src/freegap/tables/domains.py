@@ -17,7 +17,7 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
-from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of
+from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 
 __all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
@@ -151,8 +151,7 @@ def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[D
 def _file_frame(connection: Any, files: FileTable, column: str | None, source: Source) -> Frame:
     names = list(read_files(connection, files).columns)
     name = _column(names, column, source, files.path)
-    frame: Frame = frame_of(read_columns(connection, files, [name])).select(nw.col(name).alias("item"))
-    return frame
+    return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
 def _from_frame(
@@ -161,7 +160,7 @@ def _from_frame(
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
     name = _column(names, column, source, "<table>")
-    items = in_engine(lambda: exact_text(frame.select(nw.col(name).alias("item"))))
+    items = in_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)

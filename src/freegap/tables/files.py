@@ -26,6 +26,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.engine_errors import in_engine
+from freegap.tables.watching import followed
 
 __all__ = ["FileTable", "is_path", "open_connection", "read_columns", "read_files", "read_lines"]
 
@@ -72,8 +73,8 @@ def open_connection() -> Iterator[Any]:
     )
     try:
         connection.execute("SET temp_file_encryption = true")
-        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        yield connection
+        with followed(connection):
+            yield connection
     finally:
         connection.close()
         shutil.rmtree(spill, ignore_errors=True)

@@ -7,10 +7,10 @@ Everything here is asked in a fixed order (`row_number() over (order by item)`),
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import reduce
-from operator import or_
+from itertools import zip_longest
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -25,12 +25,29 @@ __all__ = ["can_keep", "keep", "tally_in_engine"]
 
 Lazy = nw.LazyFrame[Any]
 
+_COLUMNS = 100  # of one query; engines limit them
 
-def can_keep(frame: Lazy) -> bool:
-    """Whether this is an engine that `keep` knows."""
-    engine = frame.implementation
-    known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_ibis())
-    return engine.is_polars() or any(known)
+
+def can_keep(empty: Lazy) -> bool:
+    """Whether the engine behind this frame without rows can keep counts and look items up in them.
+
+    There are many databases behind Ibis, so there it is tried: finding out after the draw would be too late,
+    because what was drawn is paid for.
+    """
+    engine = empty.implementation
+    if not engine.is_ibis():
+        known = (engine.is_duckdb(), engine.is_pyspark(), engine.is_pyspark_connect(), engine.is_polars())
+        return any(known)
+    nobody = ListedDomain(range(1), range(1).index, frozenset({"integer"}))
+    try:
+        with keep(empty) as kept:
+            _present(kept, [(1, 0)])
+            if kept.collect_schema()["item"].is_integer():
+                _absent_of_range(nobody, kept, [0])
+            _absent_of_table(kept.select("item"), kept, [0])
+    except Exception:  # each database has its own way of refusing
+        return False
+    return True
 
 
 @contextmanager
@@ -43,12 +60,12 @@ def keep(frame: Lazy) -> Iterator[Lazy]:
         view = f"{name}_view"
         create = f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}"  # noqa: S608
         select = f"SELECT * FROM {name}"  # noqa: S608
-        in_engine(lambda: native.query(view, create).fetchall())
+        in_engine(lambda: _execute(native, view, create))
         try:
             yield _lazy(in_engine(lambda: native.query(view, select)))
         finally:
             with suppress(Exception):  # a failure to tidy up must not take the release with it
-                native.query(view, f"DROP TABLE {name}")
+                _execute(native, view, f"DROP TABLE {name}")
     elif frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
         kept = in_engine(native.persist)
         try:
@@ -65,6 +82,13 @@ def keep(frame: Lazy) -> Iterator[Lazy]:
                 cached.release()
     else:  # Polars, whose engine is this process
         yield _lazy(in_engine(lambda: native.collect().lazy()))
+
+
+def _execute(relation: Any, view: str, statement: str) -> None:
+    """Older DuckDBs run a statement at once and return nothing; newer ones when its result is fetched."""
+    result = relation.query(view, statement)
+    if result is not None:
+        result.fetchall()
 
 
 def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
@@ -107,14 +131,32 @@ def _present(inside: Lazy, places: Sequence[Member]) -> dict[Member, Any]:
     numbered = inside.filter(value_wanted).with_columns(
         nw.col("item").cum_count().over("people", order_by="item").alias("place")
     )
-    wanted = reduce(or_, ((nw.col("people") == value) & (nw.col("place") == i + 1) for value, i in places))
-    rows = numbered.filter(wanted).collect()
+    rows = numbered.filter(_any_of(places)).collect()
     columns = (rows[name].to_list() for name in ("item", "people", "place"))
     return {(int(people), int(place) - 1): item for item, people, place in zip(*columns, strict=True)}
 
 
+def _any_of(places: Sequence[Member]) -> nw.Expr:
+    """Whether a row is at one of these places.
+
+    Engines limit how deep a condition may be, and some take long over a wide one. So the places are grouped
+    by value or by member, whichever gives fewer groups, and the groups are joined as a balanced tree.
+    """
+    by_value, by_member = defaultdict(list), defaultdict(list)
+    for value, member in places:
+        by_value[value].append(member + 1)
+        by_member[member + 1].append(value)
+    fewer, first, second = (
+        (by_value, "people", "place") if len(by_value) <= len(by_member) else (by_member, "place", "people")
+    )
+    terms = [(nw.col(first) == one) & nw.col(second).is_in(many) for one, many in fewer.items()]
+    while len(terms) > 1:
+        terms = [a | b for a, b in zip_longest(terms[::2], terms[1::2], fillvalue=terms[-1])]
+    return terms[0]
+
+
 def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int]) -> dict[Member, Any]:
-    """The member-th number that does not occur, by one query.
+    """The member-th number that does not occur, by one query for every hundred of them.
 
     With the numbers that occur sorted as p_1 < p_2 < …, there are p_i − i + 1 absent ones below p_i (as
     positions from 0); so the member-th absent one comes after as many present ones as have
@@ -125,11 +167,19 @@ def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int])
     numbered = inside.with_columns(nw.col("item").cum_count().over(order_by="item").alias("place"))
     ahead = nw.col("item") - nw.col("place").cast(nw.Int64)
     start = int(domain.items[0])
-    before = numbered.select(
-        *((ahead < start + member).cast(nw.Int64).sum().alias(f"m{i}") for i, member in enumerate(members))
-    ).collect()
-    counts = [before[f"m{i}"].to_list()[0] or 0 for i in range(len(members))]
-    return {(0, member): domain.items[member + int(n)] for member, n in zip(members, counts, strict=True)}
+    found: dict[Member, Any] = {}
+    for first in range(0, len(members), _COLUMNS):
+        some = members[first : first + _COLUMNS]
+        sums = (_how_many(ahead < start + m).alias(f"m{i}") for i, m in enumerate(some))
+        before = numbered.select(*sums).collect()
+        for i, member in enumerate(some):
+            found[0, member] = domain.items[member + int(before[f"m{i}"].to_list()[0] or 0)]
+    return found
+
+
+def _how_many(condition: nw.Expr) -> nw.Expr:
+    """In how many rows it holds. Not all engines turn truth values into numbers."""
+    return nw.when(condition).then(1).otherwise(0).sum()
 
 
 def _absent_of_table(domain: Lazy, inside: Lazy, members: Sequence[int]) -> dict[Member, Any]:

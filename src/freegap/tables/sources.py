@@ -21,7 +21,7 @@ from freegap.tables.engine_errors import in_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
 
-__all__ = ["Frame", "Source", "as_frame", "exact_text", "frame_of", "open_source"]
+__all__ = ["Frame", "Source", "as_frame", "exact_text", "frame_of", "open_source", "pick"]
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -123,6 +123,20 @@ def frame_of(native: Any) -> Frame:
     return frame
 
 
+def pick(frame: Frame, **columns: str) -> Frame:
+    """These columns under new names.
+
+    DuckDBs before 2.0 would take a name with a dot or a quotation mark in it apart, so it is quoted for them.
+    """
+    if frame.implementation.is_duckdb():
+        quoted = {new: '"' + old.replace('"', '""') + '"' for new, old in columns.items()}
+        return frame_of(
+            nw.to_native(frame).project(", ".join(f"{old} AS {new}" for new, old in quoted.items()))
+        )
+    picked: Frame = frame.select(*(nw.col(old).alias(new) for new, old in columns.items()))
+    return picked
+
+
 def exact_text(frame: Frame) -> Frame:
     """The same columns, text compared byte by byte.
 
@@ -152,11 +166,7 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
             known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
             raise InvalidArgument(argument, name, "is no column of the table", f"Its columns are: {known}.")
 
-    def select() -> Frame:
-        chosen: Frame = frame.select(nw.col(item).alias("item"), nw.col(person).alias("person"))
-        return exact_text(chosen)
-
-    chosen = in_engine(select)
+    chosen = in_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)
     return Source(chosen, kind, typed, item, person, connection)
 

@@ -1,0 +1,31 @@
+"""What is shown while a command works: on a terminal, on standard error, and gone afterwards."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.status import Status
+
+__all__ = ["progress_bar", "spinner"]
+
+
+def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
+    """A bar for each task; it pulses where nobody knows the end. Behind it a count, or these columns.
+
+    quiet: show nothing, as for `--json`. Without a terminal nothing is shown either.
+    """
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *(columns or (TextColumn("{task.completed:.0f}"),)),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+
+
+def spinner(what: str, *, quiet: bool) -> Status:
+    """For work whose length is not known; its `update` says what is being done."""
+    return Console(stderr=True, quiet=quiet).status(what)

