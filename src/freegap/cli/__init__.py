@@ -57,7 +57,9 @@ def main() -> None:
     """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
     warnings.showwarning = _plainly(warnings.showwarning)
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        if code:
+            sys.exit(code)
     except _Misused as error:
         error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
         rich_utils.rich_format_error(error)
