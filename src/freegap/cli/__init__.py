@@ -11,7 +11,7 @@ import typer
 from typer import rich_utils
 
 import freegap
-from freegap.cli import above, assure, bench, budget, cite, demo, prove, top_k
+from freegap.cli import above, assure, bench, budget, cite, demo, experiment, prove, top_k
 from freegap.cli.audit import audit
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
@@ -32,6 +32,7 @@ app.command("prove")(prove.command)
 app.command("assure")(assure.assure)
 app.add_typer(bench.app)
 app.command("cite")(cite.cite)
+app.add_typer(experiment.app)
 
 
 def _show_version(wanted: bool) -> None:

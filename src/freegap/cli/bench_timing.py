@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from freegap.cli.progress import progress_bar
 
@@ -47,23 +45,17 @@ def bench_timing(
     if as_json:
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
         return
-    table = Table("mechanism", "inputs", "median ms", "told apart", "padded to", "told apart", "late")
     for row in result["rows"]:
         bare, padded = row["bare"], row["padded"]
-        medians = " / ".join(f"{median:.3f}" for median in bare["median_ms"])
-        table.add_row(
-            row["mechanism"],
-            row["pair"],
-            medians,
-            _told(bare),
-            f"{1000 * padded['pad_to']:g} ms",
-            _told(padded),
-            str(padded["late"]),
-        )
-    Console().print(table)
+        one, other = bare["median_ms"]
+        typer.echo(f"{row['mechanism']}: {row['pair']}")
+        typer.echo(f"  bare       {_told(bare)}, medians {one:.3f} and {other:.3f} ms")
+        late = f", {padded['late']} late" if padded["late"] else ""
+        typer.echo(f"  {1000 * padded['pad_to']:>5g} ms   {_told(padded)}{late}")
 
 
 def _told(record: dict[str, Any]) -> str:
     """Whether, and the advantage against what chance would give."""
-    verdict = "yes" if record["told_apart"] else "no"
-    return f"{verdict} ({record['advantage']:.3f}, chance {record['critical']:.3f})"
+    verdict = "told apart" if record["told_apart"] else "not told apart"
+    chance = f"{record['critical']:.4f} by chance, {record['trials']:,} trials"
+    return f"{verdict:<14}  advantage {record['advantage']:.4f} ({chance})"

@@ -16,7 +16,7 @@ _COLOURS = ("#4477aa", "#ee6677")
 def timing_chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw the distribution functions of the times of both inputs, one panel a contest.
 
-    rows: of `freegap.bench.side_channel.run`, with `times_ms`.
+    rows: of `freegap.bench.side_channel.run`, with the times below which each hundredth part lies.
     """
     try:
         import matplotlib
@@ -31,12 +31,14 @@ def timing_chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         -(-len(rows) // columns), columns, figsize=(9, 1.9 * -(-len(rows) // columns)), squeeze=False
     )
     for axis, row in zip(axes.flat, rows, strict=False):
-        for times, colour, name in zip(row["times_ms"], _COLOURS, ("one input", "the other"), strict=True):
-            ordered = sorted(times)
-            shares = [(place + 1) / len(ordered) for place in range(len(ordered))]
-            axis.step(ordered, shares, color=colour, label=name, linewidth=1.5)
-        usual = sorted(t for side in row["times_ms"] for t in side)
-        axis.set_xlim(0.9 * usual[0], 1.1 * usual[int(0.98 * len(usual))])
+        for times, colour, name in zip(
+            row["quantiles_ms"], _COLOURS, ("one input", "the other"), strict=True
+        ):
+            axis.step(times, [place / len(times) for place in range(len(times))], color=colour, label=name)
+        axis.set_xlim(
+            0.98 * min(times[0] for times in row["quantiles_ms"]),
+            1.02 * max(times[80] for times in row["quantiles_ms"]),
+        )
         axis.set_title(f"{row['mechanism']}: {row['pair']}", fontsize=9)
         axis.set_xlabel("time of a release, ms", fontsize=8)
         axis.set_ylabel("share done", fontsize=8)

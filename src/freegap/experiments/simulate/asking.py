@@ -1,0 +1,50 @@
+"""Questions as the papers' experiments ask them: counts in a random order, against a random threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.experiments.simulate.above import Answered, answer, draw_threshold_noise
+from freegap.experiments.simulate.noise import Floats, chunks, reach
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+
+__all__ = ["Asked", "asked", "random_lines"]
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Some runs: the counts in the order asked, the thresholds (one a run), and what was answered."""
+
+    counts: Floats
+    thresholds: Floats
+    answered: Answered
+
+
+def random_lines(counts: Counts, k: int) -> Floats:
+    """Thresholds to draw from: "randomly picked from the top 2k to top 8k" (000, section 5.8.1)."""
+    last = min(8 * k, len(counts) - 1)
+    return counts[min(2 * k, last) - 1 : last].astype(np.float64)
+
+
+def asked(
+    counts: Counts, plan: ThresholdPlan, lines: Floats, *, runs: int, rng: np.random.Generator
+) -> Iterator[Asked]:
+    """Runs in pieces. Each asks all counts in a fresh random order against one of the lines, at random.
+
+    counts: largest first. Those that no noise lifts over the lowest threshold are left out, which a whole
+    figure would show with a chance of less than a millionth (see `reach`).
+    """
+    widest = max(float(branch.scale) for branch in plan.branches)
+    floor = lines.min() - reach(widest, float(plan.threshold_scale), chances=runs * len(counts))
+    near = counts[counts >= floor].astype(np.float64)
+    for size in chunks(runs, len(near)):
+        ordered = rng.permuted(np.broadcast_to(near, (size, len(near))), axis=1)
+        thresholds = rng.choice(lines, size)
+        noise = draw_threshold_noise(plan, size, len(near), rng)
+        yield Asked(ordered, thresholds, answer(ordered - thresholds[:, None], plan, noise))
