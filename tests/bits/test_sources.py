@@ -22,6 +22,13 @@ def test_bits_are_in_range_and_uniform(source: fg.BitSource) -> None:
     assert all(abs(cells[c] - 5000) < 6.5 * 66.2 for c in range(8))
 
 
+def test_a_release_draws_from_the_system_unless_told_otherwise() -> None:
+    assert isinstance(source_or_system(None), fg.SystemBits)
+    releases = [fg.measure([0] * 8, epsilon=1, resolution="1/1099511627776") for _ in range(3)]
+    assert all(release.private for release in releases)
+    assert len({value for release in releases for value in release.values}) == 24
+
+
 def test_a_large_request_uses_every_bit() -> None:
     source = fg.SystemBits()
     together = 0

@@ -157,6 +157,21 @@ def test_the_screen_passes_over_no_item_that_is_certainly_above(law: str, bar: f
     assert screen.passed(bar, np.full(4, 65_530, dtype=np.uint16), 0.0).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("bar", [2.0, 5.0, 30.0])
+def test_what_the_screen_passes_too_much_changes_nothing(bar: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen may pass items that are below the bar. That many passed says nothing; enough must be above."""
+    values = np.random.default_rng(5).integers(0, 40, 3000)
+    wanted = ranked(values, 30, seed=8)
+    honest = screening.Screen.passed
+
+    def generous(self: Any, *arguments: Any) -> Any:
+        return np.union1d(honest(self, *arguments), np.arange(100))
+
+    monkeypatch.setattr(screening.Screen, "bar", lambda self, top: bar)
+    monkeypatch.setattr(screening.Screen, "passed", generous)
+    assert ranked(values, 30, seed=8) == wanted
+
+
 def test_screening_looks_at_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = []
     drawn = NoisyRanking._drawn
