@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
+import os
+import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import freegap as fg
 from freegap.audit import progress as progress_module
+from freegap.audit import sampling
 from freegap.audit.inputs import table_pairs
 
 SMALL: dict[str, Any] = {"samples": 4000, "search_samples": 1000, "seed": 1, "jobs": 1}
@@ -146,6 +153,37 @@ def test_counterexamples_are_minimal() -> None:
     assert len(str(found).splitlines()) <= 8
 
 
+def response(answers: list[float], rng: np.random.Generator, size: int) -> Any:
+    """Randomised response that loses 1.2."""
+    truth = sum(answers) > 1
+    return np.where(rng.random(size) < 1 / (1 + math.exp(-1.2)), truth, not truth)
+
+
+def test_patience_settles_what_looks_like_a_violation() -> None:
+    settings = {**SMALL, "samples": 2500, "inputs": [([1], [2])], "shrink": False}
+    hasty = fg.audit(response, epsilon=1, patience=1, **settings)
+    patient = fg.audit(response, epsilon=1, **settings)
+    assert not hasty.violated
+    assert patient.violated
+    assert max(look.counts.runs1 for look in hasty.looks) < 2 * 2500
+    assert max(look.counts.runs1 for look in patient.looks) > 3 * 2500
+    exact = fg.audit(response, epsilon=1.2, **settings)
+    assert not exact.violated
+
+
+def test_kinds_of_events_can_be_left_out() -> None:
+    def textbook(answers: list[float], epsilon: float, rng: np.random.Generator, size: int) -> Any:
+        return sum(answers) + rng.laplace(scale=1 / epsilon, size=size)
+
+    settings = {**SMALL, "samples": 20_000, "search_samples": 4000, "neighbours": "one"}
+    found = fg.audit(textbook, epsilon=1, **settings).counterexample
+    assert found is not None
+    assert "lowest set bit" in found.event.text
+    report = fg.audit(textbook, epsilon=1, leave_out=["floating-point", "learned"], **settings)
+    assert not report.violated
+    assert report.epsilon_lower_bound > 0.7
+
+
 def test_own_pairs_functions_and_strategies() -> None:
     pairs = [([5, 5], [5, 6])]
     report = fg.audit(laplace, epsilon=1, neighbours="one", inputs=pairs, **SMALL)
@@ -179,6 +217,8 @@ def test_own_pairs_functions_and_strategies() -> None:
         ({"inputs": []}, "inputs"),
         ({"inputs": [([1], [math.nan])]}, "inputs"),
         ({"inputs": 3}, "inputs"),
+        ({"patience": 0}, "patience"),
+        ({"leave_out": ["floating"]}, "leave_out"),
     ],
 )
 def test_bad_settings_are_refused_by_name(changes: dict[str, Any], argument: str) -> None:
@@ -224,6 +264,39 @@ def test_worker_processes_run_scalar_mechanisms() -> None:
 
     report = fg.audit(slow, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2, "samples": 60_000})
     assert report.violated
+
+
+def test_a_module_that_workers_cannot_import_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "only_here.py"
+    source.write_text("def constant(answers, rng):\n    return rng.integers(2)\n")
+    spec = importlib.util.spec_from_file_location("only_here", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(sampling, "_SMALL", 0.0)
+    report = fg.audit(module.constant, epsilon=1, **{**SMALL, "samples": 2000, "jobs": 2})
+    assert not report.violated
+    assert "cannot import only_here" in str(report)
+
+
+def test_the_callers_joblib_backend_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: set[tuple[int, int]] = set()
+
+    def noisy(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
+        places.add((os.getpid(), threading.get_ident()))
+        return laplace(answers, epsilon, rng)
+
+    monkeypatch.setattr(sampling, "_SMALL", 0.0)
+    with joblib.parallel_config(backend="threading"):
+        fg.audit(
+            noisy, epsilon=1, neighbours="one", **{**SMALL, "samples": 2000, "jobs": 2, "run_limit": None}
+        )
+    assert {process for process, _ in places} == {os.getpid()}
+    assert {thread for _, thread in places} - {threading.get_ident()}
 
 
 def test_table_4_1_is_complete() -> None:

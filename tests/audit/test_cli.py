@@ -51,7 +51,7 @@ def test_the_catalogue_as_json() -> None:
     words = ["audit", "--catalogue", "--json", "--entries", "laplace,laplace_half_noise", "-e", "1.5", *SMALL]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0
-    record = json.loads(result.output)
+    record = json.loads(result.stdout)
     assert record["as_expected"] is True
     assert [row["violated"] for row in record["rows"]] == [False, True]
     assert record["rows"][1]["wrong_line"]

@@ -83,7 +83,7 @@ def test_looking_twice_is_paid_for() -> None:
     """All outcomes of two looks, the second of which sees the samples of the first as well."""
     epsilon, p2 = 0.7, 0.2
     early, late = outcomes(6, math.exp(epsilon) * p2, p2), outcomes(8, math.exp(epsilon) * p2, p2)
-    spending = Spending((6, 14), (0.3, 0.7))
+    spending = Spending((6, 14), (0.3, 0.7), usual=14)
     for alpha in (0.2, *ALPHAS):
         alarm = careless = 0.0
         for (first, chance1), (more, chance2) in product(early, late):
@@ -109,4 +109,4 @@ def test_a_forecast_prefers_what_a_confirmation_would_bear_out() -> None:
     forecast = Forecast(grow=5, caution=1.0, z=4.9)
     common, rare, lucky = forecast.bound([20_000, 60, 3], [10_000, 0, 0])
     assert rare > common > lucky
-    assert forecast.among(1000).bound(60, 30) < forecast.bound(60, 30)
+    assert forecast.bound(60, 30, choices=1000) < forecast.bound(60, 30)

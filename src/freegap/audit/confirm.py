@@ -7,6 +7,7 @@ the test of `freegap.audit.statistics` rests on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from freegap.audit.statistics import Counts, Look, Spending
 __all__ = ["Confirmation", "confirm"]
 
 CONFIRM_KEY, TOSS_KEY = 2, 3
+HOPE, LITTLE_HOPE = 0.7, 1.5  # standard deviations above the claim
 
 
 @dataclass
@@ -44,6 +46,16 @@ class Confirmation:
         """A lower confidence bound for ε at level α."""
         return Spending.lower_bound(self.looks, alpha, delta=delta)
 
+    def promising(self, epsilon: float, delta: float = 0.0, *, expected: bool) -> bool:
+        """Whether the counts lean towards a violation, more so where the search did not expect one. It
+        decides about more samples, never the verdict."""
+        counts = self.counts
+        excess = counts.rate1 - delta
+        if excess <= 0 or counts.hits2 == 0:
+            return excess > 0
+        deviations = (HOPE if expected else LITTLE_HOPE) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
+        return math.log(excess / counts.rate2) > epsilon + deviations
+
 
 def confirm(
     source: Source,
@@ -53,11 +65,12 @@ def confirm(
     *,
     number: int,
     settled: Callable[[Confirmation], bool],
+    promising: Callable[[Confirmation], bool],
     bins: Bins | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Confirmation:
-    """Draw fresh samples until all looks are made or `settled`; fills `result`, so that an interruption
-    keeps the looks made so far.
+    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`;
+    fills `result`, so that an interruption keeps the looks made so far.
 
     number: tells the confirmations of one audit apart, so that each has samples of its own.
     """
@@ -66,6 +79,8 @@ def confirm(
     )
     counts, trials, chunk = Counts(0, 0, 0, 0), 0, 0
     for until, share in zip(spending.trials, spending.shares, strict=True):
+        if until > spending.usual and not promising(result):
+            break
         tasks = []
         while trials < until:
             size = min(CHUNK, until - trials)
@@ -76,7 +91,7 @@ def confirm(
         for part, histogram in workers.map(work, tasks, CHUNK):
             counts = counts + part
             result.histogram = histogram if result.histogram is None else result.histogram + histogram
-            report(counts.runs1 + counts.runs2, spending.trials[-1])
+            report(counts.runs1 + counts.runs2, max(until, spending.usual))
         result.looks.append(Look(counts, share))
         if settled(result):
             break

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,12 +72,12 @@ class OneOf:
         """Where the condition holds."""
         numbers = [value for value in self.values if not isinstance(value, Label)]
         labels = [value for value in self.values if isinstance(value, Label)]
+        codes = [reading.labels.index(label) for label in labels if label in reading.labels]
         found: Flags = np.zeros(len(reading.codes), dtype=np.bool_)
         if numbers:
-            found |= reading.is_number & np.isin(reading.numbers, numbers)
-        codes = [reading.labels.index(label) for label in labels if label in reading.labels]
+            found |= reading.is_number & _among(reading.numbers, numbers)
         if codes:
-            found |= np.isin(reading.codes, codes)
+            found |= _among(reading.codes, codes)
         return found
 
     def text(self, feature: Feature) -> str:
@@ -86,6 +88,11 @@ class OneOf:
         shown = ", ".join(names[:SHOWN_VALUES])
         more = f", … ({len(names)} in all)" if len(names) > SHOWN_VALUES else ""
         return f"{feature.text} is one of {shown}{more}"
+
+
+def _among(cells: NDArray[Any], values: Sequence[float]) -> Flags:
+    found: Flags = cells == values[0] if len(values) == 1 else np.isin(cells, values)
+    return found
 
 
 Condition = Between | OneOf

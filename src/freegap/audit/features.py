@@ -7,6 +7,7 @@ reads a whole batch at once. What it reads of an output depends on that output a
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.audit.outputs import ABSENT, INTEGER, REAL, TYPE, Codes, Floats, Label, Outputs, Path
+from freegap.audit.outputs import A_NUMBER, ABSENT, INTEGER, REAL, TYPE, Codes, Floats, Label, Outputs, Path
 
 __all__ = [
     "Component",
@@ -30,12 +31,13 @@ __all__ = [
     "Whole",
     "features_of",
     "path_text",
+    "spread",
     "value_text",
     "whole_keys",
 ]
 
 MOST_COMPONENTS = 32
-MOST_LIGHT = 5
+MOST_LIGHT = 4
 MOST_LABELS = 8
 
 
@@ -201,7 +203,8 @@ class CountOf:
 
 @dataclass(frozen=True)
 class Distance:
-    """Hamming distance to a given output, such as the one without noise (000 §4.3.3, case 1)."""
+    """Hamming distance to a given output, such as the one without noise (000 §4.3.3, case 1). Real numbers
+    hardly ever agree, so what counts is whether there is one."""
 
     reference: tuple[tuple[Path, object], ...]
 
@@ -219,6 +222,8 @@ class Distance:
             codes, numbers = outputs.column(path)
             if path not in wanted:
                 same = codes == ABSENT
+            elif wanted[path] == A_NUMBER:
+                same = (codes == REAL) | (codes == INTEGER)
             elif isinstance(wanted[path], Label):
                 code = outputs.code_of(wanted[path])  # type: ignore[arg-type]
                 same = codes == code if code is not None else np.zeros(len(outputs), dtype=np.bool_)
@@ -281,21 +286,47 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     """
     paths = tuple(dict.fromkeys((*first.paths, *second.paths)))
     labels = tuple(dict.fromkeys((*first.labels, *second.labels)))
-    numeric = sum(_has_numbers(path, first, second) for path in paths)
+    numeric = [path for path in paths if _has_numbers(path, first, second)]
     found: list[Feature] = []
-    if not light or numeric or len(paths) == 1:
-        most = MOST_LIGHT if light else MOST_COMPONENTS
-        found += [Component(path) for path in paths[:most]]
-        found += [KindOf(path) for path in paths[:most] if _kinds_differ(path, first, second)]
-    if numeric > 1:
-        found += [Mean(), Least(), Greatest()]
+    if not light:
+        found += [Component(path) for path in paths[:MOST_COMPONENTS]]
+    elif numeric or len(paths) == 1:
+        found += [Component(path) for path in spread(numeric or paths, MOST_LIGHT)]
+    found += [
+        KindOf(f.path) for f in found if isinstance(f, Component) and _kinds_differ(f.path, first, second)
+    ]
+    if len(numeric) > 1:
+        # of a single number the mean says it all
+        found += [Mean(), Least(), Greatest()] if _several_numbers(first, second) else [Mean()]
     if len(paths) > 1:
-        if any((part.codes == ABSENT).any() for part in (first, second)):
-            found.append(Length())
         used = [label for label in labels if _occurs(label, first, second)]
+        varied = any((part.codes == ABSENT).any() for part in (first, second))
+        if varied and not (light and used):
+            found.append(Length())
         found += [CountOf(label) for label in used[:MOST_LABELS]]
-        found.append(Whole())
+        if _repeats(first) or _repeats(second):
+            found.append(Whole())
     return found
+
+
+def spread(paths: Sequence[Path], most: int) -> list[Path]:
+    """At most so many, from the first to the last.
+
+    >>> spread([(0,), (1,), (2,), (3,)], 2)
+    [(0,), (3,)]
+    """
+    places = np.unique(np.linspace(0, max(0, len(paths) - 1), most).astype(np.int64))
+    return [paths[i] for i in places] if paths else []
+
+
+def _repeats(outputs: Outputs) -> bool:
+    """Whether whole outputs come again, by a few of them."""
+    some = outputs.part(0, 400)
+    return len(np.unique(whole_keys(some))) <= max(1, 0.75 * len(some))
+
+
+def _several_numbers(*parts: Outputs) -> bool:
+    return any((_numeric_table(part)[1].sum(axis=1) > 1).any() for part in parts)
 
 
 def _has_numbers(path: Path, *parts: Outputs) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from freegap.audit.features import Reading, path_text
+from freegap.audit.features import Reading, path_text, spread
 from freegap.audit.outputs import ABSENT, INTEGER, REAL, Outputs, Path
 
 __all__ = ["LowestBit", "lowest_bits"]
@@ -45,8 +45,12 @@ class LowestBit:
         return Reading(np.where(present, np.int32(INTEGER), np.int32(ABSENT)), found, ())
 
 
-def lowest_bits(first: Outputs, second: Outputs, most: int = 4) -> tuple[LowestBit, ...]:
-    """The feature for the first few places that hold reals."""
-    paths = dict.fromkeys((*first.paths, *second.paths))
-    real = [path for path in paths if any((part.column(path)[0] == REAL).any() for part in (first, second))]
-    return tuple(LowestBit(path) for path in real[:most])
+def lowest_bits(first: Outputs, second: Outputs, most: int = 2) -> tuple[LowestBit, ...]:
+    """The feature for a few of the places that hold reals, from the first to the last."""
+    real = dict.fromkeys(
+        path
+        for part in (first, second)
+        for path, some in zip(part.paths, (part.codes == REAL).any(axis=0), strict=True)
+        if some
+    )
+    return tuple(map(LowestBit, spread(list(real), most)))

@@ -40,6 +40,20 @@ class Pair:
         moved = [tuple(x + by for x in side) for side in (self.first, self.second)]
         return Pair(moved[0], moved[1], self.category, far=by != 0)
 
+    def stretched(self, times: int) -> Pair:
+        """The two inputs this many times as far apart, around the same middle; an odd number.
+
+        >>> Pair((1, 1), (2, 0), "one up one down").stretched(3)
+        Pair(first=(0, 2), second=(3, -1), category='one up one down', far=False)
+        """
+        steps = (times - 1) // 2
+        both = list(zip(self.first, self.second, strict=True))
+        first, second = (
+            tuple(x + side * steps * (b - a) for x, (a, b) in zip(end, both, strict=True))
+            for side, end in ((-1, self.first), (1, self.second))
+        )
+        return replace(self, first=first, second=second)
+
     @property
     def size(self) -> float:
         """How much there is to read: short inputs with small whole numbers first."""
@@ -74,7 +88,7 @@ _SINGLE = ("one above", "one below", "last above")
 
 
 def _patterns(n: int, d: float) -> dict[str, Pair]:
-    """Table 4-1 for n answers of sensitivity d (footnote 4), and two patterns that single out the last."""
+    """Table 4-1 for n answers of sensitivity d (footnote 4), and three about the last ones."""
     ones = (1,) * n
     up, down, half = 1 + d, 1 - d, n - n // 2
     shapes = {
@@ -88,6 +102,7 @@ def _patterns(n: int, d: float) -> dict[str, Pair]:
         "x shape": ((*(d,) * (n // 2), *(0,) * half), (*(0,) * (n // 2), *(d,) * half)),
         "last above": (ones, (*ones[1:], up)),
         "last above rest below": (ones, (*(down,) * (n - 1), up)),
+        "last two above rest below": (ones, (*(down,) * max(0, n - 2), *(up,) * min(2, n))),
     }
     return {name: Pair(first, second, name) for name, (first, second) in shapes.items()}
 

@@ -86,6 +86,7 @@ class LearnedScore:
 
 def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Feature | None:
     """A score that is high for outputs of the first kind; None where there is nothing to learn from."""
+    first, second = first.part(0, MOST_SAMPLES), second.part(0, MOST_SAMPLES)
     terms = _terms(first, second, answers)
     if len(terms) < 2 or min(len(first), len(second)) < LEAST_SAMPLES:
         return None
@@ -94,7 +95,7 @@ def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Fe
     except ImportError as missing:
         raise MissingExtra("scikit-learn", "audit") from missing
     table = np.concatenate([_table(terms, first), _table(terms, second)])
-    side = np.repeat([1, 0], [min(len(first), MOST_SAMPLES), min(len(second), MOST_SAMPLES)])
+    side = np.repeat([1, 0], [len(first), len(second)])
     scale = table.std(axis=0)
     useful = scale > 0
     if not useful.any():
@@ -110,10 +111,10 @@ def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Fe
 
 
 def _table(terms: Sequence[Term], outputs: Outputs) -> NDArray[np.float64]:
-    table = np.empty((len(outputs), len(terms)))
+    table = np.empty((len(outputs), len(terms)), order="F")
     for i, term in enumerate(terms):
         table[:, i] = term.read(outputs)
-    return table[:MOST_SAMPLES]
+    return table
 
 
 def _terms(first: Outputs, second: Outputs, answers: Sequence[float]) -> list[Term]:
@@ -127,6 +128,6 @@ def _terms(first: Outputs, second: Outputs, answers: Sequence[float]) -> list[Te
         if ABSENT in codes:
             terms.append(Term(path, "absent"))
         for part in (first, second):
-            present = {int(code) for code in part.column(path)[0] if code >= 0} if part.labels else set()
-            terms += [Term(path, "label", part.labels[code]) for code in sorted(present)[:4]]
+            present = np.unique(part.column(path)[0])
+            terms += [Term(path, "label", part.labels[code]) for code in present[present >= 0][:4]]
     return list(dict.fromkeys(terms))[:MOST_TERMS]

@@ -18,7 +18,7 @@ from freegap.audit import watch
 from freegap.audit.outputs import Outputs, from_batch, from_objects
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "freeze"]
+__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze"]
 
 Answers = tuple[float, ...]
 Arguments = tuple[tuple[str, Any], ...]
@@ -29,6 +29,11 @@ _SPECIAL = {"epsilon", "rng", "size", "sensitivity"}
 def freeze(arguments: Mapping[str, Any]) -> Arguments:
     """Arguments as a value that can be a key."""
     return tuple(sorted(arguments.items()))
+
+
+def answers_text(answers: Answers) -> str:
+    """A list of answers, as short as it can be written."""
+    return "[" + ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in answers) + "]"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ABSENT",
+    "A_NUMBER",
     "INTEGER",
     "REAL",
     "TYPE",
@@ -67,6 +68,9 @@ class Label:
         return self.text
 
 
+A_NUMBER = Label("number", "a number")
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Outputs of several runs, one row a run, one column a place in the output."""
@@ -87,15 +91,19 @@ class Outputs:
             return np.full(len(self), ABSENT, dtype=np.int32), np.zeros(len(self))
         return self.codes[:, at], self.numbers[:, at]
 
+    def part(self, start: int, end: int) -> Outputs:
+        """The outputs of some of the runs."""
+        return dataclasses.replace(self, codes=self.codes[start:end], numbers=self.numbers[start:end])
+
     def code_of(self, label: Label) -> int | None:
         """The code of a label, or None if it does not occur."""
         return self.labels.index(label) if label in self.labels else None
 
     def rows(self, first: int) -> list[tuple[tuple[Path, object], ...]]:
-        """The first few outputs, as (path, value) pairs of what is present."""
+        """The first few outputs, as (path, value) pairs of what is present; a real number is `A_NUMBER`."""
         return [
             tuple(
-                (path, self.labels[code] if code >= 0 else float(number))
+                (path, self.labels[code] if code >= 0 else A_NUMBER if code == REAL else float(number))
                 for path, code, number in zip(self.paths, self.codes[i], self.numbers[i], strict=True)
                 if code != ABSENT
             )
@@ -133,18 +141,20 @@ def _from_array(array: NDArray[Any]) -> Outputs:
     mask = np.ma.getmaskarray(table) if isinstance(table, np.ma.MaskedArray) else None
     codes, values, labels = _read_array(np.ma.getdata(table))
     if mask is not None:
-        codes = np.where(mask, np.int32(ABSENT), codes)
+        np.copyto(codes, ABSENT, where=mask)
     paths: tuple[Path, ...] = ((),) if scalar else tuple((i,) for i in range(table.shape[1]))
     return Outputs(codes, values, paths, labels)
 
 
 def _read_array(data: NDArray[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
+    # column after column in memory ("F"), since that is how features read them
     if data.dtype.kind == "b":
-        return data.astype(np.int32), np.zeros(data.shape), (_label(False), _label(True))
+        return data.astype(np.int32, order="F"), _zeros(data.shape), (_label(False), _label(True))
     if data.dtype.kind in "iu":
-        return np.full(data.shape, INTEGER, dtype=np.int32), data.astype(np.float64), ()
+        codes = np.full(data.shape, INTEGER, dtype=np.int32, order="F")
+        return codes, data.astype(np.float64, order="F"), ()
     if data.dtype.kind == "f":
-        return _split_reals(data.astype(np.float64, copy=False))
+        return _split_reals(np.asfortranarray(data, dtype=np.float64))
     distinct, inverse = np.unique(data, return_inverse=True)
     return (
         inverse.reshape(data.shape).astype(np.int32),
@@ -153,8 +163,13 @@ def _read_array(data: NDArray[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
     )
 
 
+def _zeros(shape: tuple[int, ...]) -> Floats:
+    """The numbers of cells that are none: to be read only, and taking no room."""
+    return np.broadcast_to(np.float64(0.0), shape)
+
+
 def _split_reals(data: Floats) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    codes = np.full(data.shape, REAL, dtype=np.int32)
+    codes = np.full(data.shape, REAL, dtype=np.int32, order="F")
     finite = np.isfinite(data)
     if finite.all():
         return codes, data, ()
@@ -334,7 +349,9 @@ def _beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:
         codes.append(_recode(part, labels))
         values.append(part.numbers)
         paths.extend((*prefix, *path) for path in part.paths)
-    return Outputs(np.hstack(codes), np.hstack(values), tuple(paths), tuple(labels))
+    # the transposes of columns beside each other are rows below each other: no reordering in memory
+    beside = np.concatenate([part.T for part in codes]).T
+    return Outputs(beside, np.concatenate([part.T for part in values]).T, tuple(paths), tuple(labels))
 
 
 def join(parts: Sequence[Outputs]) -> Outputs:
@@ -347,8 +364,8 @@ def join(parts: Sequence[Outputs]) -> Outputs:
         for path in part.paths:
             paths.setdefault(path, len(paths))
     size = sum(map(len, parts))
-    codes = np.full((size, len(paths)), ABSENT, dtype=np.int32)
-    values = np.zeros((size, len(paths)))
+    codes = np.full((size, len(paths)), ABSENT, dtype=np.int32, order="F")
+    values = np.zeros((size, len(paths)), order="F")
     start = 0
     for part in parts:
         columns = [paths[path] for path in part.paths]

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from freegap.audit.mechanism import answers_text
 from freegap.audit.plots import draw
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def _counterexample(shown: Counterexample) -> str:
     ratio = "never on the second input" if math.isinf(shown.ratio) else f"{shown.ratio:.4g}"
     arguments = ", ".join(f"{name}={value!r}" for name, value in shown.arguments)
     rows = [
-        ("First input", f"<code>{html.escape(str(list(shown.first)))}</code>"),
-        ("Second input", f"<code>{html.escape(str(list(shown.second)))}</code>"),
+        ("First input", f"<code>{html.escape(answers_text(shown.first))}</code>"),
+        ("Second input", f"<code>{html.escape(answers_text(shown.second))}</code>"),
         *([("Arguments", f"<code>{html.escape(arguments)}</code>")] if arguments else []),
         ("Event", f"<code>{html.escape(shown.event.text)}</code>"),
         ("On the first input", f"{shown.counts.hits1:,} of {shown.counts.runs1:,} runs"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from freegap.audit.events import Event
 from freegap.audit.histogram import Histogram
-from freegap.audit.mechanism import Answers, Arguments
+from freegap.audit.mechanism import Answers, Arguments, answers_text
 from freegap.audit.statistics import Counts, Look, Spending
 from freegap.errors import printable
 from freegap.values.results import json_text, jsonable
@@ -56,7 +56,7 @@ class Counterexample:
     def __str__(self) -> str:
         allowed = f"{math.exp(self.epsilon):.3g}" + (f" (and δ = {self.delta:g})" if self.delta else "")
         lines = [
-            f"inputs     {_list(self.first)}  and  {_list(self.second)}",
+            f"inputs     {answers_text(self.first)}  and  {answers_text(self.second)}",
             *([f"arguments  {_arguments(self.arguments)}"] if self.arguments else []),
             f"event      {self.event.text}",
             f"happens    {self.counts.hits1:,} of {self.counts.runs1:,} runs on the first input, "
@@ -218,10 +218,6 @@ class AuditReport:
         from freegap.audit.page import body
 
         return body(self)
-
-
-def _list(answers: Answers) -> str:
-    return "[" + ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in answers) + "]"
 
 
 def _arguments(arguments: Arguments) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,12 +81,15 @@ class Workers:
 
     jobs: as joblib counts them; 1 for this process alone, -1 for all cores.
     threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
+    module: where the mechanism is defined; worker processes must be able to import it.
     """
 
     jobs: int
     threads: bool
     run_limit: float | None
     runs: int = 0
+    module: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item], runs: int) -> Iterator[Result]:
         """The results, in the order of the items, as they come in.
@@ -119,15 +122,26 @@ class Workers:
             timeout=limit,
             return_as="generator",
         )
+        done = 0
         try:
-            yield from parallel(joblib.delayed(function)(item) for item in items)
+            for result in parallel(joblib.delayed(function)(item) for item in items):
+                done += 1
+                yield result
+            return
         except MechanismFailed:
             raise
         except TimeoutError as error:
             what = f"did not answer within {limit:.0f} s and could not be interrupted"
             raise MechanismFailed(what, "of one of the inputs under way", None) from error
         except Exception as error:
-            if type(error).__name__ in ("TerminatedWorkerError", "BrokenProcessPool"):
+            if type(error).__name__ not in ("TerminatedWorkerError", "BrokenProcessPool"):
+                raise
+            if "un-serialize" not in str(error):
                 what = "ended its process (a crash in native code, or out of memory)"
                 raise MechanismFailed(what, "of one of the inputs under way", None) from error
-            raise
+        self.jobs = 1
+        self.notes.append(
+            f"Worker processes cannot import {self.module}, where the mechanism is defined, so the runs were "
+            "made in this process; install the module or put it on PYTHONPATH to use all cores."
+        )
+        yield from map(function, items[done:])

@@ -9,8 +9,19 @@ from typing import Any
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import whole
 
-__all__ = ["MOST_RUNS", "MOST_SEED", "at_least", "below_one", "inside", "lengths_argument", "positive"]
+__all__ = [
+    "EVENT_KINDS",
+    "MOST_RUNS",
+    "MOST_SEED",
+    "at_least",
+    "below_one",
+    "event_kinds",
+    "inside",
+    "lengths_argument",
+    "positive",
+]
 
+EVENT_KINDS = ("floating-point", "learned")
 MOST_RUNS = 10**10
 MOST_LENGTH = 10**6
 MOST_SEED = 2**128
@@ -49,6 +60,16 @@ def at_least(argument: str, value: Any, least: int, most: int = MOST_RUNS) -> No
             f"must be a whole number from {least} to {most}",
             f"Pass {argument}={least} or more.",
         )
+
+
+def event_kinds(argument: str, value: Any) -> frozenset[str]:
+    """Kinds of events that can be left out."""
+    given = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    for kind in given:
+        if kind not in EVENT_KINDS:
+            known = ", ".join(EVENT_KINDS)
+            raise InvalidArgument(argument, kind, "is no kind of event to leave out", f"Known: {known}.")
+    return frozenset(given)
 
 
 def lengths_argument(lengths: Any) -> tuple[int, ...]:

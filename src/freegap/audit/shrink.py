@@ -14,19 +14,21 @@ from functools import partial
 from typing import Any
 
 from freegap.audit.arguments import argument_grid, is_count
-from freegap.audit.event_search import Effort, Finding
+from freegap.audit.event_search import Effort
 from freegap.audit.events import Between, Clause, Event, OneOf
+from freegap.audit.families import Finding
 from freegap.audit.features import value_text
 from freegap.audit.inputs import Pair
 from freegap.audit.mechanism import Arguments, freeze
+from freegap.audit.plan import Plan, Round
 from freegap.audit.sampling import Source, Workers
-from freegap.audit.search import Candidate, Lead, Plan, Round, scout
+from freegap.audit.search import Candidate, Lead, scout
 
 __all__ = ["shrink"]
 
 BATCH = 16
 MOST_STEPS = 12
-MOST_TRIED = 160
+MOST_TRIED = 112
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
 
@@ -47,7 +49,7 @@ class _Shrinker:
     def quick(self) -> Round:
         size = max(50, self.plan.samples // 20)
         effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=2, light=True)
-        return Round(self.next_number(), size, effort, keep=8)
+        return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
 
     def careful(self) -> Round:
         size = max(50, self.plan.samples // 2)
@@ -69,6 +71,12 @@ class _Shrinker:
         if not holding:
             return None
         return Lead(candidate, min(holding, key=lambda f: (f.event.complexity, -f.score)))
+
+    def plainer(self, lead: Lead) -> Lead:
+        """The same inputs and arguments with the simplest event that will do."""
+        others = scout(self.source, (lead.candidate, self.quick(), 0, ())).findings
+        promising = [finding for finding in others if self.violates(finding)]
+        return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
 
     def first_smaller(self, lead: Lead, tried: set[Candidate]) -> Lead | None:
         candidates = [
@@ -96,9 +104,9 @@ class _Shrinker:
         pair, arguments = candidate.pair, candidate.arguments
         names = self.source.mechanism.found
         for other in self.pairs:
-            if len(other.first) <= len(pair.first) and pair.category != "given":
+            if len(other.first) <= len(pair.first) and pair.category != "given" and not other.far:
                 grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
-                for plain in dict.fromkeys([arguments, *grid[:3]]):
+                for plain in dict.fromkeys([arguments, grid[0]]):
                     yield Candidate(other, plain)
         for smaller in _smaller_pairs(pair):
             yield Candidate(smaller, arguments)
@@ -119,7 +127,7 @@ def shrink(
     """A smaller lead that still looks like a violation of ε, or the same one."""
     shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity)
     tried: set[Candidate] = set()
-    current = shrinker.accepted(lead.candidate, [lead.finding]) or lead
+    current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):
         smaller = shrinker.first_smaller(current, tried)
         if smaller is None:

@@ -22,7 +22,7 @@ at half the level each are combined, which is valid given the tosses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -133,19 +133,24 @@ class Forecast:
     caution: standard deviations by which the counts at hand are taken less favourably than they came out,
         against picking what was merely lucky.
     z: standard deviations by which the confirmed bound will stay below the estimate.
+    distance: how many times farther apart than neighbours the inputs were; the loss is shared out.
+    patience: how many times more samples still a confirmation gets that looks like a violation of `claim`.
     """
 
     grow: float
     caution: float
     z: float
+    distance: float = 1.0
+    patience: float = 1.0
+    claim: float = np.inf
 
-    def among(self, choices: int) -> Forecast:
-        """The same, for the best of several: the luckiest is off by up to √(2·ln choices) deviations."""
-        luck = 0.6 * float(np.sqrt(2 * np.log(max(1, choices))))
-        return replace(self, caution=self.caution + luck)
+    def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
+        """The bound for ε to be expected; -inf where there is nothing to expect.
 
-    def bound(self, hits1: ArrayLike, hits2: ArrayLike) -> Floats:
-        """The bound for ε to be expected, by Wilson's interval; -inf where there is nothing to expect.
+        What only patience can show to be a violation comes before what cannot be, and after what shows
+        at once.
+
+        choices: of how many events this is the best: the luckiest is off by √(2·ln choices) deviations.
 
         >>> forecast = Forecast(grow=5, caution=2, z=4.9)
         >>> bool(forecast.bound(200, 100) < forecast.bound(2000, 1000) < np.log(2))
@@ -153,16 +158,31 @@ class Forecast:
         """
         first = np.asarray(hits1, dtype=np.float64)
         second = np.asarray(hits2, dtype=np.float64)
-        first = self.grow * (first - self.caution * np.sqrt(first))
-        second = self.grow * (second + self.caution * np.sqrt(second + 0.5))
-        total = first + second
+        caution = self.caution + 0.6 * np.sqrt(2 * np.log(np.maximum(1, choices)))
+        first = self.grow * (first - caution * np.sqrt(first))
+        second = self.grow * (second + caution * np.sqrt(second + 0.5))
         with np.errstate(divide="ignore", invalid="ignore"):
-            share, half = first / total, self.z * self.z / (2 * total)
-            width = self.z * np.sqrt(share * (1 - share) / total + (self.z / (2 * total)) ** 2)
-            # log(low) - log(1 - low), written so that nothing cancels where side 2 is hardly hit
-            bound = np.log(share + half - width) - np.log((1 - share) + half + width)
-        found: Floats = np.where((first > 0) & (share + half > width), bound, -np.inf)
+            if self.distance != 1:
+                total = first + second
+                first = total * special.expit(np.log(first / second) / self.distance)
+                second = total - first
+            found = _wilson(first, second, self.z)
+            if self.patience > 1:
+                later = _wilson(self.patience * first, self.patience * second, self.z)
+                hope = self.claim + 0.3 * (later - self.claim)
+                found = np.where(later > self.claim, np.maximum(found, hope), found)
         return found
+
+
+def _wilson(first: Floats, second: Floats, z: float) -> Floats:
+    """The lower end of Wilson's interval for log(P1/P2), given the hits on each side."""
+    total = first + second
+    share, half = first / total, z * z / (2 * total)
+    width = z * np.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
+    # log(low) - log(1 - low), written so that nothing cancels where side 2 is hardly hit
+    bound = np.log(share + half - width) - np.log((1 - share) + half + width)
+    found: Floats = np.where((first > 0) & (share + half > width), bound, -np.inf)
+    return found
 
 
 @dataclass(frozen=True)
@@ -182,21 +202,32 @@ class Spending:
 
     trials: the number of trials (both sides together) at each look, increasing.
     shares: positive, at most 1 in sum.
+    usual: the number of trials after which only a test that looks promising goes on.
     """
 
     trials: tuple[int, ...]
     shares: tuple[float, ...]
+    usual: int
 
     @classmethod
-    def of(cls, trials: int, share: float = 1.0) -> Spending:
-        """Looks after 1/64, 1/16, 1/4 and all of the trials; most of the level is kept for the last.
+    def of(cls, trials: int, share: float = 1.0, patience: int = 1) -> Spending:
+        """Looks after 1/64, 1/16, 1/4 and all of the trials, and after four, sixteen, … times as many up to
+        `patience` times; most of the level is kept for the look after all trials.
 
-        >>> Spending.of(6400).trials
-        (100, 400, 1600, 6400)
+        >>> Spending.of(6400).trials, Spending.of(6400, patience=16).trials
+        ((100, 400, 1600, 6400), (100, 400, 1600, 6400, 25600, 102400))
         """
         plan = {trials // 64: 0.05, trials // 16: 0.05, trials // 4: 0.1, trials: 0.8}
+        later = [4**i * trials for i in range(1, 32) if 4**i <= patience]
+        if later:
+            plan |= {trials: 0.6} | dict.fromkeys(later, 0.2 / len(later))
         kept = {count: part for count, part in plan.items() if count > 0}
-        return cls(tuple(kept), tuple(share * part for part in kept.values()))
+        return cls(tuple(kept), tuple(share * part for part in kept.values()), trials)
+
+    @property
+    def usual_share(self) -> float:
+        """The share of the level of the look after all of the usual trials."""
+        return self.shares[self.trials.index(self.usual)]
 
     @staticmethod
     def p_value(looks: Sequence[Look], epsilon: ArrayLike, *, delta: float = 0.0) -> Any:

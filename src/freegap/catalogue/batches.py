@@ -249,7 +249,7 @@ def gap_sparse_vector_plain_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any, size: int
 ) -> Mixed:
     """Twin."""
-    noisy, line = _compared(answers, threshold, rng, size, 2 / epsilon, 2 * bound / epsilon)
+    noisy, line = _compared(answers, threshold, rng, size, 4 / epsilon, 8 * bound / (3 * epsilon))
     return _with_numbers(noisy >= line, noisy - threshold, bound)
 
 

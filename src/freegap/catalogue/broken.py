@@ -179,12 +179,12 @@ def sparse_vector_one_true_too_many(
 def gap_sparse_vector_plain_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """The gap to the threshold without its noise, with the query noise of algorithm 15."""
+    """000, algorithm 17 with θ = 1/4, but for the gap that is released."""
     out: list[Any] = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + rng.laplace(scale=4 / epsilon)
     count = 0
     for answer in answers:
-        noisy = answer + rng.laplace(scale=2 * bound / epsilon)
+        noisy = answer + rng.laplace(scale=8 * bound / (3 * epsilon))
         if noisy >= noisy_threshold:
             out.append(released(noisy - threshold))  # WRONG: the gap is to the noisy threshold
             count = count + 1

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +44,12 @@ def audit(
     delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
     tight: Annotated[bool, typer.Option("--tight", help="Do not stop early: the tightest bound.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="If nothing is found, look for rarer events.")] = False,
+    patience: Annotated[
+        int, typer.Option(help="Up to so many times the runs for what looks like a violation.")
+    ] = 16,
+    leave_out: Annotated[
+        list[str] | None, typer.Option(help='Events not to look for: "floating-point" or "learned".')
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
     run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
@@ -62,13 +69,16 @@ def audit(
         "delta": delta,
         "stop_early": not tight,
         "deep": deep,
+        "patience": patience,
+        "leave_out": leave_out or (),
         "jobs": jobs,
         "run_limit": run_limit,
         "seed": seed,
         "progress": False if as_json else None,
     }
     if catalogue:
-        _catalogue([name for name in entries.split(",") if name], epsilon, settings, as_json)
+        given = dict(map(_argument, argument or []))
+        _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
         return
     from freegap.audit import audit as run
 
@@ -140,7 +150,9 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any], as_json: bool) -> None:
+def _catalogue(
+    names: list[str], epsilon: float | None, given: dict[str, Any], settings: dict[str, Any], as_json: bool
+) -> None:
     from freegap.catalogue import CATALOGUE
 
     unknown = [name for name in names if name not in CATALOGUE]
@@ -150,10 +162,9 @@ def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any]
     rows = []
     for name in names or CATALOGUE:
         for claim in claims:
-            row = _row(CATALOGUE[name], claim, settings)
+            row = _row(CATALOGUE[name], claim, given, settings)
             rows.append(row)
-            if not as_json:
-                typer.echo(_line(row))
+            typer.echo(_line(row), err=as_json)
     wrong = [row for row in rows if not row["as_expected"]]
     if as_json:
         typer.echo(json.dumps({"as_expected": not wrong, "rows": rows}, indent=2, ensure_ascii=False))
@@ -163,16 +174,29 @@ def _catalogue(names: list[str], epsilon: float | None, settings: dict[str, Any]
         raise typer.Exit(1)
 
 
-def _row(entry: Entry, claim: float, settings: dict[str, Any]) -> dict[str, Any]:
-    """Audit an entry: what came out, and what should have."""
+def _row(entry: Entry, claim: float, given: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Audit an entry: what came out, and what should have.
+
+    given: values for the parameters of that name, where the entry has them.
+    """
     from freegap.audit import audit as run
 
     started = time.perf_counter()
-    report = run(entry.batch, scalar=entry.mechanism, epsilon=claim, neighbours=entry.neighbours, **settings)
+    known = {name: value for name, value in given.items() if name in signature(entry.batch).parameters}
+    report = run(
+        entry.batch,
+        scalar=entry.mechanism,
+        epsilon=claim,
+        neighbours=entry.neighbours,
+        arguments=known,
+        **settings,
+    )
     shown = report.counterexample or report.closest
     strongest = report.closest
     loss = (
-        entry.loss(claim, len(strongest.first), dict(strongest.arguments)) if strongest is not None else None
+        entry.loss(claim, len(strongest.first), {**known, **dict(strongest.arguments)})
+        if strongest is not None
+        else None
     )
     return {
         "name": entry.name,
