@@ -128,7 +128,7 @@ def test_what_a_mistake_cost_is_said_as_well(
     ledger = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("shop", epsilon=5)
 
-    def fails() -> None:
+    def fails(**_: object) -> None:
         with ledger.reserve("shop", 1, what="noisy_max"):
             raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
@@ -144,7 +144,7 @@ def test_what_a_mistake_cost_is_said_as_well(
 def test_a_release_that_could_not_be_settled_is_told_plainly(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def unsettled() -> None:
+    def unsettled(**_: object) -> None:
         warnings.warn("It stays charged in full.", freegap.UnsettledWarning, stacklevel=1)
         warnings.warn("other", UserWarning, stacklevel=1)
 

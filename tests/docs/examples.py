@@ -30,7 +30,7 @@ _BLOCK = re.compile(
     r"^(?:<!-- example: (?P<mark>[^\n]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_NOT_OURS = ("pip ", "make ", "#")  # lines of a shell block that set something up
+_NOT_OURS = ("pip ", "make ", "scripts/", "#")  # lines of a shell block that set something up
 
 
 @dataclass(frozen=True)

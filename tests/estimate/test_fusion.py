@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from freegap.errors import InvalidArgument
@@ -13,7 +13,6 @@ from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 RATIONALS = st.fractions(-100, 100, max_denominator=20)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(RATIONALS, min_size=1, max_size=6), st.data(), st.fractions(Fraction(1, 10), 10))
 def test_blue_is_the_papers_matrix(alpha: list[Fraction], data: st.DataObject, ratio: Fraction) -> None:
     """000, theorem 5.9: β = (Xα + Yg)/((1 + λ)k)."""

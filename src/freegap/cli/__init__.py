@@ -58,7 +58,9 @@ def main() -> None:
     """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
     warnings.showwarning = _plainly(warnings.showwarning)
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        if code:
+            sys.exit(code)
     except _Misused as error:
         error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
         rich_utils.rich_format_error(error)
@@ -76,7 +78,7 @@ def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, UnsettledWarning):
-            typer.echo(f"freegap: {message}", err=True)
+            typer.echo(printable(f"freegap: {message}"), err=True)
         else:
             otherwise(message, category, *where, **more)
 

@@ -37,7 +37,7 @@ def timing_chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             axis.step(times, [place / len(times) for place in range(len(times))], color=colour, label=name)
         axis.set_xlim(
             0.98 * min(times[0] for times in row["quantiles_ms"]),
-            1.02 * max(times[95] for times in row["quantiles_ms"]),
+            1.02 * max(times[80] for times in row["quantiles_ms"]),
         )
         axis.set_title(f"{row['mechanism']}: {row['pair']}", fontsize=9)
         axis.set_xlabel("time of a release, ms", fontsize=8)
