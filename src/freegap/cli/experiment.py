@@ -115,6 +115,7 @@ def report(
     figures: list[str] = typer.Option(
         ["all"], "--figure", help="Which figures the document shows: ids or families, one at a time."
     ),
+    as_json: bool = typer.Option(False, "--json", help="Print what was written, and what it says, as JSON."),
 ) -> None:
     """Gather what was run in one stand-alone page (report.html) and one document (reproduction.md)."""
     from freegap.experiments.gathering import gather, markdown, page
@@ -129,7 +130,11 @@ def report(
         (folder / "figures" / f"{name}.svg").write_bytes((out / f"{name}.svg").read_bytes())
     text = markdown(written, command=_command(written), figures=shown)
     (folder / "reproduction.md").write_text(text, encoding="utf-8")
-    Console().print(f"Written: {out / 'report.html'}, {folder / 'reproduction.md'}")
+    if as_json:
+        paths = {"page": str(out / "report.html"), "document": str(folder / "reproduction.md")}
+        typer.echo(json.dumps(paths | {"experiments": [record for _, record in written]}, default=str))
+    else:
+        Console().print(f"Written: {out / 'report.html'}, {folder / 'reproduction.md'}")
 
 
 def _command(written: list[tuple[Any, dict[str, Any]]]) -> str:

@@ -40,6 +40,7 @@ left; }
 
 _YOURSELF = """## Run it yourself
 
+<!-- example: shown -->
 ```sh
 pip install 'freegap[experiments]'
 freegap experiment list
