@@ -15,8 +15,8 @@ PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 WITH_EXAMPLES = [
     name for name in PAGES if any(block.language in ("python", "sh") for block in blocks(DOCS / name))
 ]
-# What cannot run in a test: it needs a mechanism of the reader's, or a program in another language.
-SHOWN = {"audit.md": 2}
+# What cannot run in a test: it needs a mechanism or data of the reader's, another language, or many minutes.
+SHOWN = {"audit.md": 2, "choosing.md": 1, "reproduction.md": 1}
 COMMANDS_OF_A_CHECKOUT = {"supply-chain.md"}  # scripts/… alone
 
 
