@@ -324,3 +324,17 @@ def test_freegaps_own_mechanism_passes() -> None:
     report = fg.audit(fg.noisy_max, epsilon=1, lengths=[2], samples=400, search_samples=100, seed=1, jobs=1)
     assert not report.violated
     assert not report.replayable
+
+
+def test_the_report_says_how_often_the_mechanism_was_run() -> None:
+    called = 0
+
+    def counted(answers: list[float], rng: np.random.Generator) -> float:
+        nonlocal called
+        called += 1
+        return round(answers[0] + rng.laplace(), 1)
+
+    report = fg.audit(
+        counted, epsilon=1, inputs=[([0.0], [1.0])], samples=2_000, search_samples=500, seed=1, jobs=1
+    )
+    assert report.runs <= called <= 1.1 * report.runs  # some more to learn what the output is

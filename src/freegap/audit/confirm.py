@@ -88,7 +88,8 @@ def confirm(
             tasks.append((first, size - first, (CONFIRM_KEY, number, chunk)))
             trials, chunk = trials + size, chunk + 1
         work = partial(_count, source, result.lead, bins)
-        for part, histogram in workers.map(work, tasks, CHUNK):
+        sizes = [first + second for first, second, _ in tasks]
+        for part, histogram in workers.map(work, tasks, max(sizes, default=0), total=sum(sizes)):
             counts = counts + part
             result.histogram = histogram if result.histogram is None else result.histogram + histogram
             report(counts.runs1 + counts.runs2, max(until, spending.usual))

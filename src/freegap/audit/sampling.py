@@ -91,14 +91,22 @@ class Workers:
     module: str | None = None
     notes: list[str] = field(default_factory=list)
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item], runs: int) -> Iterator[Result]:
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Sequence[Item],
+        runs: int,
+        *,
+        total: int | None = None,
+    ) -> Iterator[Result]:
         """The results, in the order of the items, as they come in.
 
         The first few items are done here; what they cost decides where the others go.
 
         runs: how many runs of the mechanism one item takes.
+        total: how many all of them take, where they are not alike.
         """
-        self.runs += runs * len(items)
+        self.runs += runs * len(items) if total is None else total
         started = time.perf_counter()
         here = len(items) if self.jobs == 1 else min(len(items), 1 if runs >= _LARGE else _FIRST)
         yield from map(function, items[:here])
