@@ -24,7 +24,7 @@ def timing_chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         raise MissingExtra("matplotlib", "plot") from None
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "freegap"
-    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: a fifth of the size
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text, which can be searched
     from matplotlib import pyplot
 
     columns = 2
