@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 import freegap as fg
 from freegap.assurance.densities import NoiseLaw
 from freegap.assurance.fit import ALPHA, fit_p
+from freegap.assurance.rows.selection import exponential_law, weighted_choice
 from freegap.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
 from freegap.assurance.top_k_law import top_k_cells
 from freegap.bits import SeededBits
@@ -202,32 +202,8 @@ def test_hybrid_sparse_vector_on_many_runs(noise: str, k: int) -> None:
     assert fit_p(seen, hybrid_sparse_vector_law(noise, k)) > ALPHA
 
 
-def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
-    """P(choice, gap cell) in closed form: P(s, gap ≥ x) = e^(μ_s−x)/(e^(μ_s−x) + Σ_{i≠s} e^(μ_i))."""
-    exponents = [rate * u for u in utilities]
-    law = {}
-    for s, mu in enumerate(exponents):
-        rest = sum(math.exp(m) for i, m in enumerate(exponents) if i != s)
-
-        def above(x: float, mu: float = mu, rest: float = rest) -> float:
-            return math.exp(mu - x) / (math.exp(mu - x) + rest)
-
-        for j in range(cells):
-            law[s, j] = above(j * rate * GRID) - above((j + 1) * rate * GRID)
-    return law
-
-
 def exponential_releases(form: str, monotonic: bool, runs: int) -> Counter[Any]:
     source = SeededBits(f"{form} {monotonic}")
-
-    def sampler(exponents: Any) -> int:
-        weights = [math.exp(e) for e in exponents]
-        point = source.bits(53) * 2.0**-53 * sum(weights)
-        for i, weight in enumerate(weights):
-            point -= weight
-            if point < 0:
-                return i
-        return len(weights) - 1
 
     seen: Counter[Any] = Counter()
     for _ in range(runs):
@@ -236,7 +212,7 @@ def exponential_releases(form: str, monotonic: bool, runs: int) -> Counter[Any]:
             epsilon=EPSILON,
             monotonic=monotonic,
             resolution=1,
-            sampler=sampler if form == "black box" else None,
+            sampler=partial(weighted_choice, bits=source) if form == "black box" else None,
             bits=source,
         )
         assert choice.utility_gap is not None

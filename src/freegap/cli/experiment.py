@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
+from freegap.cli.progress import progress_bar
 from freegap.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def run(
     chosen = find(ids)
     console = Console()
     finished = []
-    with _progress() as progress:
+    with progress_bar(as_json, MofNCompleteColumn()) as progress:
         whole = progress.add_task("experiments", total=len(chosen))
 
         def show(title: str, points: Sequence[Any]) -> Iterable[Any]:
@@ -147,15 +148,4 @@ def _line(done: Finished) -> Text:
     origin = "from the cache" if done.cached else f"{done.seconds:.1f} s"
     return Text.assemble(
         (done.experiment.id, "bold"), " ", (f"({origin}) ", "dim"), verdict, f": {done.comparison.text}."
-    )
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )

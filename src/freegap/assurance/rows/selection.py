@@ -17,7 +17,7 @@ from freegap.bits import BitSource
 from freegap.mechanisms.threshold_plan import NOISES
 from freegap.mechanisms.top_k_plan import LAWS
 
-__all__ = ["measured_cells", "rows", "weighted_choice"]
+__all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
 
 WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
 
@@ -135,12 +135,12 @@ def _exponential(variant: str) -> Row:
         proof=Cited("Gumbel noise is not aligned: 000, theorem 5.19 bounds the density of (choice, gap)"),
         release=release,
         answers=(2, 0, 1),
-        law=lambda: _exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
+        law=lambda: exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
     )
 
 
-def _exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
+def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
     """P(choice, gap cell): P(s, gap ≥ x) = e^(μ_s−x)/(e^(μ_s−x) + Σ_{i≠s} e^(μ_i))."""
     exponents = [rate * u for u in utilities]
     law = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -94,16 +95,7 @@ def _online(noise: str) -> Row:
         )
         return _asked(mechanism, answers, 0)
 
-    return Row(
-        function="SparseVector",
-        noise=noise,
-        theorem="000, theorem 5.3",
-        proof=Proved("sparse vector"),
-        release=release,
-        answers=ANSWERS,
-        law=lambda: _law(noise),
-        pairs=PAIRS,
-    )
+    return replace(_batch(noise, gap=True), function="SparseVector", release=release)
 
 
 def _adaptive(noise: str) -> Row:
@@ -132,16 +124,7 @@ def _adaptive_online(noise: str) -> Row:
         )
         return _asked(mechanism, answers, 1)
 
-    return Row(
-        function="AdaptiveSparseVector",
-        noise=noise,
-        theorem="000, theorem 5.3 for algorithm 16",
-        proof=Proved("adaptive sparse vector"),
-        release=release,
-        answers=ANSWERS,
-        law=lambda: _law(noise, halvings=1),
-        pairs=PAIRS,
-    )
+    return replace(_adaptive(noise), function="AdaptiveSparseVector", release=release)
 
 
 def _hybrid(noise: str) -> Row:
