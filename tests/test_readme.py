@@ -17,7 +17,7 @@ from tests import reader
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-# Minutes each; tests of their own run them in part, and here they are only read.
+# Minutes each; tests of their own run them, `prove --library` in full, and here they are only read.
 LONG = ("freegap prove --library", "freegap bench ", "freegap audit --catalogue", "freegap experiment")
 QUICK_AUDIT = ("--samples", "2000", "--search-samples", "500", "--jobs", "1", "--neighbours", "one")
 
