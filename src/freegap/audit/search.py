@@ -101,7 +101,7 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
     others."""
     candidate, round_ = task[:2]
     plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
-    if round_.stretch == 1 or plain.refused or candidate.pair.category == "given":
+    if round_.stretch == 1 or plain.refused or candidate.pair.given:
         return plain
     plain = replace(plain, near=plain.merit)
     try:
@@ -334,5 +334,5 @@ def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candida
     """Other arguments, and the answers that rise or fall set apart from the rest."""
     for arguments in mutations(candidate.arguments, found, scale):
         yield replace(candidate, arguments=arguments)
-    for pair in set_apart(candidate.pair, max(1, round(scale))):
+    for pair in () if candidate.pair.given else set_apart(candidate.pair, max(1, round(scale))):
         yield replace(candidate, pair=pair)

@@ -1,7 +1,7 @@
 """Make a counterexample minimal: shorter inputs, smaller numbers, plainer arguments, a simpler event.
 
 Smaller variants are tried in order of size on samples of their own; the first that still looks like a
-violation is taken, and the shrinking starts again from it. What comes out is a lead: the verdict on it
+violation is taken, and the shrinking starts again from it. Where the user gave the inputs, only those. What comes out is a lead: the verdict on it
 takes a confirmation on fresh samples, like any other.
 """
 
@@ -104,11 +104,11 @@ class _Shrinker:
         pair, arguments = candidate.pair, candidate.arguments
         names = self.source.mechanism.found
         for other in self.pairs:
-            if len(other.first) <= len(pair.first) and pair.category != "given" and not other.far:
+            if len(other.first) <= len(pair.first) and not other.far:
                 grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
                 for plain in dict.fromkeys([arguments, grid[0]]):
                     yield Candidate(other, plain)
-        for smaller in _smaller_pairs(pair):
+        for smaller in () if pair.given else _smaller_pairs(pair):
             yield Candidate(smaller, arguments)
         for plainer in _plainer_arguments(arguments, names):
             yield Candidate(pair, plainer)
