@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -194,18 +194,9 @@ def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _leaves(output: Any) -> Iterator[Any]:
-    """The numbers of an output one after the other, which makes events that are easy to read."""
-    if not isinstance(output, tuple):
-        yield output
-        return
-    for part in output:
-        yield from _leaves(part)
-
-
 def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tight: bool) -> Any:
     def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
-        return list(_leaves(row.release(answers, epsilon, SeededBits(rng.bytes(16))).output))
+        return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
 
     return audit(
         mechanism,
