@@ -43,12 +43,16 @@ def place(target: str) -> Path:
 
 
 def sow(corpus: Path) -> None:
-    """Inputs to start with: from nothing, libFuzzer tries a few bytes, too few for most examples."""
+    """Inputs to start with: from nothing, libFuzzer tries a few bytes, too few for most examples.
+
+    Zeros are the simplest example, mostly a correct call; the more of them are changed, the wilder it gets.
+    """
     corpus.mkdir(parents=True, exist_ok=True)
     seeded = random.Random(1)  # noqa: S311 (not for privacy)
     for length in (64, 256, 1024, 4096, LONGEST):
-        for number in range(4):
-            (corpus / f"start-{length}-{number}").write_bytes(seeded.randbytes(length))
+        for changed in (0, 1 / 16, 1 / 4, 1):
+            start = bytes(byte if seeded.random() < changed else 0 for byte in seeded.randbytes(length))
+            (corpus / f"start-{length}-{changed}").write_bytes(start)
 
 
 def counting(check: Callable[[bytes], bytes | None], count: Path) -> Callable[[bytes], None]:
