@@ -94,8 +94,10 @@ def report(target: str, runs: int, done: subprocess.CompletedProcess[str]) -> bo
     count = place(target).with_suffix(".examples")
     examples = int(count.read_text(encoding="utf-8")) if count.exists() else 0
     coverage = re.findall(r"cov: (\d+)", done.stderr)
+    executed = re.findall(r"number_of_executed_units: (\d+)", done.stderr)
+    shown = executed[-1] if executed else runs  # libFuzzer may do a few more than it was told
     good = done.returncode == 0 and examples > 0
-    print(f"{'ok' if good else 'FAILED':<7}{target:<34}{runs:>8} runs{examples:>8} examples", end="")
+    print(f"{'ok' if good else 'FAILED':<7}{target:<34}{shown:>8} runs{examples:>8} examples", end="")
     print(f"{coverage[-1]:>6} edges" if coverage else "", flush=True)
     if not good:
         print(done.stdout[-3000:], done.stderr[-3000:], sep="\n", flush=True)
