@@ -199,6 +199,25 @@ def test_own_pairs_functions_and_strategies() -> None:
     assert not fg.audit(laplace, epsilon=1, inputs=strategy, **SMALL).violated
 
 
+def test_own_pairs_are_the_only_inputs_that_are_tried() -> None:
+    """Others may be impossible: the mechanism may fail there, or give away what it never has to keep."""
+
+    def of_bits(answers: list[float], rng: np.random.Generator) -> tuple[bool, float]:
+        assert set(answers) <= {0, 1}
+        return bool(answers[0]) ^ bool(rng.random() < 0.25), sum(answers[1:]) * 0.0
+
+    def leaking(answers: list[float], rng: np.random.Generator) -> tuple[float, bool]:
+        assert set(answers) <= {0, 1}
+        assert len(answers) == 3
+        return answers[2], bool(rng.random() < 0.5)
+
+    pairs = [([0, 0, 1], [1, 1, 0]), ([0, 1, 1], [1, 0, 1])]
+    assert not fg.audit(of_bits, epsilon=math.log(3), inputs=pairs, **SMALL).violated
+    found = fg.audit(leaking, epsilon=1, inputs=[*pairs, ([0, 0, 0], [1, 0, 1])], **SMALL).counterexample
+    assert found is not None
+    assert {found.first, found.second} == {(0, 0, 0), (1, 0, 1)}  # the smaller one of the two that show it
+
+
 @pytest.mark.parametrize(
     ("changes", "argument"),
     [

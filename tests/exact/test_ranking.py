@@ -172,6 +172,20 @@ def test_what_the_screen_passes_too_much_changes_nothing(bar: float, monkeypatch
     assert ranked(values, 30, seed=8) == wanted
 
 
+@given(
+    # few different values, in runs, so that the sample of a cut misleads as it can
+    runs=st.lists(
+        st.tuples(st.sampled_from([-(2**62), -3, 0, 1, 2, 2**62]), st.integers(1, 4000)), min_size=1
+    ),
+    top=st.integers(1, 9000),
+)
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_the_pivot_is_the_value_of_that_rank(runs: list[tuple[int, int]], top: int) -> None:
+    values = np.concatenate([np.full(length, value) for value, length in runs])
+    found = screening.reached_by(values, top)
+    assert found == sorted(values.tolist(), reverse=True)[min(top, len(values)) - 1]
+
+
 def test_screening_looks_at_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = []
     drawn = NoisyRanking._drawn

@@ -26,7 +26,7 @@ Every mechanism with every noise that the library releases with has a row. A tes
   same program with noise a tenth too narrow, and must be refuted. Where alignment does not apply, the proof
   is cited below the table.
 - **Distribution**: releases of the public function on a tiny case against the exact law, worked out without
-  the library's formulas; a p-value below 1e-9 is a failure. The twin has noise a tenth too narrow (a quarter
+  the library's formulas; a p-value below 1e-9 is a failure. The twin has noise a fifth too narrow (a quarter
   for tables), and its p-value must be below 1e-9.
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import nlargest
 
 import numpy as np
@@ -71,67 +72,79 @@ def score_event(
     return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)), float(soon))
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A feature as it came out on both sides, with what is asked of it more than once."""
+
+    feature: Feature
+    one: Reading
+    two: Reading
+
+    @cached_property
+    def ordered(self) -> tuple[Ordered, Ordered]:
+        """The numbers of each side in order."""
+        return Ordered.of(self.one), Ordered.of(self.two)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different numbers there are among a few hundred."""
+        x1, x2 = self.ordered
+        every = max(1, (len(x1.values) + len(x2.values)) // 600)
+        some = np.sort(np.concatenate([x1.values[::every], x2.values[::every]]), kind="stable")
+        return int(np.count_nonzero(some[1:] != some[:-1])) + min(1, len(some))
+
+    def where(self, clause: Clause, holder: _Read) -> _Read:
+        """Only the outputs for which a condition on another feature holds."""
+        inside = [clause.condition.holds(reading) for reading in (holder.one, holder.two)]
+        parts = [
+            Reading(reading.codes[here], reading.numbers[here], reading.labels)
+            for reading, here in zip((self.one, self.two), inside, strict=True)
+        ]
+        return _Read(self.feature, *parts)
+
+
 def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding]:
     """The best events of each feature, best first."""
     features = [*features_of(first, second, light=effort.light), *effort.references, *effort.extra]
+    read = [_Read(feature, feature.read(first), feature.read(second)) for feature in features]
     found: list[Finding] = []
-    read: list[tuple[Feature, Reading, Reading]] = []
-    for feature in features:
-        pair = feature, feature.read(first), feature.read(second)
-        read.append(pair)
-        found += _of_feature(*pair, (), effort, (first, second))
+    for entry in read:
+        found += _of_feature(entry, (), effort, (first, second))
     if effort.groups:
         found += _crossed(found, read, effort)
     likely = nlargest(MOST_FOUND, found, key=lambda finding: finding.score)
     return sorted(likely, key=lambda finding: -finding.merit)
 
 
-def _crossed(
-    found: Sequence[Finding], read: Sequence[tuple[Feature, Reading, Reading]], effort: Effort
-) -> list[Finding]:
+def _crossed(found: Sequence[Finding], read: Sequence[_Read], effort: Effort) -> list[Finding]:
     """Cross products: a discrete condition of one feature, and the numbers of another within it."""
-    numeric = [entry for entry in read if _is_continuous(*entry)]
-    if not numeric or len(read) == 1:
+    every = [r for r in read if r.distinct > MOST_DISTINCT and not isinstance(r.feature, Whole)]
+    if not every or len(read) == 1:
         return []
-    whole = [entry for entry in numeric if not isinstance(entry[0], Component)]
-    mean = [entry for entry in whole if isinstance(entry[0], Mean)]
-    numeric = mean or whole or numeric
-    if effort.groups > 4:
-        numeric = [entry for entry in read if _is_continuous(*entry)][:4]
-    groups: dict[Clause, tuple[int, Reading, Reading]] = {}
-    for feature, one, two in read:
-        if isinstance(feature, Whole | LowestBit):
-            continue
-        for value, count in _frequent_values(one, two):
-            groups[Clause(feature, OneOf((value,)))] = count, one, two
+    whole = [r for r in every if not isinstance(r.feature, Component)]
+    mean = [r for r in whole if isinstance(r.feature, Mean)]
+    numeric = every[:4] if effort.groups > 4 else mean or whole or every
+    groups: dict[Clause, tuple[int, _Read]] = {}
+    for entry in read:
+        if not isinstance(entry.feature, Whole | LowestBit):
+            for value, count in _frequent_values(entry):
+                groups[Clause(entry.feature, OneOf((value,)))] = count, entry
     # the likeliest groups, and those that already told the two sides apart
     common = sorted(groups, key=lambda clause: -groups[clause][0])
     telling = [f.event.clauses[0] for f in sorted(found, key=lambda f: -f.score) if len(f.event.clauses) == 1]
     telling = [clause for clause in dict.fromkeys(telling) if clause in groups]
     crossed: list[Finding] = []
     for clause in dict.fromkeys([*telling[: effort.groups], *common[: effort.groups]]):
-        _, of_one, of_two = groups[clause]
-        in_one, in_two = clause.condition.holds(of_one), clause.condition.holds(of_two)
-        for feature, one, two in numeric:
-            if feature != clause.feature:
-                crossed += _of_feature(feature, _within(one, in_one), _within(two, in_two), (clause,), effort)
+        for entry in numeric:
+            if entry.feature != clause.feature:
+                crossed += _of_feature(entry.where(clause, groups[clause][1]), (clause,), effort)
     return crossed
 
 
-def _within(reading: Reading, inside: NDArray[np.bool_]) -> Reading:
-    return Reading(reading.codes[inside], reading.numbers[inside], reading.labels)
-
-
-def _is_continuous(feature: Feature, one: Reading, two: Reading) -> bool:
-    if isinstance(feature, Whole):
-        return False
-    some, more = one.numbers[one.is_number][:200], two.numbers[two.is_number][:200]
-    return len(np.unique(np.concatenate([some, more]))) > MOST_DISTINCT
-
-
-def _frequent_values(one: Reading, two: Reading) -> list[tuple[float | Label, int]]:
+def _frequent_values(read: _Read) -> list[tuple[float | Label, int]]:
     """Labels and repeated numbers that occur in both or either reading, with their counts."""
     found: list[tuple[float | Label, int]] = []
+    one, two = read.one, read.two
     for label in dict.fromkeys((*one.labels, *two.labels)):
         count = sum(
             int(np.count_nonzero(reading.codes == reading.labels.index(label)))
@@ -139,24 +152,24 @@ def _frequent_values(one: Reading, two: Reading) -> list[tuple[float | Label, in
             if label in reading.labels
         )
         found.append((label, count))
-    numbers = np.concatenate([one.numbers[one.is_number], two.numbers[two.is_number]])
-    if len(numbers) and len(np.unique(numbers[:: max(1, len(numbers) // 400)])) <= MOST_DISTINCT // 2:
-        values, counts = np.unique(numbers, return_counts=True)
-        found += [(float(v), int(c)) for v, c in zip(values[:64], counts[:64], strict=True)]
+    if 0 < read.distinct <= MOST_DISTINCT // 2:
+        x1, x2 = read.ordered
+        values = distinct(x1, x2)[:64]
+        counts = x1.tally(values) + x2.tally(values)
+        found += [(float(v), int(c)) for v, c in zip(values, counts, strict=True)]
     return [(value, count) for value, count in found if count > 0]
 
 
 def _of_feature(
-    feature: Feature,
-    one: Reading,
-    two: Reading,
+    read: _Read,
     before: tuple[Clause, ...],
     effort: Effort,
     outputs: tuple[Outputs, Outputs] | None = None,
 ) -> list[Finding]:
     found: list[Finding] = []
+    feature, one, two = read.feature, read.one, read.two
     family = Family(feature, before, effort.forecast, found)
-    x1, x2 = Ordered.of(one), Ordered.of(two)
+    x1, x2 = read.ordered
     if isinstance(feature, Whole):
         if outputs is not None:
             _whole_sets(family, x1, x2, outputs)
@@ -167,7 +180,8 @@ def _of_feature(
             family.anything(x1, x2)
     if not x1.count + x2.count:
         return found
-    if _look_for_values(feature, x1, x2, effort):
+    # where values repeat, or the effort is there to find the few that do
+    if read.distinct <= MOST_DISTINCT or (effort.atoms and isinstance(feature, Component)):
         values = distinct(x1, x2)
         c1, c2 = x1.tally(values), x2.tally(values)
         if len(values) <= MOST_DISTINCT:
@@ -181,14 +195,6 @@ def _of_feature(
         family.atoms(np.array(effort.natural), x1, x2, choices=1)
     family.intervals(cut_points(x1, x2, cuts=effort.cuts, natural=effort.natural), x1, x2)
     return found
-
-
-def _look_for_values(feature: Feature, x1: Ordered, x2: Ordered, effort: Effort) -> bool:
-    """Whether values repeat, or the effort is there to find the few that do."""
-    if effort.atoms and isinstance(feature, Component):
-        return True
-    every = max(1, (len(x1.values) + len(x2.values)) // 600)
-    return len(np.unique(np.concatenate([x1.values[::every], x2.values[::every]]))) <= MOST_DISTINCT
 
 
 def _label_sets(family: Family, one: Reading, two: Reading) -> None:

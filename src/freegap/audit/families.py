@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Finding:
     score: float = field(compare=False)
     soon: float = field(compare=False, default=-math.inf)
 
-    @property
+    @cached_property
     def merit(self) -> float:
         """The score, a little less for an event that is hard to read."""
         return self.score - 0.004 * self.event.complexity * abs(self.score)

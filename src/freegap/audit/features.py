@@ -15,7 +15,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.audit.outputs import A_NUMBER, ABSENT, INTEGER, REAL, TYPE, Codes, Floats, Label, Outputs, Path
+from freegap.audit.outputs import (
+    A_NUMBER,
+    ABSENT,
+    INTEGER,
+    REAL,
+    TYPE,
+    Codes,
+    Floats,
+    Label,
+    Outputs,
+    Path,
+    are_numbers,
+)
 
 __all__ = [
     "Component",
@@ -52,8 +64,7 @@ class Reading:
     @cached_property
     def is_number(self) -> NDArray[np.bool_]:
         """Where a number was read."""
-        found: NDArray[np.bool_] = (self.codes == REAL) | (self.codes == INTEGER)
-        return found
+        return are_numbers(self.codes)
 
 
 class Feature(Protocol):
@@ -120,11 +131,6 @@ class KindOf:
         return Reading(found, np.zeros(len(outputs)), tuple(Label("type", name) for name in names))
 
 
-def _numeric_table(outputs: Outputs) -> tuple[Floats, NDArray[np.bool_]]:
-    is_number = (outputs.codes == REAL) | (outputs.codes == INTEGER)
-    return outputs.numbers, is_number
-
-
 def _reading_of(numbers: Floats, present: NDArray[np.bool_], kind: int) -> Reading:
     codes = np.where(present, np.int32(kind), np.int32(ABSENT))
     return Reading(codes, np.where(present, numbers, 0.0), ())
@@ -138,9 +144,8 @@ class Mean:
 
     def read(self, outputs: Outputs) -> Reading:
         """Nothing where the output has no numbers."""
-        numbers, is_number = _numeric_table(outputs)
-        count = is_number.sum(axis=1)
-        total = np.where(is_number, numbers, 0.0).sum(axis=1)
+        count = outputs.is_number.sum(axis=1)
+        total = np.where(outputs.is_number, outputs.numbers, 0.0).sum(axis=1)
         return _reading_of(total / np.maximum(count, 1), count > 0, REAL)
 
 
@@ -152,8 +157,7 @@ class Least:
 
     def read(self, outputs: Outputs) -> Reading:
         """Nothing where the output has no numbers."""
-        numbers, is_number = _numeric_table(outputs)
-        least = np.where(is_number, numbers, np.inf).min(axis=1, initial=np.inf)
+        least = np.where(outputs.is_number, outputs.numbers, np.inf).min(axis=1, initial=np.inf)
         return _reading_of(least, np.isfinite(least), REAL)
 
 
@@ -165,8 +169,7 @@ class Greatest:
 
     def read(self, outputs: Outputs) -> Reading:
         """Nothing where the output has no numbers."""
-        numbers, is_number = _numeric_table(outputs)
-        greatest = np.where(is_number, numbers, -np.inf).max(axis=1, initial=-np.inf)
+        greatest = np.where(outputs.is_number, outputs.numbers, -np.inf).max(axis=1, initial=-np.inf)
         return _reading_of(greatest, np.isfinite(greatest), REAL)
 
 
@@ -223,12 +226,12 @@ class Distance:
             if path not in wanted:
                 same = codes == ABSENT
             elif wanted[path] == A_NUMBER:
-                same = (codes == REAL) | (codes == INTEGER)
+                same = are_numbers(codes)
             elif isinstance(wanted[path], Label):
                 code = outputs.code_of(wanted[path])  # type: ignore[arg-type]
                 same = codes == code if code is not None else np.zeros(len(outputs), dtype=np.bool_)
             else:
-                same = ((codes == REAL) | (codes == INTEGER)) & (numbers == wanted[path])
+                same = are_numbers(codes) & (numbers == wanted[path])
             different += ~same
         return _reading_of(different, np.ones(len(outputs), dtype=np.bool_), INTEGER)
 
@@ -260,7 +263,7 @@ def whole_keys(outputs: Outputs) -> NDArray[np.uint64]:
             table = _mixed(np.array([0, 0, 0, *of_label], dtype=np.uint64) ^ place)
             table[:3] = 0
             keys += table[codes + 3]
-            is_number = (codes == REAL) | (codes == INTEGER)
+            is_number = outputs.is_number[:, at]
             if is_number.any():
                 # -0.0 + 0.0 is 0.0, so that equal numbers have equal bits
                 cells = _mixed((outputs.numbers[is_number, at] + 0.0).view(np.uint64))
@@ -286,7 +289,8 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     """
     paths = tuple(dict.fromkeys((*first.paths, *second.paths)))
     labels = tuple(dict.fromkeys((*first.labels, *second.labels)))
-    numeric = [path for path in paths if _has_numbers(path, first, second)]
+    numbered = {path for part in (first, second) for path in _places_with_numbers(part)}
+    numeric = [path for path in paths if path in numbered]
     found: list[Feature] = []
     if not light:
         found += [Component(path) for path in paths[:MOST_COMPONENTS]]
@@ -297,7 +301,8 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     ]
     if len(numeric) > 1:
         # of a single number the mean says it all
-        found += [Mean(), Least(), Greatest()] if _several_numbers(first, second) else [Mean()]
+        several = not light and _several_numbers(first, second)
+        found += [Mean(), Least(), Greatest()] if several else [Mean()]
     if len(paths) > 1:
         used = [label for label in labels if _occurs(label, first, second)]
         varied = any((part.codes == ABSENT).any() for part in (first, second))
@@ -326,11 +331,11 @@ def _repeats(outputs: Outputs) -> bool:
 
 
 def _several_numbers(*parts: Outputs) -> bool:
-    return any((_numeric_table(part)[1].sum(axis=1) > 1).any() for part in parts)
+    return any((part.is_number.sum(axis=1) > 1).any() for part in parts)
 
 
-def _has_numbers(path: Path, *parts: Outputs) -> bool:
-    return any(Component(path).read(part).is_number.any() for part in parts)
+def _places_with_numbers(outputs: Outputs) -> list[Path]:
+    return [path for at, path in enumerate(outputs.paths) if outputs.is_number[:, at].any()]
 
 
 def _kinds_differ(path: Path, *parts: Outputs) -> bool:

@@ -23,6 +23,7 @@ LENGTHS = (1, 2, 3, 5, 10)
 SHIFTS = (0, 100, -4)
 FAR_LENGTHS = frozenset({1, 5})
 MOST_OWN = 200
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Pair:
     category: str
     far: bool = False
     """Shifted away from the magnitude of table 4-1: tried, but not with every argument."""
+
+    @property
+    def given(self) -> bool:
+        """Whether the user gave it. Only such pairs are tried then: others may not be possible inputs."""
+        return self.category == GIVEN
 
     def shifted(self, by: float) -> Pair:
         """Both inputs, every answer moved by the same amount."""
@@ -202,7 +208,7 @@ def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
         raise InvalidArgument(
             "inputs", pair, "has more than one answer that changes", 'Pass neighbours="all".'
         )
-    return Pair(one, two, "given")
+    return Pair(one, two, GIVEN)
 
 
 def _numbers(values: Sequence[Any]) -> tuple[float, ...]:

@@ -20,6 +20,7 @@ import math
 import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, compress, islice
 from typing import Any
 
@@ -38,12 +39,13 @@ __all__ = [
     "Outputs",
     "Path",
     "WrongSize",
+    "are_numbers",
     "from_batch",
     "from_objects",
     "join",
 ]
 
-REAL, ABSENT, INTEGER = -1, -2, -3
+ABSENT, REAL, INTEGER = -1, -2, -3
 MOST_COLUMNS = 256
 _EXACT_INTEGER = 2**53
 
@@ -71,6 +73,12 @@ class Label:
 A_NUMBER = Label("number", "a number")
 
 
+def are_numbers(codes: Codes) -> NDArray[np.bool_]:
+    """Which codes stand for a finite number: the two below all others."""
+    found: NDArray[np.bool_] = codes < ABSENT
+    return found
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Outputs of several runs, one row a run, one column a place in the output."""
@@ -82,6 +90,11 @@ class Outputs:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @cached_property
+    def is_number(self) -> NDArray[np.bool_]:
+        """Which cells hold a finite number."""
+        return are_numbers(self.codes)
 
     def column(self, path: Path) -> tuple[Codes, Floats]:
         """Codes and numbers of one place; absent everywhere if no output has it."""

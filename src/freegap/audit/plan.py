@@ -75,6 +75,11 @@ class Plan:
         """How many candidates go on from each round: more where the rounds are short."""
         return (14, 6, 4, 0) if self.costly or self.stretch > 1 else (10, 4, 3, 0)
 
+    @property
+    def judging(self) -> Round:
+        """The last round, for what looks blatant before: half the samples are enough for that."""
+        return replace(self, samples=self.samples // 2).round(3, 1)
+
     def round(self, number: int, candidates: int) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
         samples to share out."""
@@ -87,7 +92,7 @@ class Plan:
         effort = Effort(
             self.forecast(size, (1.3, 1.2, 1.0, 1.0)[number]),
             cuts=(14, 20, 40, 40)[number],
-            groups=(2, 3, 8, 8)[number],
+            groups=(1, 3, 8, 8)[number],
             atoms=number > 1,
             light=number < 2,
         )

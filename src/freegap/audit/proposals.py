@@ -62,7 +62,7 @@ class Proposals:
         """What the source suggests, until it turns out that it cannot be followed."""
         if not self.mechanism.found or self.scalar is None or self.trouble is not None:
             return ()
-        pattern = pair if pair.category == "given" else (pair.category, pair.far)
+        pattern = pair if pair.given else (pair.category, pair.far)
         if pattern in self._known:
             return self._known[pattern]
         if len(self._known) >= MOST_ANALYSED:

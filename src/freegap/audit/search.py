@@ -28,7 +28,7 @@ from freegap.audit.floating import lowest_bits
 from freegap.audit.inputs import Pair, set_apart
 from freegap.audit.learned import learn_score
 from freegap.audit.mechanism import Arguments
-from freegap.audit.outputs import INTEGER, REAL, Outputs
+from freegap.audit.outputs import Outputs
 from freegap.audit.plan import Plan, Round
 from freegap.audit.sampling import Source, Workers
 from freegap.errors import MechanismFailed
@@ -101,7 +101,7 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
     others."""
     candidate, round_ = task[:2]
     plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
-    if round_.stretch == 1 or plain.refused or candidate.pair.category == "given":
+    if round_.stretch == 1 or plain.refused or candidate.pair.given:
         return plain
     plain = replace(plain, near=plain.merit)
     try:
@@ -143,9 +143,11 @@ def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
     seen: dict[tuple[object, ...], int] = {}
     for finding in sorted(found, key=lambda finding: -finding.merit):
         kinds = tuple((type(c.feature), type(c.condition)) for c in finding.event.clauses)
-        if finding not in kept and seen.get(kinds, 0) < 2 and len(kept) < most:
+        if seen.get(kinds, 0) < 2 and finding not in kept:
             seen[kinds] = seen.get(kinds, 0) + 1
             kept.append(finding)
+            if len(kept) == most:
+                break
     return kept
 
 
@@ -185,7 +187,7 @@ def _look(
 
 def _needs_a_lesson(outputs: Outputs) -> bool:
     """Whether numbers stand in several places: a single number has intervals, labels have sets."""
-    return int(((outputs.codes == REAL) | (outputs.codes == INTEGER)).any(axis=0).sum()) > 1
+    return int(outputs.is_number.any(axis=0).sum()) > 1
 
 
 def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
@@ -216,6 +218,8 @@ class Race:
     tried: int = 0
     refused: tuple[Candidate, ...] = ()
     finalists: list[Candidate] = field(default_factory=list)
+    first_look: dict[Candidate, float] = field(default_factory=dict)
+    """The merit of each candidate in the first round."""
 
     @property
     def best(self) -> float:
@@ -262,8 +266,8 @@ def race(
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
         if number < 2 and state.best > enough:
             # blatant, unless it was luck: the last round is the judge of that
-            judges = replace(plan.round(3, 1), key=key + 10 + number)
-            finalists = _next_runners(results, 2, plan, source.mechanism.found, scale)
+            judges = replace(plan.judging, key=key + 10 + number)
+            finalists = _next_runners(results, 2, plan, source.mechanism.found, scale)[: plan.survivors[2]]
             judged = _leads(_run_round(source, workers, finalists, judges, state, report))
             if judged and judged[0].finding.score > enough:
                 results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
@@ -288,7 +292,9 @@ def _run_round(
     state.leads = []
     for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
         results.append(result)
-        state.tried += round_.number == 0
+        if round_.number == 0:
+            state.tried += 1
+            state.first_look[result.candidate] = result.merit
         state.notice(result)
         report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
     return results
@@ -322,7 +328,7 @@ def _next_runners(
     runners = [(result.candidate, result.findings) for result in chosen]
     if number < 2:
         known = {candidate for candidate, _ in runners}
-        for result in chosen[: (4, 2)[number]]:
+        for result in chosen[: (3, 2)[number]]:
             for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
                 if moved not in known:
                     known.add(moved)
@@ -334,5 +340,5 @@ def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candida
     """Other arguments, and the answers that rise or fall set apart from the rest."""
     for arguments in mutations(candidate.arguments, found, scale):
         yield replace(candidate, arguments=arguments)
-    for pair in set_apart(candidate.pair, max(1, round(scale))):
+    for pair in () if candidate.pair.given else set_apart(candidate.pair, max(1, round(scale))):
         yield replace(candidate, pair=pair)

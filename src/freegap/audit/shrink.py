@@ -1,8 +1,8 @@
 """Make a counterexample minimal: shorter inputs, smaller numbers, plainer arguments, a simpler event.
 
 Smaller variants are tried in order of size on samples of their own; the first that still looks like a
-violation is taken, and the shrinking starts again from it. What comes out is a lead: the verdict on it
-takes a confirmation on fresh samples, like any other.
+violation is taken, and the shrinking starts again from it. Where the user gave the inputs, only those are
+tried. What comes out is a lead: the verdict on it takes a confirmation on fresh samples, like any other.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ MOST_STEPS = 12
 MOST_TRIED = 112
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
+HOPELESS = 0.5
 
 
 @dataclass
@@ -41,14 +42,17 @@ class _Shrinker:
     epsilon: float
     pairs: Sequence[Pair]
     sensitivity: float
+    first_look: Mapping[Candidate, float]
     rounds: int = FIRST_ROUND
 
     def violates(self, finding: Finding) -> bool:
         return finding.score > self.epsilon * MARGIN
 
-    def quick(self) -> Round:
+    def quick(self, event: Event) -> Round:
+        """A look for events that are no harder to read than this one."""
         size = max(50, self.plan.samples // 20)
-        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=2, light=True)
+        groups = 2 if len(event.clauses) > 1 else 0
+        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=groups, light=True)
         return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
 
     def careful(self) -> Round:
@@ -74,7 +78,7 @@ class _Shrinker:
 
     def plainer(self, lead: Lead) -> Lead:
         """The same inputs and arguments with the simplest event that will do."""
-        others = scout(self.source, (lead.candidate, self.quick(), 0, ())).findings
+        others = scout(self.source, (lead.candidate, self.quick(lead.finding.event), 0, ())).findings
         promising = [finding for finding in others if self.violates(finding)]
         return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
 
@@ -82,7 +86,7 @@ class _Shrinker:
         candidates = [
             candidate
             for candidate in dict.fromkeys(self.smaller(lead.candidate))
-            if _size(candidate) < _size(lead.candidate) and candidate not in tried
+            if _size(candidate) < _size(lead.candidate) and candidate not in tried and self.may(candidate)
         ]
         candidates.sort(key=_size)
         for start in range(0, len(candidates), BATCH):
@@ -90,7 +94,7 @@ class _Shrinker:
                 return None
             batch = candidates[start : start + BATCH]
             tried.update(batch)
-            round_ = self.quick()
+            round_ = self.quick(lead.finding.event)
             tasks = [(candidate, round_, index, ()) for index, candidate in enumerate(batch)]
             results = list(self.workers.map(partial(scout, self.source), tasks, 2 * round_.size))
             for result in results:
@@ -100,15 +104,19 @@ class _Shrinker:
                     return found
         return None
 
+    def may(self, candidate: Candidate) -> bool:
+        """Whether it is worth another look: the search may have seen that there is nothing."""
+        return self.first_look.get(candidate, math.inf) > HOPELESS * self.epsilon
+
     def smaller(self, candidate: Candidate) -> Iterator[Candidate]:
         pair, arguments = candidate.pair, candidate.arguments
         names = self.source.mechanism.found
         for other in self.pairs:
-            if len(other.first) <= len(pair.first) and pair.category != "given" and not other.far:
+            if len(other.first) <= len(pair.first) and not other.far:
                 grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
                 for plain in dict.fromkeys([arguments, grid[0]]):
                     yield Candidate(other, plain)
-        for smaller in _smaller_pairs(pair):
+        for smaller in () if pair.given else _smaller_pairs(pair):
             yield Candidate(smaller, arguments)
         for plainer in _plainer_arguments(arguments, names):
             yield Candidate(pair, plainer)
@@ -123,9 +131,13 @@ def shrink(
     epsilon: float,
     sensitivity: float,
     pairs: Sequence[Pair],
+    first_look: Mapping[Candidate, float],
 ) -> Lead:
-    """A smaller lead that still looks like a violation of ε, or the same one."""
-    shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity)
+    """A smaller lead that still looks like a violation of ε, or the same one.
+
+    first_look: what the search thought of candidates at first.
+    """
+    shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity, first_look)
     tried: set[Candidate] = set()
     current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):

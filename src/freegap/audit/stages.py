@@ -26,7 +26,7 @@ __all__ = ["Stages", "deviations"]
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.65, 0.15, 0.1, 0.1
 DEEPER = 16
-BLATANT = 1.1
+BLATANT = 1.04
 BINS_KEY = 4
 
 
@@ -219,6 +219,7 @@ class Stages:
             epsilon=self.epsilon,
             sensitivity=self.sensitivity,
             pairs=self.pairs,
+            first_look=self.state.first_look,
         )
         result = Confirmation(smaller)
         self._confirm(result, plan, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")

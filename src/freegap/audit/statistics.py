@@ -167,7 +167,8 @@ class Forecast:
                 first = total * special.expit(np.log(first / second) / self.distance)
                 second = total - first
             found = _wilson(first, second, self.z)
-            if self.patience > 1:
+            # a lower end is below the estimate: where that is not above the claim, patience will not help
+            if self.patience > 1 and (first > np.exp(self.claim) * second).any():
                 later = _wilson(self.patience * first, self.patience * second, self.z)
                 hope = self.claim + 0.3 * (later - self.claim)
                 found = np.where(later > self.claim, np.maximum(found, hope), found)

@@ -106,7 +106,8 @@ def reached_by(values: GridValues, top: int) -> int:
     """The top-th largest value.
 
     NumPy's selection would cost more than all the rest, so it works on the items above a cut that a
-    sample suggests; where the sample misleads, on all items.
+    sample suggests; where the sample misleads, on all items. Equal answers, such as the many zeros of a
+    sparse table, are not selected among.
     """
     n = len(values)
     if isinstance(values, list):
@@ -116,8 +117,13 @@ def reached_by(values: GridValues, top: int) -> int:
     stride = max(n // 2048, 1)
     sample = values[::stride]
     expected = top / stride
-    place = max(len(sample) - 1 - int(expected + 4 * math.sqrt(expected) + 4), 0)
-    above = values[values >= np.partition(sample, place)[place]]
-    if len(above) < top:
-        above = values
-    return int(np.partition(above, len(above) - top)[len(above) - top])
+    cut = _nth_largest(sample, min(len(sample), 1 + int(expected + 4 * math.sqrt(expected) + 4)))
+    above = values[values > cut]
+    if len(above) >= top:
+        return _nth_largest(above, top)
+    return cut if np.count_nonzero(values >= cut) >= top else _nth_largest(values, top)
+
+
+def _nth_largest(values: NDArray[np.int64], n: int) -> int:
+    """By the smallest of the complements: NumPy is many times slower at finding a place near the end."""
+    return ~int(np.partition(~values, n - 1)[n - 1])

@@ -19,9 +19,9 @@ from freegap.mechanisms.private_candidates import hard_stop_after
 
 __all__ = ["rows"]
 
-STOP, HARD_STOP = Fraction(1, 3), Fraction(1, 4)
+STOP, HARD_STOP = Fraction(1, 3), Fraction(1, 8)
 SCORES = ((1, 2), (2, 3))  # by candidate and output; the public preference of the analyst
-SCORE_EPSILON = Fraction(1, 2)
+SCORE_EPSILON = Fraction(1, 8)
 LOWEST, HIGHEST = 0, 4
 PAIRS = (((0, 0), (1, 1)), ((0, 1), (1, 0)))
 CITED = Cited("a random number of draws, not an alignment: Liu and Talwar 2019; 003, section 6, corrected")

@@ -25,8 +25,6 @@ TOP_K = {
     "laplace": "000, theorem 5.7",
     "exponential": "000, section 5.5.2, with equation 5.4 corrected",
 }
-TWO_ANSWERS = ((0, 0), (1, -1))
-THREE_ANSWERS = (((0, 0, 0), (1, 1, -1)), ((0, 0, 0), (1, -1, -1)))
 
 
 def rows() -> Iterator[Row]:
@@ -59,7 +57,7 @@ def _noisy_max(noise: str) -> Row:
         release=release,
         answers=(1, -1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseLaw(noise, 2 / float(EPSILON)), 1.0, 26),
-        pairs=(TWO_ANSWERS,),
+        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
     )
 
 
@@ -76,7 +74,7 @@ def _noisy_top_k(noise: str) -> Row:
         release=release,
         answers=(1, -1, 0),
         law=partial(top_k_cells, [1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6),
-        pairs=THREE_ANSWERS,
+        pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
     )
 
 
@@ -101,7 +99,7 @@ def _hybrid_top_k(noise: str) -> Row:
         release=release,
         answers=(1, -1),
         law=law,
-        pairs=(((0, 0), (1, 1)), ((0, 0), (1, -1))),
+        pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
     )
 
 
@@ -226,7 +224,7 @@ def _select_and_measure(noise: str) -> Row:
         release=release,
         answers=(1, -1),
         law=law,
-        pairs=(TWO_ANSWERS,),
+        pairs=(((2, -1), (1, 0)),),
     )
 
 
@@ -262,5 +260,5 @@ def _select_above_and_measure(noise: str) -> Row:
         release=release,
         answers=(1, -1),
         law=law,
-        pairs=(((0, 0), (-1, 1)),),
+        pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
     )

@@ -20,7 +20,7 @@ __all__ = ["rows"]
 
 SHARE = Fraction(2, 5)
 ANSWERS = (1, -1)
-PAIRS = (((0, 0), (-1, 1)), ((1, 1, -1), (0, 0, 0)), ((0, 0, 0, 0), (-1, -1, -1, 1)))
+PAIRS = (((1, 1, 0), (0, 0, 1)), ((2, -1), (1, 0)))
 WIDE = 3
 WITHOUT_GAP = 1e6  # one cell for all gaps
 
@@ -147,7 +147,7 @@ def _hybrid(noise: str) -> Row:
         release=release,
         answers=ANSWERS,
         law=law,
-        pairs=(((0, 0), (-1, 1)), ((0, 0), (1, 1))),
+        pairs=(((1, 0, 0, 0, 0), (0, 1, 1, 1, 1)), ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1))),
     )
 
 
