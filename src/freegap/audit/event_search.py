@@ -67,8 +67,8 @@ def score_event(
     """Score a given event on new samples."""
     hits1, hits2 = event.hits(first), event.hits(second)
     high, low = (hits2, hits1) if swapped else (hits1, hits2)
-    # fresh samples of a given event need little caution, and the bound is not worse for a wrong guess
-    soon = replace(forecast, patience=1.0, caution=0.3 * forecast.caution).bound(high, low)
+    # fresh samples, but the best of several events: a rare one that was lucky must not win
+    soon = replace(forecast, patience=1.0, caution=0.8 * forecast.caution).bound(high, low)
     return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)), float(soon))
 
 
