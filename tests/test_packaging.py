@@ -149,3 +149,12 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert f"version = {{{freegap.__version__}}}" in bibtex
     assert bibtex.count("{") == bibtex.count("}")
     assert f'"version": "{freegap.__version__}"' in CliRunner().invoke(app, ["cite", "--json"]).stdout
+
+
+def test_the_pythons_that_are_named_are_those_that_were_run() -> None:
+    """The metadata name no Python without a row in the table of runs, and begin where freegap does."""
+    prefix = "Programming Language :: Python :: 3."
+    named = [f"3.{name.removeprefix(prefix)}" for name in PROJECT["classifiers"] if name.startswith(prefix)]
+    page = (ROOT / "docs" / "supply-chain.md").read_text(encoding="utf-8")
+    assert named == re.findall(r"^\| (3\.\d+) \|.*\d+ passed", page, flags=re.MULTILINE)
+    assert PROJECT["requires-python"] == f">={named[0]}"

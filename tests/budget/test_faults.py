@@ -224,6 +224,36 @@ def test_a_locked_file(file: Path, on_file: Ledger, monkeypatch: pytest.MonkeyPa
     assert on_file.account("shop").reserved == Fraction(1, 100)
 
 
+def test_a_writer_that_is_passed_over_waits_while_the_others_get_on(
+    file: Path, on_file: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever its patience ends, another has written and begun again; the sixth time there is none."""
+    monkeypatch.setattr(store, "_PATIENCE", 0.05)
+    slow = Ledger(f"sqlite:///{file}")
+    slow.account("shop")  # has looked at the tables: the next transaction is the reservation
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    seen: list[int | None] = []
+
+    def written(place: Path) -> int | None:
+        if len(seen) % 2:  # it has waited in vain
+            holder.execute("UPDATE freegap_ledger SET sequence = sequence")
+            holder.execute("COMMIT")
+            os.utime(place, ns=(len(seen), len(seen)))  # as time would, without waiting for the clock to tick
+            if len(seen) < 9:
+                holder.execute("BEGIN IMMEDIATE")
+        seen.append(real(place))
+        return seen[-1]
+
+    real = store._written
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_written", written)
+        reserve(slow)
+    holder.close()
+    assert len(seen) == 11
+    assert on_file.account("shop").reserved == Fraction(1, 100)
+
+
 def test_a_connection_lost_within_a_transaction(server: postgres.Server) -> None:
     ledger = Ledger(server.url("postgres"))
     ledger.create("shop", epsilon=5)

@@ -13,6 +13,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
+from freegap.tables.sources import open_source
 from tests.tables.engines import ENGINES, arrow, counts_of
 
 ROWS = [(1, 1), (1, 2), (2, 2), (7, 3)]
@@ -180,3 +181,12 @@ def test_a_typed_file_as_domain_of_a_text_table(tmp_path: Path) -> None:
     for engine in ("csv", "json lines", "parquet", "pandas"):
         table = ENGINES[engine](ROWS, tmp_path)
         assert counts_of(table, tmp_path / "domain.parquet") == {1: 2, 2: 1, 3: 0}
+
+
+@pytest.mark.parametrize("kind", ["integer", "number", "date", "truth value"])
+def test_what_was_read_as_a_kind_is_not_read_again(kind: str, tmp_path: Path) -> None:
+    """Some versions of the engine refuse to take numbers for text."""
+    with open_source(ENGINES["csv"](ROWS, tmp_path), "item", "person") as source:
+        once = source.read_as(kind)
+        assert once is not source
+        assert once.read_as(kind) is once

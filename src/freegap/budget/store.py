@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
+from sqlalchemy.exc import OperationalError
 
 from freegap.budget import schema
 from freegap.budget.accounting import BrokenRule
@@ -26,7 +28,7 @@ from freegap.errors import LedgerUnavailable, MissingExtra
 __all__ = ["Store"]
 
 _PATIENCE = 60
-"""Seconds to wait for other writers."""
+"""Seconds to wait for other writers; on SQLite, seconds in which none of them wrote anything."""
 
 _POSTGRES_CONNECTION = {
     "connect_timeout": 10,
@@ -142,9 +144,10 @@ def _engine(location: Location) -> Engine:
         engine = create_engine(location.url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
     except ModuleNotFoundError:
         raise MissingExtra("psycopg", "postgres") from None
-    if sqlite:
+    if location.file is not None:
+        file = location.file
         event.listen(engine, "connect", _be_durable)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", lambda connection: _begin(connection, file))
     return engine
 
 
@@ -153,7 +156,25 @@ def _be_durable(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = EXTRA")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: Connection, file: Path) -> None:
     # A writer that began as a reader could find that another wrote in between; IMMEDIATE waits at the start.
     write = connection.get_execution_options()["freegap_write"]
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    while True:
+        before = _written(file)
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            return
+        except OperationalError as error:
+            # SQLite has no queue. Among many writers on a busy machine one may be passed over again and
+            # again; that is no reason to give up, and to lose what it paid for, while the others get on.
+            busy = getattr(error.orig, "sqlite_errorname", None) == "SQLITE_BUSY"
+            if not busy or _written(file) == before:
+                raise
+
+
+def _written(file: Path) -> int | None:
+    """When a file was last written to. It is not opened: closing it would give up this process's locks."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -63,11 +63,11 @@ class Source:
             "date": "TRY_CAST(item AS DATE)",
             "truth value": "TRY_CAST(item AS BOOLEAN)",
         }
-        if self.typed or kind not in conversions:
+        own = "float" if kind == "number" else kind
+        if self.typed or kind not in conversions or self.kind == own:  # a number is not read as text again
             return self
         native = nw.to_native(self.frame)
         frame = frame_of(native.project(f"{conversions[kind]} AS item, person"))
-        own = "float" if kind == "number" else kind
         return replace(self, frame=frame, kind=own)
 
     def rows(self) -> Frame:
