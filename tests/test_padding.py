@@ -39,20 +39,38 @@ def test_an_error_is_raised_as_late() -> None:
 
 
 def test_the_moment_is_the_first_multiple_that_is_not_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a clock that is given: 1 ns of work and 20 ns of work both end at 20; 21 ns end at 40."""
-    for work, end in ((1, 20), (20, 20), (21, 40), (40, 40)):
-        now = [1_000]
+    """On a clock and a chance that are given: 20 ns of work end at 20, 21 and 40 ns at 40, 41 ns at 60.
+    With 2 ns by chance all of that is 2 ns later."""
+    for chance in (0, 2):
+        for extra, end in ((0, 20), (1, 40), (20, 40), (21, 60)):
+            work = 20 + chance + extra
+            now = [1_000]
 
-        def tick(now: list[int] = now) -> int:
-            now[0] += 1
-            return now[0] - 1
+            def tick(now: list[int] = now) -> int:
+                now[0] += 1
+                return now[0] - 1
 
-        def busy(work: int = work, now: list[int] = now) -> None:
-            now[0] = 1_000 + work
+            def busy(work: int = work, now: list[int] = now) -> None:
+                now[0] = 1_000 + work
 
-        monkeypatch.setattr("freegap.padding.time.perf_counter_ns", tick)
-        fg.pad_to(Fraction(20, 10**9), busy)
-        assert end <= now[0] - 1_000 <= end + 2
+            monkeypatch.setattr("freegap.padding.time.perf_counter_ns", tick)
+            monkeypatch.setattr("freegap.padding.secrets.randbelow", lambda below, chance=chance: chance)
+            fg.pad_to(Fraction(20, 10**9), busy)
+            assert end + chance <= now[0] - 1_000 <= end + chance + 2
+
+
+def test_chance_has_an_eighth_of_the_time_and_is_drawn_before_the_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+
+    def below(limit: int) -> int:
+        seen.append(limit)
+        return 0
+
+    monkeypatch.setattr("freegap.padding.secrets.randbelow", below)
+    fg.pad_to("0.008", lambda: seen.append("release"))
+    assert seen == [1_000_001, "release"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 The noise hides the answers in what is released, not in how long that took: near ties need more digits, a
 sparse vector ends when its k-th answer is found. `pad_to` waits until a moment that depends on public
-numbers alone.
+numbers and on chance alone. Chance, because no program can return at a given nanosecond: caches and the
+scheduler add a trace of what went before. A moment drawn from a span some thousand times as long covers it.
 
 What remains is in docs/timing.md: a release that is not ready in time returns at the next multiple; and the
 time that the processor was busy, the memory and the caches are as visible to other users as they were.
@@ -10,6 +11,7 @@ time that the processor was busy, the memory and the caches are as visible to ot
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -24,13 +26,16 @@ T = TypeVar("T")
 _NANOSECONDS = 10**9
 # A sleeper is woken some time after the moment it asked for: the last stretch is waited for awake.
 _AWAKE = 1_000_000
+# The moment is drawn from an eighth of the time that was asked for.
+_SPAN = 8
 
 
 def pad_to(seconds: Rational, release: Callable[[], T]) -> T:
-    """Run a release, and return (or raise) when `seconds` have passed since the call.
+    """Run a release, and return (or raise) when `seconds`, and by chance up to an eighth more, have passed
+    since the call.
 
     seconds: chosen without looking at the data, and well above what the release takes; where that was not
-        enough, it returns after twice, three times, … as long, and how often that is shows.
+        enough, it returns one, two, … times `seconds` later, and how often that is shows.
     release: a function without arguments that makes the release, with everything that touches private data.
 
     >>> import freegap as fg, time
@@ -47,16 +52,17 @@ def pad_to(seconds: Rational, release: Callable[[], T]) -> T:
         raise InvalidArgument(
             "release", release, "must be a function without arguments", "Pass lambda: noisy_top_k(...)."
         )
+    first = start + step + secrets.randbelow(step // _SPAN + 1)
     try:
         return release()
     finally:  # an error tells as much by its time as a result does
-        _wait(start, step)
+        _wait(first, step)
 
 
-def _wait(start: int, step: int) -> None:
-    """Until the first multiple of `step` after `start` that is not over yet."""
+def _wait(first: int, step: int) -> None:
+    """Until `first`, or the first whole number of steps later that is not over yet."""
     now = time.perf_counter_ns()
-    deadline = start + -((start - now) // step) * step
+    deadline = first + max(0, -((first - now) // step)) * step
     if deadline - now > _AWAKE:
         time.sleep((deadline - now - _AWAKE) / _NANOSECONDS)
     while time.perf_counter_ns() < deadline:
