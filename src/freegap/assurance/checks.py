@@ -57,7 +57,7 @@ class Effort:
     search: int
 
 
-FULL = Effort(claims=None, draws=16_000, narrow=Fraction(4, 5), samples=20_000, search=1_000)
+FULL = Effort(claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000)
 COSTLY = Effort(claims=None, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
 QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0)
 COSTLY_QUICK = replace(QUICK, draws=400)
