@@ -199,6 +199,22 @@ def test_own_pairs_functions_and_strategies() -> None:
     assert not fg.audit(laplace, epsilon=1, inputs=strategy, **SMALL).violated
 
 
+def test_on_a_single_processor_there_are_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spread(self: sampling.Workers, *_: Any, **__: Any) -> None:
+        raise NotImplementedError
+
+    def geometric(answers: list[float], epsilon: float, rng: np.random.Generator, size: int) -> Any:
+        p = 1 - math.exp(-epsilon)
+        return sum(answers) + rng.geometric(p, size) - rng.geometric(p, size)
+
+    monkeypatch.setattr(sampling.Workers, "_spread", spread)
+    settings = {**SMALL, "jobs": 2, "samples": 100_000, "search_samples": 20_000}
+    with pytest.raises(NotImplementedError):
+        fg.audit(geometric, epsilon=1, neighbours="one", **settings)
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda jobs: 1)
+    assert not fg.audit(geometric, epsilon=1, neighbours="one", **settings).violated
+
+
 def test_own_pairs_are_the_only_inputs_that_are_tried() -> None:
     """Others may be impossible: the mechanism may fail there, or give away what it never has to keep."""
 

@@ -108,7 +108,8 @@ class Workers:
         """
         self.runs += runs * len(items) if total is None else total
         started = time.perf_counter()
-        here = len(items) if self.jobs == 1 else min(len(items), 1 if runs >= _LARGE else _FIRST)
+        alone = joblib.effective_n_jobs(self.jobs) == 1  # whatever was asked for, on a single processor
+        here = len(items) if alone else min(len(items), 1 if runs >= _LARGE else _FIRST)
         yield from map(function, items[:here])
         others = items[here:]
         if not others:
