@@ -9,6 +9,16 @@ import pytest
 import freegap as fg
 
 
+class Drawn:
+    """A source whose bits come out as this share of what is possible."""
+
+    def __init__(self, share: Fraction) -> None:
+        self.share = share
+
+    def bits(self, n: int) -> int:
+        return int(self.share * 2**n)
+
+
 def elapsed(run: Any) -> float:
     start = time.perf_counter()
     run()
@@ -54,7 +64,9 @@ def test_the_moment_is_the_first_multiple_that_is_not_over(monkeypatch: pytest.M
                 now[0] = 1_000 + work
 
             monkeypatch.setattr("freegap.padding.time.perf_counter_ns", tick)
-            monkeypatch.setattr("freegap.padding.secrets.randbelow", lambda below, chance=chance: chance)
+            monkeypatch.setattr(
+                "freegap.padding.source_or_system", lambda _, chance=chance: Drawn(chance / 3)
+            )
             fg.pad_to(Fraction(20, 10**9), busy)
             assert end + chance <= now[0] - 1_000 <= end + chance + 2
 
@@ -62,15 +74,17 @@ def test_the_moment_is_the_first_multiple_that_is_not_over(monkeypatch: pytest.M
 def test_chance_has_an_eighth_of_the_time_and_is_drawn_before_the_release(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[Any] = []
+    order: list[Any] = []
 
-    def below(limit: int) -> int:
-        seen.append(limit)
-        return 0
+    def system(_: None) -> Drawn:
+        order.append("chance")
+        return Drawn(1 - Fraction(1, 2**60))
 
-    monkeypatch.setattr("freegap.padding.secrets.randbelow", below)
-    fg.pad_to("0.008", lambda: seen.append("release"))
-    assert seen == [1_000_001, "release"]
+    monkeypatch.setattr("freegap.padding.source_or_system", system)
+    start = time.perf_counter()
+    fg.pad_to("0.008", lambda: order.append("release"))
+    assert time.perf_counter() - start >= 0.009
+    assert order == ["chance", "release"]
 
 
 @pytest.mark.parametrize(

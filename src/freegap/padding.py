@@ -11,11 +11,11 @@ time that the processor was busy, the memory and the caches are as visible to ot
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from freegap.bits import source_or_system
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import Rational, positive_rational
 
@@ -52,7 +52,7 @@ def pad_to(seconds: Rational, release: Callable[[], T]) -> T:
         raise InvalidArgument(
             "release", release, "must be a function without arguments", "Pass lambda: noisy_top_k(...)."
         )
-    first = start + step + secrets.randbelow(step // _SPAN + 1)
+    first = start + step + (source_or_system(None).bits(64) * (step // _SPAN + 1) >> 64)
     try:
         return release()
     finally:  # an error tells as much by its time as a result does
