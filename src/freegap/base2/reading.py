@@ -89,9 +89,12 @@ def _finite(value: Decimal | numbers.Real) -> Fraction:
 
 
 def array_units(
-    answers: Any, grid: Fraction, low: int, high: int
+    answers: Any, grid: Fraction, low: int, high: int, origin: int = 0
 ) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
-    """`answer_units` of each answer, and what names them: a list, an array, a dict or a Series of numbers.
+    """`answer_units` of each answer less an origin, and what names them.
+
+    answers: a list, an array, a dict or a Series of numbers.
+    origin: so near to low and high that the differences are small, however large they are themselves.
 
     >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
@@ -104,10 +107,10 @@ def array_units(
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-    return _on_grid(array, grid, low, high), label
+    return _on_grid(array, grid, low, high, origin), label
 
 
-def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
+def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: int) -> NDArray[np.int64]:
     per_unit = grid.denominator
     # Beyond these two, every answer is clamped; up to them, value·per_unit fits its type.
     least, most = math.floor(low * grid) - 1, math.ceil(high * grid) + 1
@@ -121,6 +124,6 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArra
         finite = np.clip(np.where(np.isnan(doubles), least, doubles), least, most)
         steps = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
     else:
-        return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
-    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high)
+        return np.array([answer_units(value, grid, low, high) - origin for value in array], dtype=np.int64)
+    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high) - origin
     return units

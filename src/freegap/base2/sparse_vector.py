@@ -77,8 +77,8 @@ def sparse_vector(
 
 def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: bool) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
-    found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+    units, label = array_units(answers, setting.granularity, setting.low, setting.high, setting.threshold)
+    found = list(FastRun(setting, source).ask_all(units))
     return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
 
 
