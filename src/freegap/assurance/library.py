@@ -43,6 +43,8 @@ def _top_k_claims() -> Iterator[Claim]:
             yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
         yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
+    for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
