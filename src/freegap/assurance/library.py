@@ -172,10 +172,14 @@ def _base2_claims() -> Iterator[Claim]:
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+    for queries, k in ((4, 1), (4, 2), (None, 1), (None, 2)):  # 003, algorithm 1: nothing is clamped
+        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
+        label = f"k {k}, not clamped"
+        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(
-    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int, gaps: tuple[int, ...]
+    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int | None, gaps: tuple[int, ...]
 ) -> Stream:
     """One question a step; the state is how many ⊤ are left and ρ."""
 
