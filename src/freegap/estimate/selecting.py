@@ -30,7 +30,9 @@ from freegap.values.rationals import (
     double,
     positive_rational,
     proper_fraction,
+    require_scale,
     resolution_argument,
+    sensitivity_argument,
 )
 from freegap.values.results import Column, Release, TopK, aligned, as_double, jsonable, text_of
 
@@ -142,6 +144,8 @@ def select_and_measure(
     for amount in (rest / k, rest * k):
         positive_rational("split", amount)
     grid = resolution_argument(resolution)
+    # What is found after the draw shows only where something was selected: an output that nobody paid for.
+    require_scale(k * sensitivity_argument(sensitivity, grid) / rest, epsilon)
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
         answers = list(answers)
