@@ -20,7 +20,7 @@ from freegap.estimate.noise_laws import WeightedNoise, tail_bound
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.population import read_population
-from freegap.mechanisms.sparse_vector import sparse_vector
+from freegap.mechanisms.sparse_vector import select_above
 from freegap.mechanisms.top_k import select_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
@@ -161,8 +161,7 @@ def select_and_measure(
             raise InvalidArgument(
                 "answers", answers, "must be listed one by one for a threshold", "Leave out the threshold."
             )
-        selection = sparse_vector(answers, threshold, k=k, **shared)
-        places = list(selection.indices)
+        selection, places = select_above(answers, threshold, k=k, **shared)
     measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
     estimates, variances, terms = (
         _fuse_top_k(selection, measurement)

@@ -51,12 +51,13 @@ Sampler = Callable[[Sequence[Fraction]], int]
 class Choice(Release):
     """The chosen candidate, and how clearly it was chosen.
 
-    index, label: the chosen candidate.
+    label: the chosen candidate (its position, where the utilities are a list or an array).
+    index: its position in a list or an array; None for labelled utilities, whose order can be private.
     gap: of its noisy exponent ε·u/(cΔ) to the next one; None without gaps.
     utility_gap: the same in units of the utility.
     """
 
-    index: int
+    index: int | None
     label: Any
     gap: Fraction | None
     utility_gap: Fraction | None
@@ -109,9 +110,10 @@ def exponential_mechanism(
 
     monotonic: True if one person moves all utilities in the same direction; the exponent is then ε·utility/Δ.
     gap: False to release only the choice.
-    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals) that returns
-        an index i with probability proportional to e^exponent_i. freegap then only draws the gap; that the
-        choice has the right distribution is your statement.
+    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals, for labelled
+        utilities in the order of their labels) that returns an index i with probability proportional to
+        e^exponent_i. freegap then only draws the gap; that the choice has the right distribution is your
+        statement.
 
     >>> import freegap as fg
     >>> choice = fg.exponential_mechanism({"a": 10, "b": 90, "c": 5}, epsilon=1, bits=fg.SeededBits(1))
@@ -136,13 +138,13 @@ def exponential_mechanism(
     rate = budget / ((1 if flag else 2) * delta)
     require_scale(1 / rate, epsilon)
     if sampler is None:
-        index, multiple = _by_gumbel(read, rate, grid, source)
+        place, multiple = _by_gumbel(read, rate, grid, source)
     else:
-        index, multiple = _by_sampler(read, rate, grid, source, sampler)
+        place, multiple = _by_sampler(read, rate, grid, source, sampler)
     utility_gap = multiple * grid if wants_gap else None
     return Choice(
-        index=index,
-        label=read.labels([index])[0],
+        index=next(iter(read.indices([place])), None),
+        label=read.labels([place])[0],
         gap=None if utility_gap is None else utility_gap * rate,
         utility_gap=utility_gap,
         epsilon=budget,

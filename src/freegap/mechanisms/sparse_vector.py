@@ -35,6 +35,7 @@ __all__ = [
     "charge",
     "noisy_threshold",
     "program",
+    "select_above",
     "sparse_vector",
     "threshold_lift",
 ]
@@ -113,8 +114,9 @@ def sparse_vector(
 ) -> AboveThreshold:
     """The first k questions whose answers are above a threshold, each with its gap to the threshold.
 
-    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold.
-    threshold: a number, or one for each answer.
+    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold. Labelled ones are
+        taken in the order of their labels; pass a list to choose the order yourself.
+    threshold: a number, or one for each answer: a list for a list, a dict or a Series for labelled answers.
     epsilon: the most that may be spent; less is charged where fewer than k were above (`spent`).
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
@@ -125,6 +127,36 @@ def sparse_vector(
     >>> r.above, r.spent
     ((False, True, False, True), Fraction(1, 1))
     """
+    return select_above(
+        answers,
+        threshold,
+        k=k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        share=share,
+        gap=gap,
+        resolution=resolution,
+        bits=bits,
+    )[0]
+
+
+def select_above(
+    answers: Any,
+    threshold: Any,
+    *,
+    k: int,
+    epsilon: Rational,
+    sensitivity: Rational,
+    monotonic: bool,
+    noise: str,
+    resolution: Rational,
+    bits: BitSource | None,
+    share: Rational | None = None,
+    gap: bool = True,
+) -> tuple[AboveThreshold, list[int]]:
+    """The release of `sparse_vector`, and the places of what was above, among the answers as read."""
     plan = plan_threshold(
         k=k,
         epsilon=epsilon,
@@ -181,7 +213,7 @@ def adaptive_sparse_vector(
         margin=margin,
     )
     stop = None if stop_after is None else count_argument("stop_after", stop_after)
-    return _release(answers, threshold, plan, "adaptive_sparse_vector", bits, gap=True, stop_after=stop)
+    return _release(answers, threshold, plan, "adaptive_sparse_vector", bits, gap=True, stop_after=stop)[0]
 
 
 def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
@@ -205,39 +237,39 @@ def _release(
     *,
     gap: bool,
     stop_after: int | None,
-) -> AboveThreshold:
+) -> tuple[AboveThreshold, list[int]]:
     source = source_or_system(bits)
     read = read_answers(answers, plan.resolution)
     offsets = subtract_threshold(read, threshold, plan.resolution, discrete=plan.discrete)
     bar = noisy_threshold(plan, source)
     spent = plan.threshold_budget
-    indices: list[int] = []
+    places: list[int] = []
     numbers: list[int] = []
     gaps: list[int] = []
     begin, size = 0, _FIRST_CHUNK
     done = False
     while begin < len(read) and not done:
         doubles = offsets.doubles(begin, begin + size)
-        places, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
-        for j, (place, number) in enumerate(zip(places.tolist(), branches.tolist(), strict=True)):
-            indices.append(begin + place)
+        passed, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
+        for j, (place, number) in enumerate(zip(passed.tolist(), branches.tolist(), strict=True)):
+            places.append(begin + place)
             numbers.append(number)
             if gap:
                 gaps.append(gap_of(j))
             spent += plan.branches[number].budget
-            done = spent > plan.epsilon - plan.answer_budget or len(indices) == stop_after
+            done = spent > plan.epsilon - plan.answer_budget or len(places) == stop_after
             if done:
                 break
         begin += len(doubles)
         size = min(2 * size, _LARGEST_CHUNK)
     last = len(plan.branches) - 1
-    return AboveThreshold(
-        answered=indices[-1] + 1 if done else len(read),
-        indices=tuple(indices),
-        labels=read.labels(indices),
+    release = AboveThreshold(
+        questions=read.questions(places[-1] + 1 if done else len(read)),
+        indices=read.indices(places),
+        labels=read.labels(places),
         gap_multiples=tuple(gaps) if gap else None,
         branches=tuple(last - number for number in numbers),
-        thresholds=tuple(offsets.threshold(i) for i in indices),
+        thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
         mechanism=mechanism,
         epsilon=plan.epsilon,
@@ -245,3 +277,4 @@ def _release(
         private=source.private,
         parameters=plan.parameters(),
     )
+    return release, places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
-from freegap.values.answers import Answers, GridValues, read_numbers
+from freegap.values.answers import Answers, GridValues, read_numbers, split_labels
 from freegap.values.rationals import double, rational
 
 __all__ = ["Offsets", "read_threshold", "subtract_threshold"]
@@ -47,7 +48,7 @@ class Offsets:
 
 def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
     """One threshold; a whole number where everything else is."""
-    if threshold is None or isinstance(threshold, bool | list | tuple | dict | np.ndarray):
+    if threshold is None or isinstance(threshold, bool | list | tuple | Mapping | np.ndarray):
         raise InvalidArgument("threshold", threshold, "must be a number", "Pass for example threshold=100.")
     number = rational("threshold", threshold)
     if discrete and number.denominator != 1:
@@ -63,12 +64,21 @@ def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
 def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *, discrete: bool) -> Offsets:
     """The offsets of all answers from one threshold, or from one each.
 
-    Thresholds are public. One for all is taken as it is; a sequence is rounded down to the grid.
+    Thresholds are public. One for all is taken as it is; a sequence is rounded down to the grid. Labelled
+    answers have labelled thresholds: the order in which they came says nothing, and may be private.
     """
-    if not isinstance(threshold, list | tuple | np.ndarray) and not hasattr(threshold, "to_numpy"):
+    if not isinstance(threshold, list | tuple | np.ndarray | Mapping) and not hasattr(threshold, "to_numpy"):
         number = read_threshold(threshold, discrete=discrete)
         return Offsets(answers.values, answers.grain, number, number)
-    values, grain = read_numbers(threshold, resolution, argument="threshold")
+    numbers, names = split_labels(threshold, "threshold")
+    if (answers.names is not None or names is not None) and names != list(answers.questions(len(answers))):
+        raise InvalidArgument(
+            "threshold",
+            f"<{type(threshold).__name__}>",
+            "must be one for all, or have the labels of the answers",
+            "Pass a dict of thresholds for a dict of answers, and a list for a list.",
+        )
+    values, grain = read_numbers(numbers, resolution, argument="threshold")
     if len(values) != len(answers):
         raise InvalidArgument(
             "threshold",
