@@ -43,8 +43,9 @@ def sparse_vector(
 
     003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
 
-    answers: a list, an array, a dict or a Series of numbers. They are rounded down to the granularity and
-        clamped to [low, high], never refused.
+    answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
+        in the order of their labels. They are rounded down to the granularity and clamped to [low, high],
+        never refused.
     threshold: a public number, a multiple of the granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
@@ -83,12 +84,12 @@ def run_batch(
     setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
         found = list(FastRun(setting, source).ask_all(units - setting.threshold))
-        return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
+        return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
     return charged(ledger, what, setting.epsilon, setting.public, release)
