@@ -93,7 +93,8 @@ def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *
 def one_threshold_each(threshold: Any, names: Sequence[Any] | None) -> Any:
     """The numbers of a sequence of thresholds, in the order in which answers with these names are taken."""
     numbers, own = split_labels(threshold, "threshold")
-    if own != (None if names is None else list(names)):
+    positions = None if own is None else list(range(len(own)))  # what a plain Series is labelled by
+    if own != (positions if names is None else list(names)):
         raise InvalidArgument(
             "threshold",
             f"<{type(threshold).__name__}>",
