@@ -62,7 +62,7 @@ def above_positions(
 
 def unclamped_sparse_vector(
     answers: Any,
-    threshold: Rational | Sequence[Rational],
+    threshold: Rational | Sequence[Rational] | Mapping[Any, Rational],
     *,
     k: int,
     eta: tuple[Eta, Eta],
@@ -77,7 +77,8 @@ def unclamped_sparse_vector(
     `sparse_vector`, and its time varies with the noise (not with the answers).
 
     answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the granularity.
-    threshold: public; one for all answers or one for each, multiples of the granularity.
+    threshold: public; one for all answers or one for each (by label for labelled answers), multiples of the
+        granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
