@@ -1,4 +1,4 @@
-"""Whether the functions of this machine err by less than the exact core's proofs assume (`exact.arithmetic`)."""
+"""Whether this machine's exp and log err by less than the proofs of the exact core assume."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def machine_text(checks: list[dict[str, Any]]) -> str:
     """One line for people."""
     worst = max(checks, key=lambda check: check["worst_error"])
     return (
-        f"exp, expm1, log and log1p of this machine err by at most {worst['worst_error']:.1f} units in the last "
-        f"place ({worst['function']} in {worst['precision']} precision) over {_SAMPLE:,} arguments each; the "
-        f"proofs of the exact core allow {worst['allowed']:.0f}."
+        f"exp, expm1, log and log1p of this machine err by at most {worst['worst_error']:.1f} units in the "
+        f"last place ({worst['function']} in {worst['precision']} precision), over {_SAMPLE:,} arguments each; "
+        f"the proofs of the exact core allow {worst['allowed']:.0f}."
     )
