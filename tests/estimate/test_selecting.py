@@ -299,5 +299,5 @@ def test_geometric_noise_without_variance_decides(epsilon: int) -> None:
     release = fg.select_and_measure(
         [5, 3, 900], 1, threshold=100, epsilon=epsilon, noise="geometric", bits=fg.SeededBits(1)
     )
-    assert release.estimates == (900,)
+    assert release.estimates == (Fraction(900),)
     assert release.standard_errors == (0.0,)

@@ -110,8 +110,10 @@ def _adaptive_claims() -> Iterator[Claim]:
         yield _planned(k, noise, relation, 4, halvings=2)
         yield _planned(k, noise, relation, None, halvings=1)
         yield _planned(k, noise, relation, None, halvings=2)
-    for relation, _ in _RELATIONS:
-        yield _planned(2, "geometric", relation, 3, halvings=1)
+    for k, (relation, _) in product((1, 2, 3), _RELATIONS):
+        yield _planned(k, "geometric", relation, 4, halvings=1)
+        yield _planned(k, "geometric", relation, None, halvings=1)
+        yield _planned(k, "geometric", relation, None, halvings=2)
 
 
 def _hybrid_sparse_vector_claims() -> Iterator[Claim]:
@@ -162,12 +164,15 @@ def _measure_claims() -> Iterator[Claim]:
 
 
 def _base2_claims() -> Iterator[Claim]:
+    """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
     for queries, k, gaps in (
         (3, 1, (1, 2)),
         (2, 2, (1, 2)),
         (4, 2, ()),
+        (4, 3, ()),
         (None, 1, (1, 2)),
         (None, 2, (1, 2)),
+        (None, 3, (1, 2)),
     ):
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"

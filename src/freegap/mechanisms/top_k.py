@@ -38,16 +38,17 @@ from itertools import pairwise
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.mechanisms.population import read_population
+from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
 from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = ["alignment", "noisy_max", "noisy_top_k", "program", "select_top_k", "shifts"]
+__all__ = ["alignment", "draw_top_k", "noisy_max", "noisy_top_k", "program", "read_top_k", "shifts"]
 
 
 def program(
@@ -71,6 +72,7 @@ def noisy_top_k(
     noise: str = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The k items with the largest answers, under ε-differential privacy, each with its gap to the next.
@@ -85,6 +87,7 @@ def noisy_top_k(
         broken by coin, which selects exactly as "exponential" does.
     gap: whether gaps are released. They are free; without them nothing is cheaper.
     resolution: gaps are rounded down to a multiple of this reciprocal of a whole number.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source (`SeededBits(7)`) for tests.
 
     >>> import freegap as fg
@@ -93,6 +96,38 @@ def noisy_top_k(
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
     """
+    plan, population = read_top_k(
+        answers,
+        k=k,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        noise=noise,
+        gap=gap,
+        resolution=resolution,
+    )
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "noisy_top_k",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_top_k(plan, population, source)[0],
+    )
+
+
+def read_top_k(
+    answers: Any,
+    *,
+    k: int,
+    epsilon: Rational,
+    sensitivity: Rational,
+    monotonic: bool,
+    noise: str,
+    resolution: Rational,
+    gap: bool = True,
+) -> tuple[TopKPlan, Population]:
+    """Check the arguments and read the answers; nothing that comes later can be refused."""
     if gap is True and noise == "geometric":
         raise InvalidArgument(
             "noise",
@@ -100,35 +135,6 @@ def noisy_top_k(
             "has ties, and a gap would tell how they were broken",
             'Pass gap=False with it, or noise="exponential".',
         )
-    return select_top_k(
-        answers,
-        k,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        noise=noise,
-        gap=gap,
-        resolution=resolution,
-        bits=bits,
-    )[0]
-
-
-def select_top_k(
-    answers: Any,
-    k: int,
-    *,
-    epsilon: Rational,
-    sensitivity: Rational,
-    monotonic: bool,
-    noise: str,
-    resolution: Rational,
-    bits: BitSource | None,
-    gap: bool = True,
-) -> tuple[TopK, list[int]]:
-    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
-
-    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
-    """
     plan = plan_top_k(
         k=k,
         epsilon=epsilon,
@@ -138,9 +144,16 @@ def select_top_k(
         resolution=resolution,
         gap=gap,
     )
-    source = source_or_system(bits)
     population = read_population(answers, plan.resolution)
     _require_enough(plan, population.items)
+    return plan, population
+
+
+def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, list[int]]:
+    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
+
+    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
+    """
     ranking = NoisyRanking(
         population.values,
         grain=population.grain,
@@ -174,24 +187,34 @@ def noisy_max(
     noise: str = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The item with the largest answer, and its gap to the runner-up: `noisy_top_k` with k = 1.
+
+    The arguments are those of `noisy_top_k`, `ledger` among them.
 
     >>> import freegap as fg
     >>> fg.noisy_max([3, 900, 5], epsilon=1, bits=fg.SeededBits(7)).indices
     (1,)
     """
-    return noisy_top_k(
+    plan, population = read_top_k(
         answers,
-        1,
+        k=1,
         epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
         gap=gap,
         resolution=resolution,
-        bits=bits,
+    )
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "noisy_max",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_top_k(plan, population, source)[0],
     )
 
 
