@@ -1,4 +1,4 @@
-"""Every number of an estimate by its formula, from the releases behind it, in rationals or ball arithmetic."""
+"""Every number of an estimate by its formula, from the releases behind it, in rationals or balls."""
 
 from __future__ import annotations
 
