@@ -58,7 +58,7 @@ def page(source: Path, known: Results) -> str:
         *rows,
         "",
         "*Tried*: the first of an order that a seed fixes, so that they are a random sample of a package's.",
-        "*Same behaviour*: each with its reason below. *Score*: killed, of those tried that change behaviour.",
+        "*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried.",
         "",
         "## Survivors that change no behaviour",
         "",
