@@ -27,7 +27,8 @@ from mutants.generate import PACKAGES
 TESTS = (
     "tests/values", "tests/bits", "tests/base2", "tests/estimate", "tests/budget", "tests/tables",
     "tests/mechanisms", "tests/exact", "tests/prove", "tests/test_padding.py",
-    "tests/test_private_candidates.py", "tests/test_errors.py", "tests/test_public_surface.py", "src/freegap/bits.py",
+    "tests/test_private_candidates.py", "tests/test_errors.py", "tests/test_public_surface.py",
+    "src/freegap/bits.py",
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
 WANTED = "not long and not spark"
