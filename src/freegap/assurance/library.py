@@ -43,6 +43,8 @@ def _top_k_claims() -> Iterator[Claim]:
             yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
         yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
+    for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
@@ -175,10 +177,14 @@ def _base2_claims() -> Iterator[Claim]:
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+    for queries, k in ((4, 1), (4, 2), (None, 1), (None, 2)):  # 003, algorithm 1: nothing is clamped
+        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
+        label = f"k {k}, not clamped"
+        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(
-    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int, gaps: tuple[int, ...]
+    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int | None, gaps: tuple[int, ...]
 ) -> Stream:
     """One question a step; the state is how many ⊤ are left and ρ."""
 
