@@ -1,4 +1,4 @@
-"""Bounds, moments and fused estimates against formulas written out here, to the last digits."""
+"""Quantiles, tail bounds and intervals against formulas written out here; defaults; what is refused."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 import freegap as fg
 from freegap.bits import RecordedBits, SeededBits
 from freegap.errors import InvalidArgument
-from freegap.estimate.bounds import confidence_argument, expected_gap
-from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound, variance
-from freegap.estimate.selecting import Estimates
+from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 
 # Lower bounds -------------------------------------------------------------------------------------
 
@@ -68,32 +66,6 @@ def test_a_lower_bound_of_what_no_double_holds_is_a_double() -> None:
     assert bound == sys.float_info.max
 
 
-def test_confidences_at_the_edges() -> None:
-    near = Fraction(1, 10**12)
-    assert confidence_argument(near) == near
-    assert confidence_argument(1 - near) == 1 - near
-    for beyond in (near / 2, 1 - near / 2):
-        with pytest.raises(InvalidArgument, match=r"at least 10\^-12 away from 0 and 1"):
-            confidence_argument(beyond)
-
-
-@pytest.mark.parametrize(
-    "theta", ["-800", "-40", "-31", "-30.01", "-29.99", "-5", "-0.5", "0", "0.5", "5", "35", "800"]
-)
-def test_the_expected_gap(theta: str) -> None:
-    """(1 + e^−θ)·ln(1 + e^θ), in ball arithmetic of many digits."""
-    from flint import ctx
-
-    exact, digits = Fraction(theta), ctx.prec
-    try:
-        ctx.prec = 4000
-        x = arb(fmpq(exact.numerator, exact.denominator))
-        truth = float((1 + (-x).exp()) * (1 + x.exp()).log())
-    finally:
-        ctx.prec = digits
-    assert expected_gap(theta) == pytest.approx(truth, rel=4e-15)
-
-
 # Laws of a gap's noise ----------------------------------------------------------------------------
 
 
@@ -115,8 +87,6 @@ def test_quantiles_are_a_little_above_the_true_ones(confidence: float, scales: t
 @pytest.mark.parametrize("size", [Fraction(1, 10**9), Fraction(1), Fraction(10**9)])
 def test_laplace_scales_that_are_close(apart: str, size: Fraction) -> None:
     """Lemma 5.4 in many digits: never below the truth by more than rounding, and close to it."""
-    from flint import ctx
-
     s, r = size, size * (1 + Fraction(apart))
     law, digits = GapNoise("laplace", s, r), ctx.prec
     for times in (0, 1, 5, 20):
@@ -130,25 +100,6 @@ def test_laplace_scales_that_are_close(apart: str, size: Fraction) -> None:
             ctx.prec = digits
         found = law.upper_tail(float(t))
         assert truth * (1 - 1e-9) <= found <= truth * (1 + 3e-5)
-
-
-@pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
-@pytest.mark.parametrize("weight", [1.0, 0.3, -0.7])
-def test_moments_are_those_of_centred_noise(noise: str, weight: float) -> None:
-    """ln E[e^(sw(X − EX))], from the series or the textbook's formula."""
-    scale = 2.0
-    s = np.array([0.01, 0.2, 0.45])
-    z = s * weight
-    if noise == "laplace":
-        expected = -np.log(1 - (z * scale) ** 2)
-    elif noise == "exponential":
-        expected = -np.log(1 - z * scale) - z * scale
-    else:
-        x = np.arange(4000)
-        mean = 1 / math.expm1(1 / scale)
-        sums = [float(np.exp(each * (x - mean) - x / scale).sum()) for each in z]
-        expected = np.log(sums) + math.log(-math.expm1(-1 / scale))
-    assert WeightedNoise(noise, scale, weight).log_moment(s) == pytest.approx(expected, rel=1e-9)
 
 
 def test_moments_exist_on_one_side_only_for_one_sided_noise() -> None:
@@ -182,97 +133,9 @@ def test_tail_bounds_are_nearly_the_best_of_their_kind(
     assert best * (1 - 1e-4) <= tail_bound(terms, level) <= best * (1 + 1e-4)
 
 
-def test_variances() -> None:
-    x = np.arange(4000)
-    mass = -math.expm1(-1 / 3) * np.exp(-x / 3)
-    mean = (mass * x).sum()
-    assert variance("geometric", 3.0) == pytest.approx(float((mass * (x - mean) ** 2).sum()), rel=1e-12)
-    assert (variance("laplace", 3.0), variance("exponential", 3.0)) == (18, 9)
-    law = GapNoise("geometric", Fraction(3), Fraction(7))
-    assert law.variance == variance("geometric", 3.0) + variance("geometric", 7.0)
-    means = [1 / math.expm1(1 / 3), 1 / math.expm1(1 / 7)]
-    assert law.shift == round(means[0] - means[1]) == -4
-    assert law.mean == pytest.approx(means[0] - means[1] + 4, rel=1e-12)
-
-
 # Fused estimates ----------------------------------------------------------------------------------
 
 ANSWERS = [900, 20, 700, 30, 500]
-
-
-def errors_are_those_of_the_terms(release: Estimates) -> None:
-    for terms, error in zip(release.terms, release.standard_errors, strict=True):
-        spread = sum(term.weight**2 * variance(term.noise, term.scale) for term in terms)
-        assert error == pytest.approx(math.sqrt(spread))
-
-
-@pytest.mark.parametrize("noise", ["laplace", "exponential"])
-@pytest.mark.parametrize("monotonic", [True, False])
-def test_estimates_after_top_k(noise: str, monotonic: bool) -> None:
-    """Theorem 5.9 from the released gaps and measurements, with λ from the parameters."""
-    options: dict[str, Any] = {"sensitivity": 3, "split": "1/5", "noise": noise, "monotonic": monotonic}
-    release = fg.select_and_measure(ANSWERS, 3, epsilon=2, **options, bits=SeededBits(1))
-    k, c, grid = 3, 1 if monotonic else 2, Fraction(1, 1024)
-    selecting, measuring = Fraction(2, 5), Fraction(8, 5)
-    assert release.measurement is not None
-    assert release.measurement.scale == k * 3 / measuring
-    scale = c * 3 * k / selecting
-    ratio = (2 if noise == "laplace" else 1) * scale**2 / (2 * release.measurement.scale**2)
-    gaps = [gap + grid / 2 for gap in release.selection.gaps[:2]]  # type: ignore[operator]
-    noisy = [gaps[0] + gaps[1], gaps[1], Fraction(0)]
-    alpha = release.measured
-    offset = sum(alpha, Fraction(0)) / k - sum(noisy) / k
-    assert release.estimates == tuple(
-        (ratio * a + n + offset) / (1 + ratio) for a, n in zip(alpha, noisy, strict=True)
-    )
-    reduced = release.measurement.variance * (1 + ratio * k) / (k + ratio * k)
-    assert release.standard_errors == pytest.approx([math.sqrt(reduced)] * k)
-    assert sum(term.weight for term in release.terms[0][:k]) == pytest.approx(1)
-    assert sum(term.weight for term in release.terms[0][k:]) == pytest.approx(0, abs=1e-12)
-    kinds = [(term.noise, term.scale, term.weight > 0) for term in release.terms[0]]
-    measured = ("laplace", float(release.measurement.scale), True)
-    assert kinds == [measured] * k + [(noise, float(scale), True)] + [(noise, float(scale), False)] * (k - 1)
-    errors_are_those_of_the_terms(release)
-    assert release.parameters == {"k": 3, "split": Fraction(1, 5), "noise": noise, "monotonic": monotonic}
-    assert release.to_dict()["mechanism"] == "select_and_measure"
-
-
-@pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
-def test_estimates_after_sparse_vector(noise: str) -> None:
-    """Section 5.4.3: weights inverse to the variances of the measurement and of threshold plus gap."""
-    release = fg.select_and_measure(
-        ANSWERS, 4, epsilon=2, split="1/4", threshold=400, sensitivity=2, noise=noise, bits=SeededBits(1)
-    )
-    assert release.indices == (0, 2, 4)
-    selection, measurement = release.selection, release.measurement
-    assert isinstance(selection, fg.AboveThreshold)
-    assert measurement is not None
-    assert measurement.scale == 4 * 2 / Fraction(3, 2)  # three of four, at 3/8 each
-    assert release.spent == selection.spent + Fraction(9, 8) < 2
-    theta = selection.parameters["share"]
-    threshold_scale = Fraction(2) / (theta / 2)
-    scale = Fraction(2 * 2) / ((1 - theta) / 2 / 4)
-    spread = variance(noise, float(scale)) + variance(noise, float(threshold_scale))
-    one, two = 1 / measurement.variance, 1 / Fraction(spread)
-    half = 0 if noise == "geometric" else Fraction(1, 2048)
-    mean = Fraction(0)
-    if noise == "geometric":
-        means = [1 / math.expm1(1 / float(b)) for b in (scale, threshold_scale)]
-        mean = Fraction(means[0] - means[1] - round(means[0] - means[1]))
-        assert abs(mean) > Fraction(1, 1000)  # else its sign would not show
-    for estimate, alpha, by_gap in zip(release.estimates, release.measured, selection.estimates, strict=True):
-        expected = (one * alpha + two * (by_gap + half - mean)) / (one + two)
-        assert float(estimate) == pytest.approx(float(expected), rel=1e-12)
-    assert release.standard_errors == pytest.approx([math.sqrt(1 / (one + two))] * 3)
-    weight = float(one / (one + two))
-    for terms in release.terms:
-        assert [(t.noise, t.scale) for t in terms] == [
-            ("laplace", float(measurement.scale)),
-            (noise, float(scale)),
-            (noise, float(threshold_scale)),
-        ]
-        assert [t.weight for t in terms] == pytest.approx([weight, 1 - weight, weight - 1])
-    errors_are_those_of_the_terms(release)
 
 
 @pytest.mark.parametrize("threshold", [None, 400])
@@ -292,6 +155,21 @@ def test_intervals_are_estimate_and_tails(threshold: int | None) -> None:
             assert over != pytest.approx(under, rel=1e-3)
             assert low == pytest.approx(float(estimate) - over - rounding, abs=1e-9)
             assert high == pytest.approx(float(estimate) + under + rounding, abs=1e-9)
+
+
+def test_the_parameters_of_both_halves() -> None:
+    """ε = 2, of which a fifth selects: Δ = 3, k = 3."""
+    options: dict[str, Any] = {"sensitivity": 3, "split": "1/5", "monotonic": True}
+    release = fg.select_and_measure(ANSWERS, 3, epsilon=2, **options, bits=SeededBits(1))
+    assert release.selection.parameters["scale"] == 3 * 3 / Fraction(2, 5)
+    assert release.measurement is not None
+    assert release.measurement.scale == 3 * 3 / Fraction(8, 5)
+    assert release.to_dict()["mechanism"] == "select_and_measure"
+    expected = {"k": 3, "split": Fraction(1, 5), "noise": "exponential", "monotonic": True}
+    assert {name: release.parameters[name] for name in expected} == expected
+    even = fg.select_and_measure(ANSWERS, 3, epsilon=2, bits=SeededBits(1))
+    assert even.parameters["split"] == Fraction(1, 2)
+    assert even.selection.parameters["scale"] == 2 * 3  # not monotonic, Δ = 1, ε = 1
 
 
 def test_fractions_are_measured_as_they_are() -> None:

@@ -88,18 +88,11 @@ def _finite(value: Decimal | numbers.Real) -> Fraction:
 
 
 def array_units(
-<<<<<<< HEAD
     answers: Any, grid: Fraction, low: int, high: int, origin: int = 0
-) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
-    """`answer_units` of each answer less an origin, and what names them.
-
-    answers: a list, an array, a dict or a Series of numbers.
-    origin: so near to low and high that the differences are small, however large they are themselves.
-=======
-    answers: Any, grid: Fraction, low: int, high: int
 ) -> tuple[NDArray[np.int64], list[Any] | None]:
-    """`answer_units` of each answer, and their labels, as `split_labels` has them.
->>>>>>> main
+    """`answer_units` of each answer less an origin, and their labels, as `split_labels` has them.
+
+    origin: so near to low and high that the differences are small, however large they are themselves.
 
     >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
@@ -112,11 +105,7 @@ def array_units(
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-<<<<<<< HEAD
-    return _on_grid(array, grid, low, high, origin), label
-=======
-    return _on_grid(array, grid, low, high), names
->>>>>>> main
+    return _on_grid(array, grid, low, high, origin), names
 
 
 def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: int) -> NDArray[np.int64]:
