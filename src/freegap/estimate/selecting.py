@@ -67,7 +67,7 @@ class Estimates(Release):
         return () if self.measurement is None else self.measurement.values
 
     def intervals(self, *, confidence: Rational = 0.95) -> tuple[tuple[float, float], ...]:
-        """For each estimate an interval that has the true answer of a given item with at least this confidence.
+        """For each estimate an interval that has the answer of a given item with at least this confidence.
 
         By Chernoff's bound on the noises that went in, each with its weight and as it was drawn. That an item
         was selected because its noise was high is not accounted for: near the edge of the selection true
