@@ -43,14 +43,16 @@ def sparse_vector(
 
     003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
 
-    answers: a list, an array, a dict or a Series of numbers. They are rounded down to the granularity and
-        clamped to [low, high], never refused.
+    answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
+        in the order of their labels. They are rounded down to the granularity and clamped to [low, high],
+        never refused.
     threshold: a public number, a multiple of the granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     low, high: the public range of the answers.
-    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a width
-        of less than a few noise scales costs accuracy, a large one costs precision and time.
+    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a small
+        one costs accuracy (an answer far below comes out above with a chance of e^(−w/scale)/2 all the same:
+        take ln(number of answers) + 4 noise scales), a large one costs precision and time.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
     granularity: γ, the grid on which all of this is exact.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged
@@ -83,12 +85,12 @@ def run_batch(
     setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
         found = list(FastRun(setting, source).ask_all(units - setting.threshold))
-        return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
+        return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
     return charged(ledger, what, setting.epsilon, setting.public, release)

@@ -150,6 +150,7 @@ def select_and_measure(
     for amount in (rest / k, rest * k):
         positive_rational("split", amount)
     grid = resolution_argument(resolution)
+    # What is found after the draw shows only where something was selected: an output that nobody paid for.
     require_scale(k * sensitivity_argument(sensitivity, grid) / rest, epsilon)
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
