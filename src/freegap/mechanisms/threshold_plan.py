@@ -24,7 +24,7 @@ from flint import arb, fmpq
 from freegap.errors import InvalidArgument
 from freegap.exact.comparing import Branch
 from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
-from freegap.mechanisms.arguments import flag_argument, noise_argument
+from freegap.mechanisms.arguments import flag_argument, noise_argument, require_whole_sensitivity
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
@@ -124,7 +124,7 @@ def plan_threshold(
     if deviations < 0:
         raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
     if name == "geometric":
-        _require_integer("sensitivity", delta, sensitivity)
+        require_whole_sensitivity(delta, sensitivity)
         grid = Fraction(1)  # gaps are whole numbers
     theta = _share_argument(share, k, flag, halvings)
     first, each = theta * budget, (1 - theta) * budget / k
@@ -164,20 +164,14 @@ def _share_argument(share: Any, k: int, monotonic: bool, halvings: int) -> Fract
     return proper_fraction("share", share, remedy)
 
 
-def _require_integer(argument: str, value: Fraction, given: Any) -> None:
-    if value.denominator != 1:
-        raise InvalidArgument(
-            argument,
-            given,
-            "must be a whole number with geometric noise",
-            'Pass a whole number, or noise="exponential".',
-        )
-
-
 def _geometric(scale: Fraction) -> tuple[Any, Any]:
-    """Mean and standard deviation of ⌊scale·Exp(1)⌋: 1/(e^θ − 1) and e^(θ/2)/(e^θ − 1), θ = 1/scale."""
+    """Mean and standard deviation of ⌊scale·Exp(1)⌋: e^−θ/(1 − e^−θ) and e^(−θ/2)/(1 − e^−θ), θ = 1/scale.
+
+    By powers of e^−θ, which no θ > 0 makes too large: with an ε in the thousands, θ is too.
+    """
     theta = arb(fmpq(scale.denominator, scale.numerator))
-    return 1 / theta.expm1(), (theta / 2).exp() / theta.expm1()
+    rest = -((-theta).expm1())
+    return (-theta).exp() / rest, (-theta / 2).exp() / rest
 
 
 def mean_difference(noise: str, scale: Fraction, threshold_scale: Fraction) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,7 @@ from freegap.errors import InvalidArgument
 from freegap.values.answers import Answers, GridValues, as_array, exact_number, read_numbers, split_labels
 from freegap.values.rationals import double, rational
 
-__all__ = ["Offsets", "read_own_threshold", "read_threshold", "subtract_threshold"]
+__all__ = ["Offsets", "one_threshold_each", "read_own_threshold", "read_threshold", "subtract_threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,7 @@ def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *
     if not isinstance(threshold, list | tuple | np.ndarray | Mapping) and not hasattr(threshold, "to_numpy"):
         number = read_threshold(threshold, discrete=discrete)
         return Offsets(answers.values, answers.grain, number, number)
-    numbers, names = split_labels(threshold, "threshold")
-    if (answers.names is not None or names is not None) and names != list(answers.questions(len(answers))):
-        raise InvalidArgument(
-            "threshold",
-            f"<{type(threshold).__name__}>",
-            "must be one for all, or have the labels of the answers",
-            "Pass a dict of thresholds for a dict of answers, and a list for a list.",
-        )
-    array = as_array(numbers, "threshold")
+    array = as_array(one_threshold_each(threshold, answers.names), "threshold")
     values, grain = read_numbers(array, resolution, argument="threshold")
     if discrete and bool((array != np.asarray(values, dtype=array.dtype)).any()):
         raise _refuse_part(f"<{len(values)} thresholds>")
@@ -114,6 +106,20 @@ def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *
     else:
         differences = [int(a) - int(t) for a, t in zip(own, other, strict=True)]
     return Offsets(differences, common, Fraction(0), tuple(int(t) * grain for t in values))
+
+
+def one_threshold_each(threshold: Any, names: Sequence[Any] | None) -> Any:
+    """The numbers of a sequence of thresholds, in the order in which answers with these names are taken."""
+    numbers, own = split_labels(threshold, "threshold")
+    positions = None if own is None else list(range(len(own)))  # what a plain Series is labelled by
+    if own != (positions if names is None else list(names)):
+        raise InvalidArgument(
+            "threshold",
+            f"<{type(threshold).__name__}>",
+            "must be one for all, or have the labels of the answers",
+            "Pass a dict of thresholds for a dict of answers, and a list for a list.",
+        )
+    return numbers
 
 
 def _multiplied(values: GridValues, factor: int) -> GridValues:
