@@ -218,7 +218,7 @@ def sensitivity_argument(value: Any, resolution: Fraction) -> Fraction:
             "sensitivity",
             value,
             f"must be a multiple of the resolution {resolution}",
-            f"Pass resolution=Fraction(1, {sensitivity.denominator}), "
-            "or a sensitivity rounded up to the next multiple.",
+            f"Pass resolution=Fraction(1, {sensitivity.denominator}), or a sensitivity rounded up, "
+            f'Fraction("{math.ceil(sensitivity / resolution) * resolution}").',
         )
     return sensitivity
