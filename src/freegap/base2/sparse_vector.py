@@ -85,11 +85,11 @@ def run_batch(
     setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, names = array_units(answers, setting.granularity, setting.low, setting.high)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high, setting.threshold)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
-        found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+        found = list(FastRun(setting, source).ask_all(units))
         return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
