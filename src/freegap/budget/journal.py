@@ -93,7 +93,8 @@ class Journal:
             what=what,
             parameters=parameters,
             who=who,
-            at=now().isoformat(timespec="microseconds"),
+            # In whole seconds: finer times would tell how long a release took, and so something of the data.
+            at=now().isoformat(timespec="seconds"),
             previous=self.head.hash,
             amount=amount_text(amount),
             total=amount_text(balance.total),
