@@ -117,7 +117,7 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: i
         if array.dtype == np.uint64:
             array = np.minimum(array, np.uint64(2**62))
         steps = np.clip(array.astype(np.int64), least, most) * per_unit
-    elif array.dtype.kind == "f" and _as_doubles(array.dtype, per_unit) and largest < 2**53:
+    elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
         doubles = array.astype(np.float64)
         inside = (doubles >= least) & (doubles <= most)
         within = floats_on_grid(np.where(inside, array, array.dtype.type(0)), per_unit)
@@ -127,9 +127,3 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: i
         return np.array([answer_units(value, grid, low, high) - origin for value in array], dtype=np.int64)
     units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high) - origin
     return units
-
-
-def _as_doubles(kind: np.dtype[Any], per_unit: int) -> bool:
-    """Whether floats of this kind mean as doubles what they mean themselves (`freegap.values.floats`)."""
-    binary = per_unit & (per_unit - 1) == 0
-    return kind.itemsize == 8 or (kind.itemsize < 8 and binary)
