@@ -1,7 +1,7 @@
 """Order, gaps and rounded noise at the very edge, where an error bound that lacks a term would show.
 
-Noise is a function of its digits, so that it can be known to 2^-200 before anything is asked. Scales and grids
-are then chosen such that two noisy answers, or a gap and a multiple of the grid, differ by less than that.
+Noise is a function of its digits, so that it can be known to 2^-200 before anything is asked. Scales and
+grids are then chosen such that two noisy answers, or a gap and a multiple of the grid, differ by less.
 """
 
 from __future__ import annotations
