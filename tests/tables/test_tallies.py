@@ -64,7 +64,7 @@ def test_an_engine_finds_the_same(many: int) -> None:
     generator = np.random.default_rng(many)
     present = sorted(generator.choice(np.arange(8, 12 + many), size=min(many, 40), replace=False).tolist())
     counts = {item: int(generator.integers(1, 4)) for item in present}
-    frame = frame_of(pl.DataFrame({"item": present, "people": list(counts.values())}).lazy())
+    frame: Any = frame_of(pl.DataFrame({"item": present, "people": list(counts.values())}).lazy())
     tally = tally_in_engine(frame, listed(items))
     assert unpacked(tally) == by_hand(items, counts)
     assert tally.items == many
@@ -73,7 +73,7 @@ def test_an_engine_finds_the_same(many: int) -> None:
 def test_places_that_an_engine_is_asked_for_in_either_grouping() -> None:
     """Few values with many members, and many values with few."""
     for counts in ({i: 1 + i // 20 for i in range(60)}, {i: 1 + i for i in range(60)}):
-        frame = frame_of(pl.DataFrame({"item": list(counts), "people": list(counts.values())}).lazy())
+        frame: Any = frame_of(pl.DataFrame({"item": list(counts), "people": list(counts.values())}).lazy())
         assert unpacked(tally_in_engine(frame, listed(range(70)))) == by_hand(range(70), counts)
 
 
