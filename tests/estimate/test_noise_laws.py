@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import freegap as fg
 from freegap.assurance.densities import NoiseLaw, integral
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 
@@ -95,3 +96,15 @@ def test_tail_bounds_hold_and_are_not_far_off(noise: str) -> None:
 
 def test_a_sum_without_noise_has_no_tail() -> None:
     assert tail_bound((WeightedNoise("laplace", 3.0, 0.0),), 0.05) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [5000, 10**20])
+def test_geometric_noise_that_is_nearly_always_zero(epsilon: int) -> None:
+    """With a huge ε, means, variances and bounds are those of no noise, and nothing fails after the draw."""
+    release = fg.sparse_vector(
+        [5, 900], 10, k=1, epsilon=epsilon, monotonic=True, noise="geometric", bits=fg.SeededBits(1)
+    )
+    assert release.gaps == (None, 890)
+    assert fg.gap_variances(release) == (0.0,)
+    assert fg.lower_bounds(release) == (900.0,)
+    assert tail_bound((WeightedNoise("geometric", 1 / epsilon, 1.0),), 0.01) < 0.01

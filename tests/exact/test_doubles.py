@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from numpy.typing import NDArray
 
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, DoubleNoise
 from freegap.exact.laws import LAWS
-from freegap.exact.reals import OrderStatistic, Real, Variable
+from freegap.exact.reals import OrderStatistic, Real, Variable, at_precision
 
 
 class GivenDigits(KeyedDigits):
@@ -79,6 +80,35 @@ def test_the_bound_holds(law: str, size: int | None) -> None:
     worst, share = worst_share_of_the_bound(law, 1500, size)
     assert worst < 1 / 8  # the lemma promises eight times less than it charges
     assert share > 0.97  # only U or 1 − U below 2^-75 are left to the exact path
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+@pytest.mark.parametrize("size", [None, 10**12])
+def test_the_bound_holds_for_every_first_sixteen_digits(law: str, size: int | None) -> None:
+    """All 65,536 of them, followed by digits of a cipher; the truth in ball arithmetic from 144 digits."""
+    first = np.arange(1 << 16, dtype=np.uint16)
+    digits = GivenDigits(first, np.random.default_rng(5).integers(0, 2**64, 1 << 16, dtype=np.uint64))
+    sizes = None if size is None else np.full(1 << 16, size, dtype=np.int64)
+    found = DoubleNoise(LAWS[law], digits, first, sizes, FILTER_BITS).of_items(
+        np.arange(1 << 16), np.zeros(1 << 16)
+    )
+    words = digits.block(0, 0, np.arange(1 << 16)).tolist()
+
+    def worst() -> float:
+        unit = arb(2) ** -144
+        largest = 0.0
+        rows = zip(first.tolist(), words, found.noise.tolist(), found.error.tolist(), strict=True)
+        for prefix, (high, low), noise, error in rows:
+            leading = (prefix << 128) | (high << 64) | low
+            u = (leading * unit).union((leading + 1) * unit)
+            if size is not None:
+                u = -(((1 - u).log() / size).expm1())
+            distance = abs(LAWS[law].quantile(u) - noise)
+            largest = max(largest, float(distance.upper()) / error)
+        return largest
+
+    assert np.isfinite(found.error).all()
+    assert at_precision(256, worst) < 1 / 8
 
 
 @pytest.mark.long

@@ -239,6 +239,18 @@ def test_a_fine_resolution_is_settled_exactly() -> None:
         assert [gap >> 70 for gap in gaps] == ranked(values, 3, seed=seed, resolution=coarse).gaps
 
 
+@pytest.mark.parametrize("denominator", [10**18, 2**62, 10**20, 10**60])
+@pytest.mark.parametrize("values", [[3, 3, 3], [3, 3, 1], [3, 2, 1]])
+def test_resolutions_beyond_int64_with_and_without_ties(denominator: int, values: list[int]) -> None:
+    """γ counts more steps in one unit than an int64 holds, whether or not the answers are equal."""
+    grid = Fraction(1, denominator)
+    for seed in range(3):
+        found = ranked(np.array(values), 3, seed=seed, resolution=grid)
+        noise = LazyNoise(reader=KeyedDigits(SeededBits(seed), 3).stream)
+        items, gaps = program(values, noise, k=2, scale=Fraction(5))
+        assert (found.items[:2], found.gaps) == (items, [gap.floor(grid) for gap in gaps])
+
+
 @pytest.mark.parametrize("law", ["exponential", "laplace"])
 @pytest.mark.parametrize("m", [1, 2, 3, 50])
 def test_a_group_is_distributed_as_its_members(law: str, m: int) -> None:

@@ -101,3 +101,10 @@ def test_the_resolution_divides_the_sensitivity() -> None:
         "sensitivity = '0.3': must be a multiple of the resolution 1/1024. Pass resolution=Fraction(1, 10), "
         "or a sensitivity rounded up to the next multiple."
     )
+
+
+def test_the_finest_resolution() -> None:
+    """Finer ones would underflow in the ratio to a scale, where winners were wrong and gaps negative."""
+    assert resolution_argument(Fraction(1, 10**60)) == Fraction(1, 10**60)
+    with pytest.raises(InvalidArgument, match=r"resolution = .*must be at least 10\^-60"):
+        resolution_argument(Fraction(1, 10**60 + 1))

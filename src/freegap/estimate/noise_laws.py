@@ -33,8 +33,12 @@ def variance(noise: str, scale: float) -> float:
         return 2 * scale**2
     if noise == "exponential":
         return scale**2
-    theta = 1 / scale
-    return math.exp(theta) / math.expm1(theta) ** 2
+    return math.exp(-1 / scale) / math.expm1(-1 / scale) ** 2
+
+
+def _geometric_mean(scale: float) -> float:
+    """e^−θ/(1 − e^−θ), θ = 1/scale; by e^−θ, which no ε makes too large."""
+    return -math.exp(-1 / scale) / math.expm1(-1 / scale)
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,7 @@ class GapNoise:
         """E[D]: zero but for geometric noise, where the shift is a whole number."""
         if self.noise != "geometric":
             return 0.0
-        means = [1 / math.expm1(1 / float(scale)) for scale in (self.scale, self.threshold_scale)]
-        return means[0] - means[1] - self.shift
+        return _geometric_mean(float(self.scale)) - _geometric_mean(float(self.threshold_scale)) - self.shift
 
     @property
     def variance(self) -> float:
@@ -123,7 +126,7 @@ class WeightedNoise:
             theta = 1 / self.scale
             rate = theta - s * self.weight
             moment = math.log(-math.expm1(-theta)) - np.log(-np.expm1(-rate))
-            return np.where(rate > 0, moment - s * self.weight / math.expm1(theta), np.inf)
+            return np.where(rate > 0, moment - s * self.weight * _geometric_mean(self.scale), np.inf)
 
 
 @lru_cache(maxsize=256)  # the items of one release, and releases alike, have the same terms

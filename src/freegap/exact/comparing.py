@@ -9,9 +9,21 @@ and question i is *above by branch b* where v ≥ margin_b and no earlier branch
 above, v is released, rounded down to a multiple of γ. For geometric noise, X and Y are exponential and
 each product is rounded down first: ⌊s·X⌋ is geometric (004, lemma 5.4).
 
-Doubles decide where the bound of `doubles` decides; the rest is decided by exact reals on the same digits.
+Doubles decide where a bound on their error decides; the rest is decided by exact reals on the same digits.
 Digits have addresses: stream (0, 1) is the threshold's, stream (i + 1, b + 1) that of question i in branch
 b. So asking one by one and asking all at once are the same function of the same digits.
+
+The bound. Let η = 2^-53, a hat mark what is computed, and X̂ err by at most β (`doubles.stream_noise`).
+  noise  ŝ·X̂ errs by s·β and, for the two roundings, 2η·|ŝX̂|: charged 8η. If rounded down, ⌊s·X⌋ is known
+         exactly: by the double where that is below 2^50 and no whole number is within its bound, else by the
+         exact path. As a double it errs by nothing up to 2^53 and by η·⌊s·X⌋ beyond: charged 2η.
+  bar    as the noise, of scale s₀.
+  v − margin is made from noise, bar, shift, offset and margin by four sums, each of which errs by at most η
+         times the sizes of all that went into it; shift and margin are rounded once before, by η each. So
+         5η·(|noise| + |bar| + |shift| + |offset| + |margin|) would do, second-order terms aside: charged are
+         8η, and for the offset, which may itself err by 8η·(1 + |offset|), 32η·(1 + |offset|).
+Scales, shifts and margins are within the range of doubles (`require_scale`). What is beyond it, an offset or
+a margin of many deviations, is infinite or not a number here, and decides nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +46,8 @@ __all__ = ["BELOW", "Branch", "NoisyThreshold"]
 BELOW = -1
 """The branch of a question that is below the threshold in every branch."""
 
+_SUM_ERROR = 2.0**-50
+_OFFSET_ERROR = 2.0**-48
 _AHEAD = 256  # questions whose noise is drawn at once when they come one by one
 
 Floats = NDArray[np.float64]
@@ -75,6 +89,7 @@ class NoisyThreshold:
         self._bar_double, self._bar_bound = self._bar_as_double(threshold_scale)
         self._per_grid = double(1 / resolution)
         self._margins = [double(branch.margin) for branch in branches]
+        self._shifts = [double(branch.shift) for branch in branches]
         self._ahead: list[list[tuple[float, float]]] = []
         self._ahead_from = 0
 
@@ -92,7 +107,7 @@ class NoisyThreshold:
         for number in range(len(self._branches)):
             noise, bound = self._ahead[number][place]
             value = near + noise
-            bound += (abs(near) + 1.0) * 2.0**-48
+            bound += (abs(near) + 1.0) * _OFFSET_ERROR
             over = value - self._margins[number]
             above = over > bound
             if not above and not over < -bound:  # undecided, or not a number
@@ -110,7 +125,8 @@ class NoisyThreshold:
         ]
 
     def _gap(self, question: int, number: int, offset: Fraction | int, value: float, bound: float) -> int:
-        steps, margin = value * self._per_grid, bound * self._per_grid + abs(value) * 2.0**-48
+        steps = value * self._per_grid
+        margin = bound * self._per_grid + abs(steps) * _SUM_ERROR
         if abs(steps) < 2.0**50:
             floor = steps // 1.0
             if steps - floor > margin and floor + 1.0 - steps > margin:
@@ -133,7 +149,7 @@ class NoisyThreshold:
             noise, bound = self._as_doubles(first + 1 + places, number)
             with np.errstate(invalid="ignore", over="ignore"):
                 values = offsets[places] + noise
-                bound = bound + (np.abs(offsets[places]) + 1.0) * 2.0**-48
+                bound = bound + (np.abs(offsets[places]) + 1.0) * _OFFSET_ERROR
                 over = values - self._margins[number]
                 above = over > bound
                 unsure = np.flatnonzero(~above & ~(over < -bound))
@@ -158,17 +174,17 @@ class NoisyThreshold:
     # -- noise -----------------------------------------------------------------------------------
 
     def _as_doubles(self, items: NDArray[np.intp], number: int) -> tuple[Floats, Floats]:
-        """s_b·X − s₀·Y − shift_b for each item, and a bound on the error of each."""
-        branch = self._branches[number]
-        scale = double(branch.scale)
+        """s_b·X − s₀·Y − shift_b for each item, and the bound on all errors but those of the offset."""
+        scale, shift = double(self._branches[number].scale), self._shifts[number]
         noise, bound = stream_noise(self._law, self._digits, number + 1, items, self._slack)
         with np.errstate(invalid="ignore", over="ignore"):
             noise, bound = noise * scale, bound * scale
-            bound += np.abs(noise) * 2.0**-50
+            bound += np.abs(noise) * _SUM_ERROR
             if self._discrete:
                 noise, bound = self._rounded_down(noise, bound, items, number)
-            noise -= self._bar_double + double(branch.shift)
-            bound += self._bar_bound + abs(double(branch.shift)) * 2.0**-48
+            sizes = np.abs(noise) + (abs(self._bar_double) + abs(shift) + abs(self._margins[number]))
+            noise -= self._bar_double + shift
+            bound += self._bar_bound + sizes * _SUM_ERROR
         return noise, bound
 
     def _rounded_down(
@@ -187,7 +203,7 @@ class NoisyThreshold:
             return double(self._bar.constant), abs(double(self._bar.constant)) * 2.0**-52
         noise, bound = stream_noise(self._law, self._digits, 1, np.zeros(1, np.intp), self._slack)
         value = float(noise[0]) * double(scale)
-        return value, float(bound[0]) * double(scale) + abs(value) * 2.0**-50
+        return value, float(bound[0]) * double(scale) + abs(value) * _SUM_ERROR
 
     def _noise(self, item: int, rank: int, scale: Fraction) -> Real:
         variable = Variable(self._law, self._digits.stream(item, rank), start=self._start)

@@ -7,6 +7,32 @@ in floating point (with the bound stated in `ranking`).
 
 The largest of m independent copies has S₁ = 1 − (1 − U)^(1/m), and so is Q(S₁): that is all that a
 group of items with equal answers needs (see `ranking`).
+
+`survival` is for the screen, which must never pass over an item that is above its bar. What it is given is
+r̂ = e^−x·(1 + δ) in single precision with |δ| ≤ 2^-16, or infinity where that is beyond single precision;
+what it returns is ŝ with
+
+    S(x) ≤ (1 + 2^-15)·ŝ   wherever S(x) ≥ 2^-80      (smaller ones decide nothing: see `screening`)
+
+A group multiplies this by its size, up to 2^62, so that a *relative* error is wanted down to 2^-80: a formula
+that is exact to the last bit near 1 and cancels near 0 is of no use. Write w = 2^-24 for half a unit in the
+last place of a number next to 1. An arithmetic operation errs relatively by at most w; exp, expm1 and log by
+at most 8 units in the last place, 16w = 2^-20 (`arithmetic` looks whether they do). A function f of r changes
+by at most |f's condition number|·|δ| when r does.
+
+    exponential  min(r, 1): condition number at most 1, no rounding: 2^-16
+    laplace      ½·(min(r, 1) + (1 − 1/max(r, 1))), that is r/2 up to 1 and 1 − 1/(2r) above. For r ≤ 1 the
+                 second term is 1 − 1 = 0 without rounding, so nothing cancels and nothing is rounded: 2^-16.
+                 For r > 1 both terms lie in [0, 1] and their sum in [1, 2]: the reciprocal errs by w, the
+                 difference by 2w, the sum by 4w absolutely, which is as much relatively; the condition
+                 number 1/(2r − 1) is at most 1: 2^-16 + 4w
+    gumbel       −expm1(−r): condition number r/(e^r − 1) ≤ 1, one expm1: 2^-16 + 16w
+    logistic     1/(1 + 1/r): condition number 1/(1 + r) ≤ 1, three roundings of positive numbers: 2^-16 + 3w;
+                 r = ∞ gives 1, where r/(1 + r) would be undefined
+    uniform      1 + ln r within [0, 1] has an unbounded condition number at its lower end. There the error is
+                 absolute, at most 2^-16 + 16w + 2w < 2^-15, and it is added: ŝ ≥ S always
+
+each below 2^-15 in all. Tests compare every law with ball arithmetic for all 65,536 possible first digits.
 """
 
 from __future__ import annotations
@@ -25,6 +51,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 _LN2 = float(np.log(2.0))
+_UNIFORM_ERROR = 2.0**-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +60,7 @@ class Law:
 
     quantile: Q in ball arithmetic, for U strictly between 0 and 1.
     estimate: Q in floating point, from (u, −ln(1−u)); the error is in the lemma of `doubles`.
-    survival: replaces r = e^−x by S(x), in single precision and in place; for `screening`.
+    survival: replaces r = e^−x by S(x), in single precision and in place, with the bound stated above.
     guarded_below: whether X ≥ 0 always, so that an answer above a line stays above it.
     looks_at_rest: whether `estimate` uses its second argument.
     """
@@ -61,12 +88,11 @@ def _laplace_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
 
 
 def _laplace_survival(r: Singles) -> None:
-    # r/2 for r ≤ 1 and 1 − 1/(2r) above: half of min(r, 1) + 1 − 1/max(r, 1).
-    reciprocal = np.maximum(r, 1)
-    np.divide(1, reciprocal, out=reciprocal)
+    upper = np.maximum(r, 1)
+    np.divide(1, upper, out=upper)
+    np.subtract(1, upper, out=upper)  # exactly 0 for r ≤ 1: adding 1 only afterwards would round r away
     np.minimum(r, 1, out=r)
-    r -= reciprocal
-    r += 1
+    r += upper
     r *= np.float32(0.5)
 
 
@@ -96,7 +122,10 @@ def _logistic_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
 
 
 def _logistic_survival(r: Singles) -> None:
-    r /= r + 1
+    with np.errstate(divide="ignore", over="ignore"):
+        np.divide(1, r, out=r)
+    r += 1
+    np.divide(1, r, out=r)
 
 
 def _uniform_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
@@ -106,7 +135,7 @@ def _uniform_estimate(u: Floats, minus_log_rest: Floats) -> Floats:
 def _uniform_survival(r: Singles) -> None:
     with np.errstate(divide="ignore"):
         np.log(r, out=r)
-    r += 1
+    r += np.float32(1 + _UNIFORM_ERROR)
     np.clip(r, 0, 1, out=r)
 
 

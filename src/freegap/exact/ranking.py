@@ -168,7 +168,8 @@ class NoisyRanking:
         per_value = int(self._grain / self._resolution)
         if not isinstance(self._values, list):
             chosen = self._values[items]
-            if (int(chosen.max()) - int(chosen.min())) * per_value < 2**62:
+            # With equal answers the product is 0, whatever the factor: the factor itself must fit as well.
+            if per_value < 2**62 and (int(chosen.max()) - int(chosen.min())) * per_value < 2**62:
                 steps: list[int] = ((chosen[:-1] - chosen[1:]) * per_value + floors).tolist()
                 return steps
         exact = [int(self._values[i]) for i in items.tolist()]

@@ -25,7 +25,15 @@ from freegap.bits import BitSource
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.exact.laws import LAWS, Law
 
-__all__ = ["START_DIGITS", "LazyNoise", "OrderStatistic", "Real", "TruncatedLogistic", "Variable"]
+__all__ = [
+    "START_DIGITS",
+    "LazyNoise",
+    "OrderStatistic",
+    "Real",
+    "TruncatedLogistic",
+    "Variable",
+    "at_precision",
+]
 
 START_DIGITS = 64
 """How many digits a variable shows at first. Any number gives the same outputs; 64 rarely refines."""
@@ -41,7 +49,7 @@ ReadDigits = Callable[[int], int]
 _precision_lock = threading.RLock()
 
 
-def _at_precision(bits: int, compute: Callable[[], Any]) -> Any:
+def at_precision(bits: int, compute: Callable[[], Any]) -> Any:
     """The result of a computation in ball arithmetic at this precision.
 
     Balls are rigorous at any precision; what precision decides is their width. flint's is global to the
@@ -124,7 +132,7 @@ class _Monotone:
     def enclosure(self) -> Any:
         """A ball that contains the value, or None while it is unbounded."""
         if self._ball is None:
-            ball = _at_precision(self.digits + 64 + self._guard_digits(), self._between_ends)
+            ball = at_precision(self.digits + 64 + self._guard_digits(), self._between_ends)
             self._ball = ball if ball.is_finite() else None
         return self._ball
 
@@ -273,7 +281,7 @@ class Real:
             return int(self.constant // grid)
         for ball, precision in (self / grid)._refined():
             # At a lower precision the floor itself would be rounded.
-            floor = _at_precision(precision, ball.floor).unique_fmpz()
+            floor = at_precision(precision, ball.floor).unique_fmpz()
             if floor is not None:
                 return int(floor)
         raise AssertionError("unreachable")  # pragma: no cover
@@ -310,7 +318,7 @@ class Real:
         balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
         if any(ball is None for ball, _ in balls):
             return None
-        return _at_precision(
+        return at_precision(
             precision, lambda: sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
         )
 

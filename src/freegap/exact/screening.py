@@ -6,10 +6,20 @@ then its noise is never computed. The bar is chosen such that slightly more item
 expected above it. **The bar decides the cost and nothing else**: whoever uses the screen checks that
 enough items are certainly above the bar, and lowers it if not.
 
-The screen must never pass over an item that is above the bar. It works in single precision on
-S·(1 + 2^-12): e^z errs relatively by at most |z|·2^-23 + 2^-20 < 2^-16 for the |z| ≤ 80 that occur here
-(z is rounded to single precision once, the exponential errs by less than 8 units in the last place),
-and S as a function of e^z has a relative condition number of at most 1 for each law.
+The screen must never pass over an item that is above the bar. Lemma: where the largest of the m members of
+a group with offset z is above the bar s, its first 16 digits f satisfy f ≤ reach, as `passed` computes it.
+
+Proof. It is above where U < 1 − (1−S)^m with S = S(s − z), and 1 − (1−S)^m ≤ m·S. So f ≤ 65536·U < 65536·m·S.
+If that is below 1, f is 0, and 0 ≤ reach holds whatever was computed. Else S ≥ 2^-16/m ≥ 2^-78. Then:
+  z is clipped to [−80, 80]. Clipping upwards only enlarges S. Clipping downwards leaves z − s ≥ 20, where
+     each law has S ≥ 1 − e^-20: 2^-28 relatively.
+  r = e^(z − s). z is rounded to single precision, 80·2^-24 absolutely, so e^z changes by less than 2^-17.6
+     relatively; exp errs by less than 8 units in the last place, 2^-20; e^−s and the product by 2^-24 each.
+     In all less than 2^-17 < 2^-16, as `laws` demands. Each law has S ≤ r, so r ≥ 2^-78 and nothing
+     underflows; r may overflow to infinity.
+  Ŝ is such that S ≤ (1 + 2^-15)·Ŝ (`laws`). The size is rounded to single precision, and two products more:
+     3·2^-24; sizes are at most 2^62, so nothing overflows.
+Together the computed m·S is too small by less than a factor 1 + 2^-14, and reach has a factor 1 + 2^-12.  ∎
 """
 
 from __future__ import annotations
@@ -27,8 +37,7 @@ __all__ = ["Screen", "differences", "reached_by"]
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
 
-# Offsets are clipped such that e^offset fits single precision. One above the ceiling is at least 20 above
-# every bar, where S is 1 to within e^-20; one below the floor has S < e^-60 at least, and is only overrated.
+# Offsets are clipped such that e^offset fits single precision; the lemma says why that is harmless.
 _FLOOR, _CEILING = -80.0, 80.0
 _LOWEST_BAR, _HIGHEST_BAR = -20.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache

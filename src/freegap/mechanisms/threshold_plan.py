@@ -175,9 +175,13 @@ def _require_integer(argument: str, value: Fraction, given: Any) -> None:
 
 
 def _geometric(scale: Fraction) -> tuple[Any, Any]:
-    """Mean and standard deviation of ⌊scale·Exp(1)⌋: 1/(e^θ − 1) and e^(θ/2)/(e^θ − 1), θ = 1/scale."""
+    """Mean and standard deviation of ⌊scale·Exp(1)⌋: e^−θ/(1 − e^−θ) and e^(−θ/2)/(1 − e^−θ), θ = 1/scale.
+
+    By powers of e^−θ, which no θ > 0 makes too large: with an ε in the thousands, θ is too.
+    """
     theta = arb(fmpq(scale.denominator, scale.numerator))
-    return 1 / theta.expm1(), (theta / 2).exp() / theta.expm1()
+    rest = -((-theta).expm1())
+    return (-theta).exp() / rest, (-theta / 2).exp() / rest
 
 
 def mean_difference(noise: str, scale: Fraction, threshold_scale: Fraction) -> Fraction:

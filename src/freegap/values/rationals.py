@@ -40,6 +40,7 @@ MOST_DIGITS = 500
 _MOST_BITS = (10**MOST_DIGITS).bit_length()
 _MOST = 2**62  # of what is counted: more than any memory holds
 _LARGEST_SCALE = 10**100
+_FINEST = 10**60
 
 
 def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
@@ -170,7 +171,11 @@ def require_scale(scale: Fraction, epsilon: Any) -> None:
 
 
 def resolution_argument(value: Any) -> Fraction:
-    """The grid γ to which gaps are rounded down: the reciprocal of a whole number."""
+    """The grid γ to which gaps are rounded down: the reciprocal of a whole number, 10^-60 at the finest.
+
+    With scales between 10^-100 and 10^100 (`require_scale`) every ratio of γ to a scale, and of a scale to γ,
+    is then well within the range of doubles. Were one to underflow, no bound of `freegap.exact` would hold.
+    """
     resolution = positive_rational("resolution", value)
     if resolution.numerator != 1:
         raise InvalidArgument(
@@ -178,6 +183,13 @@ def resolution_argument(value: Any) -> Fraction:
             value,
             "must be the reciprocal of a whole number",
             'Pass for example "1/1024", Fraction(1, 10) or 1.',
+        )
+    if resolution.denominator > _FINEST:
+        raise InvalidArgument(
+            "resolution",
+            value,
+            "must be at least 10^-60",
+            'Pass for example "1/1024": finer gaps say no more, since the noise is far wider.',
         )
     return resolution
 
