@@ -36,11 +36,16 @@ def apart(first: str, its_levels: Iterable[str], second: str, other_levels: Iter
 
 @dataclass(frozen=True)
 class Cells:
-    """Dimensions with their levels, the cells that cannot be, and levels that are costly to visit."""
+    """Dimensions with their levels.
+
+    impossible: the cells that cannot be. costly: levels that take long, and are visited seldom.
+    corners: where three or more levels meet at which something is known to be hard.
+    """
 
     dimensions: Mapping[str, tuple[str, ...]]
     impossible: frozenset[Cell] = frozenset()
     costly: frozenset[Level] = frozenset()
+    corners: tuple[Levels, ...] = ()
 
     @cached_property
     def all(self) -> frozenset[Cell]:
@@ -56,14 +61,15 @@ class Cells:
         return {frozenset(pair) for pair in combinations(levels.items(), 2)}
 
     def covering(self, seed: str) -> list[dict[str, str]]:
-        """Cases that visit every cell: each begins at a cell not visited yet, and visits many more."""
+        """Cases that visit every corner and every cell: each begins at one, and visits many cells more."""
         choices = Choices(f"covering {seed}")
         missing = dict.fromkeys(choices.shuffled(sorted(self.all, key=sorted)))
         cases = []
-        while missing:
-            case = self._case(choices, dict(next(iter(missing))), missing)
-            cases.append(case)
-            for cell in self.of(case):
+        corners = list(self.corners)
+        while corners or missing:
+            start = corners.pop() if corners else dict(next(iter(missing)))
+            cases.append(self._case(choices, start, missing))
+            for cell in self.of(cases[-1]):
                 missing.pop(cell, None)
         return cases
 

@@ -40,10 +40,15 @@ class Choices:
         """n different whole numbers from 0 to below − 1."""
         return sample_without_replacement(n, below, self._bits)
 
-    def fractions(self, n: int) -> list[Fraction]:
-        """n numbers in [0, 1), multiples of 2^-32."""
-        drawn = self._bits.bits(32 * n)
-        return [Fraction((drawn >> (32 * i)) & 0xFFFFFFFF, 1 << 32) for i in range(n)]
+    def parts(self, n: int, whole: int) -> list[int]:
+        """n whole numbers from 0 to whole − 1, a power of two."""
+        width = whole.bit_length() - 1
+        drawn = self._bits.bits(width * n)
+        return [(drawn >> (width * i)) & (whole - 1) for i in range(n)]
+
+    def fraction(self) -> Fraction:
+        """A number in [0, 1)."""
+        return Fraction(self.below(2**20), 2**20)
 
     def log_uniform(self, most: int) -> int:
         """A whole number from 1 to `most` whose number of digits is about uniform."""

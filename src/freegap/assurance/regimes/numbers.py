@@ -50,6 +50,7 @@ what doubles and int64 hold; beyond; and off the grid."""
 
 _EDGES = {"at 2^53": 2**53, "at 2^62": 2**62, "at 2^63": 2**63}
 _FARTHEST = 10**400
+_FINE = 2**32
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _SHORT = tuple(kind for kind in _INTEGERS if not kind.endswith("64"))
@@ -92,7 +93,8 @@ def scale_at(level: str, choices: Choices) -> Fraction:
 
 def on_grid(value: Fraction, grid: Fraction) -> Fraction:
     """Rounded down to a multiple of the grid (004, lemma 4.2); a whole number is one."""
-    return math.floor(value / grid) * grid
+    steps = value.numerator * grid.denominator // (value.denominator * grid.numerator)
+    return steps * grid
 
 
 # Answers --------------------------------------------------------------------------------------
@@ -117,26 +119,28 @@ def answers_in(
         answers[choices.below(len(answers))] += scale * Fraction(max(lifts) + choices.between(-5, 20))
         return answers
     close = [
-        scale * (6 * part - 3 - Fraction(lift))
-        for part, lift in zip(choices.fractions(len(lifts)), lifts, strict=True)
+        scale * Fraction(6 * part - 3 * _FINE - round(lift * _FINE), _FINE)
+        for part, lift in zip(choices.parts(len(lifts), _FINE), lifts, strict=True)
     ]
     if level == "int64":
         offset = choices.of((-1, 1)) * choices.between(2**55, 2**61)
-        spread = choices.of((Fraction(0), Fraction(2**60)))
-        parts = choices.fractions(len(close))
-        return [x + offset + spread * part for x, part in zip(close, parts, strict=True)]
+        spread = choices.of((0, 2**28))
+        parts = choices.parts(len(close), _FINE)
+        return [x + (offset + spread * part) for x, part in zip(close, parts, strict=True)]
     if level == "beyond":
         offset = choices.of((2**63, 2**64 - 20, 10**30, _FARTHEST)) * choices.of((1, 1, -1))
         return [x + offset * choices.of((1, 1, 1, 0)) for x in close]
     if level == "fine":
-        parts = choices.fractions(len(close))
-        return [x + 3 * grid * part for x, part in zip(close, parts, strict=True)]
+        parts = choices.parts(len(close), _FINE)
+        return [x + grid * Fraction(3 * part, _FINE) for x, part in zip(close, parts, strict=True)]
     return close
 
 
 def _at_edge(edge: int, n: int, choices: Choices) -> list[Fraction]:
-    """Some of ±edge and their neighbours; the largest difference is often exactly 2·edge."""
+    """Some of ±edge and their neighbours; among many, one at the one edge and all others at the other."""
     near = [edge, -edge, edge - 1, 1 - edge, edge + 1, -edge - 1, 0]
+    if n > len(near):
+        return choices.shuffled([Fraction(edge), *(Fraction(-edge) for _ in range(n - 1))])
     kinds = choices.of((near[:2], near[:4], near[:4], near[:6], [edge - 1, -edge], near))
     return [Fraction(kinds[i]) if i < 2 else Fraction(choices.of(kinds)) for i in range(n)]
 

@@ -50,7 +50,7 @@ def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choi
     many, _, kind = levels["shape"].partition(" ")
     n = choices.between(2, 7)
     if many == "many":
-        n = choices.of((LIMIT - 1, LIMIT, LIMIT + 1, LIMIT + choices.below(150)))
+        n = choices.of((LIMIT - 1, LIMIT, LIMIT + 1, LIMIT + choices.below(50)))
     make = {"items": _items, "groups": _groups, "over a domain": _over_a_domain}[kind]
     return make(n, levels, scale, grid, choices)
 
@@ -80,7 +80,7 @@ def _listed(label: tuple[int, int], sizes: Sequence[int]) -> int:
 
 def _over_a_domain(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
     """Items of a range that occur; all others together are the last group, with the answer zero."""
-    present = n - 1
+    present = max(n - 1, 2)
     absent = absent_at(levels["sizes"], present, choices)
     sizes = [1] * present + [absent] * (absent > 0)
     lifted = lifts(sizes)

@@ -133,7 +133,10 @@ def _member(
     ball = noise.enclosure()
     if ball is None:  # not bounded yet by what is known of its digits
         return Member(group, rank, noise, _LEAST, -_LEAST)
-    offset = answers[group] / scale
     with flint.ctx.workprec(_PRECISION):
-        ball += arb(fmpq(offset.numerator, offset.denominator))
+        ball += arb(_rational(answers[group]) / _rational(scale))
         return Member(group, rank, noise, ball.lower(), ball.upper())
+
+
+def _rational(number: Fraction) -> Any:
+    return fmpq(number.numerator, number.denominator)
