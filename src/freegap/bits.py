@@ -10,6 +10,10 @@ it records a release whole.
 `ReplayedBits`  a given string of bits, then `BitsExhausted`                (not private)
 
 A release made from a source that is not private says so in its result.
+
+Who keeps account of releases must know whether anything was drawn for which nobody has paid. So each draw
+asks the `PAYER` of its context; where there is none, the draw leaves a mark, which anybody can look at
+later (`last_unpaid_draw`). A fork leaves one too, since nobody here sees what the child draws.
 """
 
 from __future__ import annotations
@@ -18,18 +22,26 @@ import hashlib
 import os
 import threading
 import weakref
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, runtime_checkable
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from freegap.errors import BitsExhausted, InvalidArgument
 
 __all__ = [
+    "PAYER",
     "BitSource",
+    "Payer",
     "RecordedBits",
     "ReplayedBits",
     "SeededBits",
     "SystemBits",
+    "last_unpaid_draw",
+    "not_noise",
+    "note_draw",
     "source_or_system",
 ]
 
@@ -47,6 +59,56 @@ class BitSource(Protocol):
 
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n), first bit most significant."""
+
+
+class Payer(Protocol):
+    """Whoever has answered for the draws of a context beforehand, as `freegap.charging` does."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether a draw that is made now is paid for."""
+
+
+PAYER: ContextVar[Payer | None] = ContextVar("payer", default=None)
+"""Who pays for the draws of this context. New threads and processes begin with nobody."""
+
+_last_unpaid = object()
+
+
+def last_unpaid_draw() -> object:
+    """The mark of the latest draw, in any thread, for which nobody has paid; the same one if none was made.
+
+    >>> before = last_unpaid_draw()
+    >>> before is last_unpaid_draw(), SystemBits().bits(1) in (0, 1), before is last_unpaid_draw()
+    (True, True, False)
+    """
+    return _last_unpaid
+
+
+def note_draw() -> None:
+    """Leave a mark, unless the draw is paid for. A new object and one assignment: no lock, in any thread."""
+    payer = PAYER.get()
+    if payer is None or not payer.pays:
+        _note_unpaid()
+
+
+def _note_unpaid() -> None:
+    global _last_unpaid
+    _last_unpaid = object()
+
+
+class _Nobody:
+    pays = True
+
+
+@contextmanager
+def not_noise() -> Iterator[None]:
+    """A block whose draws hide nothing and touch no private data, so that nobody needs to pay."""
+    token = PAYER.set(_Nobody())
+    try:
+        yield
+    finally:
+        PAYER.reset(token)
 
 
 class _Reservoir:
@@ -103,6 +165,7 @@ class SystemBits:
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n)."""
         _require_number(n)
+        note_draw()
         if n >= 128:
             surplus = -n % 8
             return int.from_bytes(os.urandom((n + surplus) // 8), "big") >> surplus
@@ -145,6 +208,7 @@ class SeededBits:
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n)."""
         _require_number(n)
+        note_draw()
         with self._lock:
             if self._reservoir.count < n:
                 missing = (n - self._reservoir.count + 7) // 8
@@ -204,6 +268,7 @@ class ReplayedBits:
     def bits(self, n: int) -> int:
         """The next n bits of the record."""
         _require_number(n)
+        note_draw()
         end = self._position + n
         if end > len(self._record):
             raise BitsExhausted(
@@ -218,6 +283,27 @@ class ReplayedBits:
     def remaining(self) -> int:
         """How many bits have not been handed out yet."""
         return len(self._record) - self._position
+
+
+class _Witnessed:
+    """A source that somebody else wrote, whose draws are noted like those of our own."""
+
+    def __init__(self, source: BitSource) -> None:
+        self._source = source
+
+    @property
+    def private(self) -> bool:
+        return self._source.private
+
+    def bits(self, n: int) -> int:
+        note_draw()
+        return self._source.bits(n)
+
+    def __getattr__(self, name: str) -> Any:
+        """A candidate of private selection is handed this one, and may know more of its own source."""
+        if name.startswith("_"):  # while it is being copied, there is no source yet
+            raise AttributeError(name)
+        return getattr(self._source, name)
 
 
 def _seed_material(seed: int | str | bytes) -> bytes:
@@ -244,9 +330,10 @@ def _forget_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # absent on Windows, which has no fork
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(before=_note_unpaid, after_in_child=_forget_all)
 
 _SYSTEM = SystemBits()
+_OWN = (SystemBits, SeededBits, RecordedBits, ReplayedBits, _Witnessed)
 
 
 def source_or_system(bits: BitSource | None) -> BitSource:
@@ -260,4 +347,5 @@ def source_or_system(bits: BitSource | None) -> BitSource:
             "must be a source of bits (with `bits(n)` and `private`)",
             "Leave it out for a private release, or pass freegap.SeededBits(7) for a test.",
         )
-    return bits
+    # By type and not by class: a subclass may draw in a way of its own.
+    return bits if type(bits) in _OWN else _Witnessed(bits)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from freegap.bits import source_or_system
+from freegap.bits import not_noise, source_or_system
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import Rational, positive_rational
 
@@ -52,7 +52,9 @@ def pad_to(seconds: Rational, release: Callable[[], T]) -> T:
         raise InvalidArgument(
             "release", release, "must be a function without arguments", "Pass lambda: noisy_top_k(...)."
         )
-    first = start + step + (source_or_system(None).bits(64) * (step // _SPAN + 1) >> 64)
+    with not_noise():
+        chance = source_or_system(None).bits(64)
+    first = start + step + (chance * (step // _SPAN + 1) >> 64)
     try:
         return release()
     finally:  # an error tells as much by its time as a result does

@@ -86,15 +86,19 @@ def accepted_noises(name: str, function: Any) -> list[str]:
     taken = {key: value for key, value in given.items() if key in inspect.signature(function).parameters}
     if name == "select_and_measure":  # with a threshold it takes all that a sparse vector does
         taken["threshold"] = 1
+    forms: list[dict[str, Any]] = [{}]
+    if "gap" in inspect.signature(function).parameters:  # without gaps more noises may be allowed
+        forms.append({"gap": False})
     found = []
     for noise in NOISES:
-        try:
-            function(**taken, noise=noise, bits=fg.SeededBits(1))
-        except fg.InvalidArgument as error:
-            if "noise" not in str(error):
-                raise
-            continue
-        found.append(noise)
+        for form in forms:
+            try:
+                function(**taken, **form, noise=noise, bits=fg.SeededBits(1))
+            except fg.InvalidArgument as error:
+                if "noise" not in str(error):
+                    raise
+                continue
+            found.append(noise)
     return found
 
 

@@ -85,7 +85,7 @@ def draw_from_default(_: int) -> int:
 
 def release(_: int) -> tuple[int, ...]:
     """A whole release with tiny noise differences, which two equal streams would repeat."""
-    return fg.noisy_top_k([0] * 30, 10, epsilon="0.001").gap_multiples
+    return fg.noisy_top_k([0] * 30, 10, epsilon="0.001").gap_multiples or ()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -104,7 +104,7 @@ def test_geometric_noise_that_is_nearly_always_zero(epsilon: int) -> None:
     release = fg.sparse_vector(
         [5, 900], 10, k=1, epsilon=epsilon, monotonic=True, noise="geometric", bits=fg.SeededBits(1)
     )
-    assert release.gaps == (None, 890)
+    assert release.gaps == (None, Fraction(890))
     assert fg.gap_variances(release) == (0.0,)
     assert fg.lower_bounds(release) == (900.0,)
     assert tail_bound((WeightedNoise("geometric", 1 / epsilon, 1.0),), 0.01) < 0.01

@@ -284,3 +284,20 @@ def test_gap_variances_are_those_of_the_noise() -> None:
     assert fg.gap_variances(vector) == (4.0 + 256.0,) * 2
     with pytest.raises(InvalidArgument, match="must be a release with gaps to a threshold"):
         fg.gap_variances(fg.noisy_max([1, 2], epsilon=1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answers", [[5, 3, 900], [5, 3, 9]])
+def test_a_split_that_leaves_too_little_is_refused_whatever_was_selected(answers: list[int]) -> None:
+    """Found only when something is measured, the error would tell that something was above the threshold."""
+    with pytest.raises(InvalidArgument, match="scale"):
+        fg.select_and_measure(answers, 1, threshold=100, epsilon=1, split=1 - Fraction(1, 10**150))
+
+
+@pytest.mark.parametrize("epsilon", [5000, 10**20])
+def test_geometric_noise_without_variance_decides(epsilon: int) -> None:
+    """The gap is then exact, and takes all the weight."""
+    release = fg.select_and_measure(
+        [5, 3, 900], 1, threshold=100, epsilon=epsilon, noise="geometric", bits=fg.SeededBits(1)
+    )
+    assert release.estimates == (Fraction(900),)
+    assert release.standard_errors == (0.0,)

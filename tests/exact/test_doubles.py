@@ -92,7 +92,7 @@ def test_the_bound_holds_for_every_first_sixteen_digits(law: str, size: int | No
     found = DoubleNoise(LAWS[law], digits, first, sizes, FILTER_BITS).of_items(
         np.arange(1 << 16), np.zeros(1 << 16)
     )
-    words = digits.block(0, 0, np.arange(1 << 16)).tolist()
+    words = digits.block(0, 0, np.arange(1 << 16)).tolist()  # type: ignore[no-untyped-call]
 
     def worst() -> float:
         unit = arb(2) ** -144

@@ -80,6 +80,16 @@ def test_no_digits_that_could_be_above_are_passed_over(law: str) -> None:
     assert seen > 1000
 
 
+def test_uniform_noise_next_to_the_end_of_its_support() -> None:
+    """1 + ln r cancels there, so that its error is absolute; a group makes it matter."""
+    for steps in range(1, 60):
+        bar = 1 - steps * 2.0**-25
+        any_above, _ = expected_members("uniform", bar, 2**25)
+        one = screen("uniform", np.array([0]), np.array([2**25]))
+        last = np.array([last_possible_prefix(any_above)], dtype=np.uint16)
+        assert one.passed(bar, last, 0.0).tolist() == [0]
+
+
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_little_more_than_that_passes(law: str) -> None:
     """Else the screen would be right and useless, and the test above would accept one that passes all."""

@@ -299,7 +299,7 @@ def test_an_endless_generator_of_questions() -> None:
     assert online.spent == 1
 
 
-def test_an_interruption_loses_nothing_that_was_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_question_is_charged_as_if_it_were_above(monkeypatch: pytest.MonkeyPatch) -> None:
     online = fg.SparseVector(0, k=3, epsilon=1, share="1/4", bits=SeededBits(1))
     online.ask(10**6)
     spent, asked = online.spent, online.asked
@@ -311,9 +311,12 @@ def test_an_interruption_loses_nothing_that_was_charged(monkeypatch: pytest.Monk
         patched.setattr(NoisyThreshold, "one", interrupted)
         with pytest.raises(KeyboardInterrupt):
             online.ask(10**6)
-    assert online.spent == spent
+    assert online.spent == spent + Fraction(1, 4)
     assert online.asked == asked + 1  # its noise is never used for another question
+    assert not online.ask(-(10**6))
     assert online.ask(10**6)
+    assert online.exhausted
+    assert online.spent == 1
 
 
 def test_a_bad_question_is_not_counted() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-__all__ = ["clamp", "discrete_laplace", "one_question", "sparse_vector"]
+__all__ = ["clamp", "discrete_laplace", "one_question", "sparse_vector", "unclamped_sparse_vector"]
 
 Outcome = int | None
 
@@ -56,4 +56,34 @@ def sparse_vector(
                 if released.count(None) + k > len(released):  # fewer than k times ⊤ so far
                     released.append(outcome)
             law[tuple(released)] = law.get(tuple(released), Fraction(0)) + probability
+    return law
+
+
+def unclamped_sparse_vector(
+    answers: tuple[int, ...], *, k: int, bases: tuple[Fraction, Fraction], n: int
+) -> dict[tuple[bool, ...], Fraction]:
+    """003, algorithm 1 on discrete noise, for thresholds of 0: the probability of every sequence of replies.
+
+    n: threshold noise beyond ±n is left out, so that all probabilities together are a little below 1. That of
+    an answer is summed in closed form: P(ν ≥ t) = B^t/(1 + B) for t ≥ 0, and 1 − P(ν ≥ 1 − t) for t < 0.
+    """
+
+    def tail(t: int) -> Fraction:
+        return Fraction(bases[1] ** t) / (1 + bases[1]) if t >= 0 else 1 - tail(1 - t)
+
+    law: dict[tuple[bool, ...], Fraction] = {}
+    whole = (1 + bases[0]) / (1 - bases[0])
+    for rho in range(-n, n + 1):
+        open_runs: dict[tuple[bool, ...], Fraction] = {(): Fraction(bases[0] ** abs(rho)) / whole}
+        for q in answers:
+            above = tail(rho - q)
+            going: dict[tuple[bool, ...], Fraction] = {}
+            for replies, p in open_runs.items():
+                done = sum(replies) == k
+                coin = {(): Fraction(1)} if done else {(True,): above, (False,): 1 - above}
+                for reply, chance in coin.items():
+                    going[replies + reply] = going.get(replies + reply, Fraction(0)) + p * chance
+            open_runs = going
+        for replies, p in open_runs.items():
+            law[replies] = law.get(replies, Fraction(0)) + p
     return law

@@ -43,6 +43,8 @@ def _top_k_claims() -> Iterator[Claim]:
             yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
         yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
+    for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
+        yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
@@ -108,8 +110,10 @@ def _adaptive_claims() -> Iterator[Claim]:
         yield _planned(k, noise, relation, 4, halvings=2)
         yield _planned(k, noise, relation, None, halvings=1)
         yield _planned(k, noise, relation, None, halvings=2)
-    for relation, _ in _RELATIONS:
-        yield _planned(2, "geometric", relation, 3, halvings=1)
+    for k, (relation, _) in product((1, 2, 3), _RELATIONS):
+        yield _planned(k, "geometric", relation, 4, halvings=1)
+        yield _planned(k, "geometric", relation, None, halvings=1)
+        yield _planned(k, "geometric", relation, None, halvings=2)
 
 
 def _hybrid_sparse_vector_claims() -> Iterator[Claim]:
@@ -160,20 +164,27 @@ def _measure_claims() -> Iterator[Claim]:
 
 
 def _base2_claims() -> Iterator[Claim]:
+    """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
     for queries, k, gaps in (
         (3, 1, (1, 2)),
         (2, 2, (1, 2)),
         (4, 2, ()),
+        (4, 3, ()),
         (None, 1, (1, 2)),
         (None, 2, (1, 2)),
+        (None, 3, (1, 2)),
     ):
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+    for queries, k in ((4, 1), (4, 2), (None, 1), (None, 2)):  # 003, algorithm 1: nothing is clamped
+        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
+        label = f"k {k}, not clamped"
+        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(
-    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int, gaps: tuple[int, ...]
+    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int | None, gaps: tuple[int, ...]
 ) -> Stream:
     """One question a step; the state is how many ⊤ are left and ρ."""
 

@@ -1,14 +1,17 @@
-"""The exact law of the noisy top-k with gap on two or three answers, by one integral for each cell."""
+"""The exact law of the noisy top-k on two or three answers: with gaps by one integral for each cell, without
+gaps and with geometric noise by enumeration."""
 
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
+
+import numpy as np
 
 from freegap.assurance.densities import NoiseLaw, integral
 
-__all__ = ["top_k_cells"]
+__all__ = ["coin_top_k_law", "top_k_cells"]
 
 
 def top_k_cells(
@@ -55,3 +58,22 @@ def _second_at(
     kinks = [q + shift for q in answers for shift in shifts]
     reach = 45 * noise.scale + max(map(abs, answers))
     return integral(integrand, kinks, -reach, reach)
+
+
+def coin_top_k_law(answers: list[int], k: int, rate: float, most: int) -> dict[tuple[int, ...], float]:
+    """P(order of the first k) of 004, lemma 4.1: geometric noise, equal ones in a uniformly random order.
+
+    rate: P(Y ≥ m) = e^(−rate·m). most: noise beyond it is left out, so that the sum is a little below 1.
+    """
+    noise = np.indices((most + 1,) * len(answers))
+    mass = np.prod((1 - math.exp(-rate)) * np.exp(-rate * noise), axis=0)
+    noisy = [a + y for a, y in zip(answers, noise, strict=True)]
+    fits = {
+        order: np.logical_and.reduce([noisy[a] >= noisy[b] for a, b in pairwise(order)])
+        for order in permutations(range(len(answers)))
+    }
+    chance = mass / np.sum(list(fits.values()), axis=0)  # of each order that fits
+    law: dict[tuple[int, ...], float] = {}
+    for order, fitting in fits.items():
+        law[order[:k]] = law.get(order[:k], 0.0) + float(chance[fitting].sum())
+    return law

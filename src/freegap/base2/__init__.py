@@ -21,6 +21,7 @@ from freegap.base2.samplers import (
 from freegap.base2.setting import share_epsilon
 from freegap.base2.sparse_vector import SparseVector, sparse_vector
 from freegap.base2.sparse_vector_with_gap import SparseVectorWithGap, sparse_vector_with_gap
+from freegap.base2.unclamped import unclamped_sparse_vector
 from freegap.base2.weights import get_sum
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "sparse_vector",
     "sparse_vector_with_gap",
     "symmetric_clamp",
+    "unclamped_sparse_vector",
 ]

@@ -2,7 +2,9 @@
 
 This is what `questions` simulates with finitely many bits, and what is proved private: step A of the
 preface to 003's proof template. `program` is the mechanism for any kind of number, and `alignment` the one of
-section 5. With no gaps it is algorithm 2. Scales and charges are in base 2: P(x) ∝ 2^(−|x|/scale).
+section 5. With no gaps it is algorithm 2; with no width either, nothing is clamped, and it is algorithm 1 on
+discrete noise (answers are then those less their thresholds). Scales and charges are in base 2:
+P(x) ∝ 2^(−|x|/scale).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ __all__ = ["alignment", "charge", "clamp", "program"]
 
 
 def clamp(value: Any, centre: Any, width: Any) -> Any:
-    """003, equation 3: the value, or the nearest end of [centre − width, centre + width]."""
-    return max(centre - width, min(centre + width, value))
+    """003, equation 3: the value, or the nearest end of [centre − width, centre + width], if any."""
+    return value if width is None else max(centre - width, min(centre + width, value))
 
 
 def program(

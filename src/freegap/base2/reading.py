@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -90,13 +89,13 @@ def _finite(value: Decimal | numbers.Real) -> Fraction:
 
 def array_units(
     answers: Any, grid: Fraction, low: int, high: int
-) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
-    """`answer_units` of each answer, and what names them: a list, an array, a dict or a Series of numbers.
+) -> tuple[NDArray[np.int64], list[Any] | None]:
+    """`answer_units` of each answer, and their labels, as `split_labels` has them.
 
     >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
     """
-    numbers_, label = split_labels(answers)
+    numbers_, names = split_labels(answers)
     if isinstance(numbers_, np.ma.MaskedArray):
         numbers_ = numbers_.tolist()  # masked entries become None
     array = as_array(numbers_, "answers")
@@ -104,7 +103,7 @@ def array_units(
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-    return _on_grid(array, grid, low, high), label
+    return _on_grid(array, grid, low, high), names
 
 
 def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ __all__ = [
     "clamped_laplace_at",
     "conditional_lazy_threshold",
     "conditional_lazy_threshold_at",
+    "laplace_at",
     "lazy_threshold",
     "lazy_threshold_at",
     "symmetric_clamp",
@@ -55,6 +56,26 @@ def clamped_laplace_at(weights: Weights, low: int, high: int, draws: Draws) -> i
         return weights.total if low + i == high else weights.sum(None, low + i)
 
     return low + draws.index(cumulative, high - low + 1)
+
+
+def laplace_at(weights: Weights, draws: Draws) -> int:
+    """Discrete Laplace noise: P(k) = B^|k|·(1 − B)/(1 + B) for every whole k (003, equation 1).
+
+    A piece of the law at a time. Clamped to ±reach, an end stands for all that is there or beyond; given
+    that, |k| − reach is geometric (P(j) = (1 − B)·B^j, which has no memory), and is drawn in pieces as well.
+    """
+    reach = weights.reach
+    k = clamped_laplace_at(weights, -reach, reach, draws)
+    if abs(k) < reach:
+        return k
+
+    def cumulative(i: int) -> int:
+        return weights.one if i == reach else weights.one - weights.tail(i + 1)
+
+    beyond = 0
+    while (step := draws.index(cumulative, reach + 1)) == reach:
+        beyond += reach
+    return k + beyond + step if k > 0 else k - beyond - step
 
 
 def lazy_threshold_at(weights: Weights, tau: int, draws: Draws) -> bool:

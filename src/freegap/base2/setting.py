@@ -17,7 +17,7 @@ from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
 
-__all__ = ["Setting", "share_epsilon"]
+__all__ = ["Setting", "answer_base", "pair_argument", "share_epsilon", "threshold_base"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Setting:
                 "width", width, "must be greater than 0", "Several times the noise scale is a good width."
             )
         ladder = _gaps_argument(gaps, grid)
-        first, second = _pair_argument(eta)
+        first, second = pair_argument(eta)
         far = max(abs(lowest - middle - w), abs(highest - middle + w))
         return cls(
             k=k,
@@ -85,8 +85,8 @@ class Setting:
             granularity=grid,
             eta=(first, second),
             sensitivity=delta,
-            threshold_weights=Weights(_base("eta[0]", first, grid, delta), far),
-            answer_weights=Weights(_base("eta[1]", second, grid, 2 * k * delta), w + max(ladder, default=0)),
+            threshold_weights=Weights(threshold_base(first, grid, delta), far),
+            answer_weights=Weights(answer_base(second, grid, delta, k), w + max(ladder, default=0)),
         )
 
     @property
@@ -147,6 +147,16 @@ def share_epsilon(
     )
 
 
+def threshold_base(eta: Eta, grid: Fraction, sensitivity: Fraction) -> Fraction:
+    """2^(−η₁γ/Δ), exactly: the base of the noise of the threshold."""
+    return _base("eta[0]", eta, grid, sensitivity)
+
+
+def answer_base(eta: Eta, grid: Fraction, sensitivity: Fraction, k: int) -> Fraction:
+    """2^(−η₂γ/(2kΔ)), exactly: the base of the noise of the answers."""
+    return _base("eta[1]", eta, grid, 2 * k * sensitivity)
+
+
 def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fraction:
     try:
         return eta.adjusted(grid / divisor).base
@@ -160,7 +170,8 @@ def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fractio
         ) from None
 
 
-def _pair_argument(eta: Any) -> tuple[Eta, Eta]:
+def pair_argument(eta: Any) -> tuple[Eta, Eta]:
+    """(η₁, η₂), or an error that says how to make them."""
     if not isinstance(eta, tuple | list) or len(eta) != 2:
         raise InvalidArgument(
             "eta", eta, "must be a pair (η₁, η₂) of Eta", "Pass for example share_epsilon(1, k=3)."

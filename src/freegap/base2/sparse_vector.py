@@ -6,18 +6,19 @@ The program and its theorem are in `questions`; here is what a caller touches, f
 
 from __future__ import annotations
 
-import os
-import threading
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
+from freegap.asking import Asking
 from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.results import released
 from freegap.base2.setting import Setting
 from freegap.bits import BitSource, source_or_system
-from freegap.errors import FreegapError
+from freegap.charging import Account, charged
+from freegap.errors import BudgetSpent
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
@@ -35,14 +36,16 @@ def sparse_vector(
     width: Rational,
     sensitivity: Rational = 1,
     granularity: Rational = 1,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Which answers are above a threshold, until k of them were: (η₁ + η₂)-private in base 2.
 
     003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
 
-    answers: a list, an array, a dict or a Series of numbers. They are rounded down to the granularity and
-        clamped to [low, high], never refused.
+    answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
+        in the order of their labels. They are rounded down to the granularity and clamped to [low, high],
+        never refused.
     threshold: a public number, a multiple of the granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
@@ -51,6 +54,8 @@ def sparse_vector(
         of less than a few noise scales costs accuracy, a large one costs precision and time.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
     granularity: γ, the grid on which all of this is exact.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged
+        there (η₁ + η₂)·ln 2 at most, rounded up, and reserved first.
     bits: leave out for a private release; a seeded source for tests.
 
     >>> import freegap as fg
@@ -72,75 +77,92 @@ def sparse_vector(
         sensitivity=sensitivity,
         granularity=granularity,
     )
-    return run_batch(setting, answers, source_or_system(bits), with_gaps=False)
+    return run_batch(setting, answers, ledger, bits, with_gaps=False)
 
 
-def run_batch(setting: Setting, answers: Any, source: BitSource, *, with_gaps: bool) -> AboveThreshold:
+def run_batch(
+    setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
+) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
-    found = list(FastRun(setting, source).ask_all(units - setting.threshold))
-    return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high)
+    source = source_or_system(bits)
+
+    def release() -> AboveThreshold:
+        found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+        return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
+
+    what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
+    return charged(ledger, what, setting.epsilon, setting.public, release)
 
 
-class OnlineRun:
+class OnlineRun(Asking):
     """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
-    def __init__(self, setting: Setting, source: BitSource) -> None:
+    def __init__(self, setting: Setting, ledger: Account | None, bits: BitSource | None) -> None:
+        source = source_or_system(bits)
         self._setting = setting
-        self._fast = FastRun(setting, source)
-        self._run = self._fast.run
         self._private = source.private
         self._found: list[tuple[int, int]] = []
         self._asked = 0
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._in_doubt = 0  # questions that were begun and not answered
+
+        def draw() -> None:
+            self._fast = FastRun(setting, source)
+
+        self._open(ledger, f"base2.{type(self).__name__}", setting.epsilon, setting.public, draw)
 
     @property
     def remaining(self) -> int:
         """How many answers above the threshold may still be released."""
-        return self._setting.k - self._run.found
+        with self._between_questions():
+            return max(0, self._setting.k - self._fast.run.found - self._in_doubt)
 
     @property
     def exhausted(self) -> bool:
         """Whether the run is over."""
-        return self._run.exhausted
+        return self.remaining == 0
 
     @property
     def spent(self) -> Fraction:
         """The ε charged so far: (η₁ + η₂·found/k)·ln 2, rounded up; nothing before the first question."""
-        return self._setting.charge(self._asked, self._run.found)
+        with self._between_questions():
+            return self._setting.charge(self._asked, self._setting.k - self.remaining)
 
     def _answer(self, answer: Any) -> int | None:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
-        with self._lock:
-            if os.getpid() != self._process:
-                raise FreegapError(
-                    f"this {type(self).__name__} was made in another process: two processes would use the "
-                    "same noise twice. Make one in each process, each with a budget of its own."
+        with self._question():
+            if self.exhausted:
+                done = "released, or lost to interruptions," if self._in_doubt else "released"
+                raise BudgetSpent(
+                    f"this run has {done} its {setting.k} answers above the threshold: nothing more may be "
+                    "asked of it. Start another run, with a budget of its own."
                 )
+            # Counted, as if it were above, before it is answered: an error or an interruption from here on
+            # wastes the question, and what it has cost stays charged.
+            question, self._asked = self._asked, self._asked + 1
+            self._in_doubt += 1
             reached = self._fast.ask(unit)
             if reached is not None:
-                self._found.append((self._asked, reached))
-            self._asked += 1
+                self._found.append((question, reached))
+            self._in_doubt -= 1
             return reached
 
-    def __reduce__(self) -> NoReturn:
-        """Neither copied nor sent elsewhere."""
-        raise FreegapError(
-            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
-            "Make a new one with a budget of its own."
-        )
-
     def _release(self, *, with_gaps: bool) -> AboveThreshold:
-        with self._lock:
-            return released(
+        with self._between_questions():
+            record = released(
                 self._setting, self._found, self._asked, with_gaps=with_gaps, private=self._private
             )
+            record = replace(record, spent=self.spent)  # also for questions that were not answered
+        if self._claim is not None:
+            self._claim.hand_out(record)
+        return record
 
 
 class SparseVector(OnlineRun):
     """`sparse_vector`, one question at a time: a question may be chosen from earlier answers.
+
+    With a `ledger`, the whole budget is reserved until the run is exhausted or closed: use a `with` block.
 
     >>> import freegap as fg
     >>> from freegap import base2
@@ -162,6 +184,7 @@ class SparseVector(OnlineRun):
         width: Rational,
         sensitivity: Rational = 1,
         granularity: Rational = 1,
+        ledger: Account | None = None,
         bits: BitSource | None = None,
     ) -> None:
         setting = Setting.settle(
@@ -174,7 +197,7 @@ class SparseVector(OnlineRun):
             sensitivity=sensitivity,
             granularity=granularity,
         )
-        super().__init__(setting, source_or_system(bits))
+        super().__init__(setting, ledger, bits)
 
     def ask(self, answer: Any) -> bool:
         """Whether the noisy answer is at or above the noisy threshold."""

@@ -13,7 +13,8 @@ from typing import Any
 from freegap.base2.eta import Eta
 from freegap.base2.setting import Setting
 from freegap.base2.sparse_vector import OnlineRun, run_batch
-from freegap.bits import BitSource, source_or_system
+from freegap.bits import BitSource
+from freegap.charging import Account
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
@@ -32,6 +33,7 @@ def sparse_vector_with_gap(
     width: Rational,
     sensitivity: Rational = 1,
     granularity: Rational = 1,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """As `sparse_vector`, and for each answer above, the largest of `gaps` by which it is above.
@@ -41,7 +43,7 @@ def sparse_vector_with_gap(
 
     gaps: public, rising multiples of the granularity, greater than 0. An answer above the threshold that
         reaches none of them has the gap 0.
-    The other arguments are those of `sparse_vector`.
+    The other arguments are those of `sparse_vector`, `ledger` among them.
 
     >>> import freegap as fg
     >>> from freegap import base2
@@ -63,7 +65,7 @@ def sparse_vector_with_gap(
         sensitivity=sensitivity,
         granularity=granularity,
     )
-    return run_batch(setting, answers, source_or_system(bits), with_gaps=True)
+    return run_batch(setting, answers, ledger, bits, with_gaps=True)
 
 
 class SparseVectorWithGap(OnlineRun):
@@ -91,6 +93,7 @@ class SparseVectorWithGap(OnlineRun):
         width: Rational,
         sensitivity: Rational = 1,
         granularity: Rational = 1,
+        ledger: Account | None = None,
         bits: BitSource | None = None,
     ) -> None:
         setting = Setting.settle(
@@ -104,7 +107,7 @@ class SparseVectorWithGap(OnlineRun):
             sensitivity=sensitivity,
             granularity=granularity,
         )
-        super().__init__(setting, source_or_system(bits))
+        super().__init__(setting, ledger, bits)
 
     def ask(self, answer: Any) -> Fraction | None:
         """None below the noisy threshold; else the largest gap reached, 0 for none."""

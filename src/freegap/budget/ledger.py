@@ -8,10 +8,11 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from freegap.budget.accounting import shown
 from freegap.budget.arguments import name_argument, parameters_text, who
 from freegap.budget.chain import Line, verified
 from freegap.budget.records import Account, Entry, Verification
+from freegap.charging import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "Reservation"]
 
 Result = TypeVar("Result")
+
+_INSIDE = ("freegap", "contextlib")
 
 
 class Ledger:
@@ -141,32 +145,40 @@ class Ledger:
         what: str,
         parameters: Mapping[str, Any] | None = None,
     ) -> Result:
-        """Reserve `epsilon`, run the release, settle at its `spent`, and return it.
+        """Reserve `epsilon`, run the release, settle at what it spent, and return it.
 
-        An error in the release leaves all of `epsilon` charged, since nobody can tell what was drawn before
-        it. If the ledger fails after the release, the release is returned all the same, charged in full,
-        with an `UnsettledWarning`. A result without a `spent` is charged in full.
+        Releases of freegap that the function makes must fit into `epsilon` with the most that they can spend:
+        one that does not is refused before it draws. If the function returns one of them, it is settled at
+        what all of them have spent together; any other result is charged in full, since nobody knows here
+        what it cost. So is every result if something was drawn from a source of freegap outside of these
+        releases in the meantime, by another thread for instance, or if the process was forked. An object such
+        as `SparseVector` keeps the reservation until it is closed or exhausted.
+
+        An error in the function leaves all of `epsilon` charged, since what was drawn before it may have
+        shown, be it by the error. There is one exception: an `InvalidArgument` that freegap itself raised
+        here while no source of freegap was touched and no release had begun, a mistake in an argument for
+        instance. Then no noise has met the data, and all of `epsilon` is given back. (That error may still
+        depend on the data, where a NaN among the answers is refused; charging for it would not make it
+        private.) Other errors, those of your own code among them, are never taken as a proof that nothing was
+        drawn.
+
+        What freegap cannot see is your statement: that the function draws from no source of its own, in no
+        other process, and starts nothing that draws after it has returned.
+
+        If the ledger fails after the release, the release is returned all the same, charged in full, with an
+        `UnsettledWarning`.
         """
-        with self.reserve(dataset, epsilon, what=what, parameters=parameters) as reservation:
-            result = release_function()
-            spent = getattr(result, "spent", reservation.epsilon)
-            if not isinstance(spent, int | Fraction) or not 0 <= spent <= reservation.epsilon:
-                # What it says it spent is an output that was not paid for, so it is not shown.
-                raise InvalidArgument(
-                    "epsilon",
-                    shown(reservation.epsilon),
-                    "is not an upper bound on what the release says it spent; the release was discarded, "
-                    "and all of epsilon stays charged",
-                    "Pass the epsilon that the release itself was given.",
-                )
+        reservation = self.reserve(dataset, epsilon, what=what, parameters=parameters)
+        allowance = Allowance(reservation.epsilon)
+        with reservation:
             try:
-                reservation.settle(Fraction(spent))
-            except LedgerError as error:
-                warnings.warn(
-                    f"The release on {dataset!r} is charged in full, {shown(reservation.epsilon)}. {error}",
-                    UnsettledWarning,
-                    stacklevel=2,
-                )
+                with allowance.in_force():
+                    result = release_function()
+            except InvalidArgument as error:
+                if allowance.untouched and error.raised_here and _raised_by_freegap(error):
+                    reservation._give_back(error)
+                raise
+            allowance.end(result, reservation._settle_or_warn)
         return result
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
@@ -278,6 +290,23 @@ class Reservation:
         self._ledger._close(self, "abandon", Fraction(0), reason)
         self._closed = True
 
+    def _give_back(self, error: InvalidArgument) -> None:
+        """Abandon, where it is known that nothing was drawn. If the ledger fails, all stays charged."""
+        with suppress(LedgerError):
+            self.abandon("refused before anything was drawn")
+            error.add_note(f"Nothing was drawn: reservation {self} was given back.")
+
+    def _settle_or_warn(self, spent: Fraction) -> None:
+        """Settle for a release that was made and must not be lost with the ledger."""
+        try:
+            self.settle(spent)
+        except LedgerError as error:
+            warnings.warn(
+                f"The release on {self.dataset!r} is charged in full, {shown(self.epsilon)}. {error}",
+                UnsettledWarning,
+                stacklevel=_frames_of_freegap(),
+            )
+
     def __enter__(self) -> Reservation:
         return self
 
@@ -295,3 +324,19 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"<Reservation {self}>"
+
+
+def _raised_by_freegap(error: BaseException) -> bool:
+    """Whether the error comes from freegap's own code, and not from a caller's that uses the same class."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")
+
+
+def _frames_of_freegap() -> int:
+    """How far up the stack the caller's own code is, for a warning that should point there."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
+        frame, level = frame.f_back, level + 1
+    return level

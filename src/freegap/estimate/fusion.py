@@ -56,15 +56,14 @@ def blue_variance_ratio(k: int, variance_ratio: Fraction) -> Fraction:
 def inverse_variance(pairs: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
     """The combination of independent estimates (value, variance) with the least variance, and that variance.
 
+    One whose noise has no variance (geometric noise of a huge ε) is taken as it is.
+
     >>> inverse_variance([(Fraction(10), Fraction(1)), (Fraction(4), Fraction(2))])
     (Fraction(8, 1), Fraction(2, 3))
-
-    A variance of zero (that of geometric noise is below all doubles where ε is in the thousands) says that the
-    value is known: nothing is gained by the others.
     """
-    known = [value for value, variance in pairs if variance == 0]
-    if known:
-        return known[0], Fraction(0)
+    for value, variance in pairs:
+        if variance == 0:
+            return value, variance
     weights = [1 / variance for _, variance in pairs]
     total = sum(weights, Fraction(0))
     return sum(w * value for w, (value, _) in zip(weights, pairs, strict=True)) / total, 1 / total

@@ -7,12 +7,14 @@ Theorem  those of the two mechanisms; the estimates are post-processing
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
@@ -20,8 +22,9 @@ from freegap.estimate.noise_laws import WeightedNoise, tail_bound
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.population import read_population
-from freegap.mechanisms.sparse_vector import sparse_vector
-from freegap.mechanisms.top_k import select_top_k
+from freegap.mechanisms.sparse_vector import draw_above, read_offsets
+from freegap.mechanisms.threshold_plan import plan_threshold
+from freegap.mechanisms.top_k import draw_top_k, read_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.rationals import (
@@ -30,7 +33,9 @@ from freegap.values.rationals import (
     double,
     positive_rational,
     proper_fraction,
+    require_scale,
     resolution_argument,
+    sensitivity_argument,
 )
 from freegap.values.results import Column, Release, TopK, aligned, as_double, jsonable, text_of
 
@@ -119,6 +124,7 @@ def select_and_measure(
     monotonic: bool = False,
     noise: str = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> Estimates:
     """Select k items, measure them, and fuse the gaps of the selection into the estimates.
@@ -126,6 +132,8 @@ def select_and_measure(
     split: the part of ε that selects; the rest measures.
     threshold: select by `sparse_vector` (the first k above this threshold) instead of `noisy_top_k`. What was
         not selected is then neither measured nor charged.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there for
+        both, reserved first.
 
     >>> import freegap as fg
     >>> counts = {"flu": 812, "cold": 790, "measles": 31, "mumps": 12}
@@ -142,28 +150,49 @@ def select_and_measure(
     for amount in (rest / k, rest * k):
         positive_rational("split", amount)
     grid = resolution_argument(resolution)
+    # What is found after the draw shows only where something was selected: an output that nobody paid for.
+    require_scale(k * sensitivity_argument(sensitivity, grid) / rest, epsilon)
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
         answers = list(answers)
     shared: dict[str, Any] = {
+        "k": k,
         "epsilon": selecting,
         "sensitivity": sensitivity,
         "monotonic": monotonic,
         "noise": noise,
         "resolution": grid,
-        "bits": source,
     }
-    selection: TopK | AboveThreshold
+    select: Callable[[], tuple[TopK | AboveThreshold, list[int]]]
     if threshold is None:
-        selection, places = select_top_k(answers, k, **shared)
+        top_k_plan, population = read_top_k(answers, **shared)
+        select = partial(draw_top_k, top_k_plan, population, source)
     else:
         if isinstance(answers, Counts):
             raise InvalidArgument(
                 "answers", answers, "must be listed one by one for a threshold", "Leave out the threshold."
             )
-        selection = sparse_vector(answers, threshold, k=k, **shared)
-        places = list(selection.indices)
-    measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
+        plan = plan_threshold(share=None, **shared)
+        read, offsets = read_offsets(answers, threshold, plan)
+        select = partial(draw_above, read, offsets, plan, "sparse_vector", source)
+    parameters = {"k": k, "split": part, "noise": noise, "monotonic": monotonic}
+
+    def release() -> Estimates:
+        selection, places = select()
+        measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
+        return _fused(selection, measurement, budget, parameters, private=source.private)
+
+    return charged(ledger, "select_and_measure", budget, parameters, release)
+
+
+def _fused(
+    selection: TopK | AboveThreshold,
+    measurement: Measurement | None,
+    budget: Fraction,
+    parameters: dict[str, Any],
+    *,
+    private: bool,
+) -> Estimates:
     estimates, variances, terms = (
         _fuse_top_k(selection, measurement)
         if isinstance(selection, TopK)
@@ -180,8 +209,8 @@ def select_and_measure(
         rounding=float(selection.resolution) * (len(selection.labels) + 1),
         epsilon=budget,
         spent=selection.spent + (measurement.spent if measurement is not None else 0),
-        private=source.private,
-        parameters={"k": k, "split": part, "noise": noise, "monotonic": monotonic},
+        private=private,
+        parameters=parameters,
     )
 
 

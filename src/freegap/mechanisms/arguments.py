@@ -10,7 +10,7 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument"]
+__all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument", "require_whole_sensitivity"]
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
@@ -32,3 +32,14 @@ def flag_argument(argument: str, value: Any) -> bool:
             argument, value, "must be True or False", f"Pass {argument}=True only if it is so."
         )
     return bool(value)
+
+
+def require_whole_sensitivity(sensitivity: Fraction, given: Any) -> None:
+    """Geometric noise is for whole numbers: rounding answers down to them must keep the sensitivity."""
+    if sensitivity.denominator != 1:
+        raise InvalidArgument(
+            "sensitivity",
+            given,
+            "must be a whole number with geometric noise",
+            'Pass a whole number, or noise="exponential".',
+        )

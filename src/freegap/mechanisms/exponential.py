@@ -25,6 +25,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import GUMBEL
@@ -51,12 +52,13 @@ Sampler = Callable[[Sequence[Fraction]], int]
 class Choice(Release):
     """The chosen candidate, and how clearly it was chosen.
 
-    index, label: the chosen candidate.
+    label: the chosen candidate (its position, where the utilities are a list or an array).
+    index: its position in a list or an array; None for labelled utilities, whose order can be private.
     gap: of its noisy exponent ε·u/(cΔ) to the next one; None without gaps.
     utility_gap: the same in units of the utility.
     """
 
-    index: int
+    index: int | None
     label: Any
     gap: Fraction | None
     utility_gap: Fraction | None
@@ -103,15 +105,18 @@ def exponential_mechanism(
     gap: bool = True,
     sampler: Sampler | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> Choice:
     """Choose a candidate with probability proportional to exp(ε·utility/(2Δ)), and say how clearly.
 
     monotonic: True if one person moves all utilities in the same direction; the exponent is then ε·utility/Δ.
     gap: False to release only the choice.
-    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals) that returns
-        an index i with probability proportional to e^exponent_i. freegap then only draws the gap; that the
-        choice has the right distribution is your statement.
+    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals, for labelled
+        utilities in the order of their labels) that returns an index i with probability proportional to
+        e^exponent_i. freegap then only draws the gap; that the choice has the right distribution is your
+        statement.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
     >>> choice = fg.exponential_mechanism({"a": 10, "b": 90, "c": 5}, epsilon=1, bits=fg.SeededBits(1))
@@ -127,7 +132,6 @@ def exponential_mechanism(
         raise InvalidArgument(
             "sampler", sampler, "must be a function from exponents to an index", "Leave it out."
         )
-    source = source_or_system(bits)
     read = read_answers(utilities, grid)
     if len(read) < 2:
         raise InvalidArgument(
@@ -135,26 +139,32 @@ def exponential_mechanism(
         )
     rate = budget / ((1 if flag else 2) * delta)
     require_scale(1 / rate, epsilon)
-    if sampler is None:
-        index, multiple = _by_gumbel(read, rate, grid, source)
-    else:
-        index, multiple = _by_sampler(read, rate, grid, source, sampler)
-    utility_gap = multiple * grid if wants_gap else None
-    return Choice(
-        index=index,
-        label=read.labels([index])[0],
-        gap=None if utility_gap is None else utility_gap * rate,
-        utility_gap=utility_gap,
-        epsilon=budget,
-        spent=budget,
-        private=source.private,
-        parameters={
-            "sensitivity": delta,
-            "monotonic": flag,
-            "resolution": grid,
-            "form": "Gumbel" if sampler is None else "black box",
-        },
-    )
+    source = source_or_system(bits)
+    parameters = {
+        "sensitivity": delta,
+        "monotonic": flag,
+        "resolution": grid,
+        "form": "Gumbel" if sampler is None else "black box",
+    }
+
+    def release() -> Choice:
+        if sampler is None:
+            place, multiple = _by_gumbel(read, rate, grid, source)
+        else:
+            place, multiple = _by_sampler(read, rate, grid, source, sampler)
+        utility_gap = multiple * grid if wants_gap else None
+        return Choice(
+            index=next(iter(read.indices([place])), None),
+            label=read.labels([place])[0],
+            gap=None if utility_gap is None else utility_gap * rate,
+            utility_gap=utility_gap,
+            epsilon=budget,
+            spent=budget,
+            private=source.private,
+            parameters=parameters,
+        )
+
+    return charged(ledger, "exponential_mechanism", budget, parameters, release)
 
 
 def _by_gumbel(read: Answers, rate: Fraction, grid: Fraction, source: BitSource) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -37,7 +38,7 @@ from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.sparse_vector import threshold_lift
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.mechanisms.top_k import alignment as top_k_alignment
-from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
+from freegap.mechanisms.top_k_plan import LAWS, TopKPlan, plan_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import GridValues
 from freegap.values.rationals import Rational
@@ -189,12 +190,14 @@ def hybrid_top_k(
     monotonic: bool = False,
     noise: str = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> HybridTopK:
     """The k largest items, but none below a threshold; what is not released is not charged.
 
     With fewer than k items above, the threshold itself is reached, the charge is less than ε (`spent`), and
     the gaps down to the threshold estimate the answers (`estimates`). The threshold is rounded to the grid.
+    The other arguments are those of `noisy_top_k`, `ledger` among them.
 
     >>> import freegap as fg
     >>> r = fg.hybrid_top_k([900, 20, 700], 400, k=3, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
@@ -210,9 +213,19 @@ def hybrid_top_k(
         resolution=resolution,
     )
     bar = read_threshold(threshold, discrete=False) // plan.resolution * plan.resolution
-    source = source_or_system(bits)
     population = read_population(answers, plan.resolution)
     _require_enough(plan.k, population.items)
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "hybrid_top_k",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: _drawn_top_k(population, bar, plan, source),
+    )
+
+
+def _drawn_top_k(population: Population, bar: Fraction, plan: TopKPlan, source: BitSource) -> HybridTopK:
     values, grain = _with_threshold(population, bar, plan.resolution)
     sizes = population.sizes
     ranking = NoisyRanking(
@@ -254,11 +267,13 @@ def hybrid_sparse_vector(
     noise: str = "exponential",
     share: Rational | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """The k largest items above a threshold, each with its gap to the threshold, and so an estimate.
 
     All answers are looked at, and the result lists the items by rank. What is not released is not charged.
+    The other arguments are those of `sparse_vector`, `ledger` among them.
 
     >>> import freegap as fg
     >>> r = fg.hybrid_sparse_vector([900, 20, 700], 400, k=3, epsilon=1, bits=fg.SeededBits(1))
@@ -276,9 +291,21 @@ def hybrid_sparse_vector(
         share=share,
     )
     bar = read_threshold(threshold, discrete=False)
-    source = source_or_system(bits)
     population = read_population(answers, plan.resolution)
     _require_enough(plan.k, population.items)
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "hybrid_sparse_vector",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: _drawn_above(population, bar, plan, source),
+    )
+
+
+def _drawn_above(
+    population: Population, bar: Fraction, plan: ThresholdPlan, source: BitSource
+) -> AboveThreshold:
     branch = plan.branches[-1]
     digits = KeyedDigits(source, len(population.values))
     ranking = NoisyRanking(
@@ -303,7 +330,7 @@ def hybrid_sparse_vector(
         items.append(item)
         gaps.append(value.floor(plan.resolution))
     return AboveThreshold(
-        answered=0 if population.counts is not None else population.items,
+        questions=population.questions,
         indices=population.indices(items),
         labels=population.labels(items, source),
         gap_multiples=tuple(gaps),

@@ -18,11 +18,12 @@ from functools import cached_property
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.values.answers import read_answers
+from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import (
     Rational,
     positive_rational,
@@ -88,12 +89,14 @@ def measure(
     epsilon: Rational,
     sensitivity: Rational = 1,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> Measurement:
     """Noisy answers under ε-differential privacy: exact Laplace noise, rounded to the grid.
 
     sensitivity: how much one person can change *each* answer at most. The budget is divided evenly among
         the answers, so that n answers have noise of scale n·sensitivity/ε each.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
     >>> measurement = fg.measure({"flu": 812}, epsilon=1, bits=fg.SeededBits(1))
@@ -103,11 +106,21 @@ def measure(
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
-    source = source_or_system(bits)
     read = read_answers(answers, grid)
     n = len(read)
     scale = n * delta / budget
     require_scale(scale, epsilon)
+    source = source_or_system(bits)
+    parameters = {"scale": scale, "sensitivity": delta}
+    return charged(
+        ledger, "measure", budget, parameters, lambda: _drawn(read, grid, budget, parameters, source)
+    )
+
+
+def _drawn(
+    read: Answers, grid: Fraction, budget: Fraction, parameters: dict[str, Any], source: BitSource
+) -> Measurement:
+    n, scale = len(read), parameters["scale"]
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )
@@ -120,7 +133,7 @@ def measure(
         epsilon=budget,
         spent=budget,
         private=source.private,
-        parameters={"scale": scale, "sensitivity": delta},
+        parameters=parameters,
     )
 
 

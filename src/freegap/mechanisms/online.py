@@ -8,14 +8,14 @@ the alignment leaves all earlier replies as they are.
 from __future__ import annotations
 
 import math
-import os
-import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from freegap.asking import Asking
 from freegap.bits import BitSource, source_or_system
-from freegap.errors import BudgetSpent, FreegapError
+from freegap.charging import Account
+from freegap.errors import BudgetSpent
 from freegap.exact.comparing import BELOW
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.mechanisms.sparse_vector import noisy_threshold
@@ -54,13 +54,14 @@ class Below:
 _BELOW = Below()
 
 
-class _Online:
+class _Online(Asking):
     """What both online classes share: a noisy threshold, and a budget that answers above use up."""
 
     def __init__(
         self,
         plan: ThresholdPlan,
         threshold: Any,
+        ledger: Account | None,
         bits: BitSource | None,
         *,
         gap: bool,
@@ -72,13 +73,14 @@ class _Online:
         self._stop_after = math.inf if stop_after is None else stop_after
         source = source_or_system(bits)
         self.private: bool = source.private
-        self._bar = noisy_threshold(plan, source)
         self._asked = 0
         self._above = 0
         self._answers_spent = Fraction(0)
-        self._exhausted = False
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+
+        def draw() -> None:
+            self._bar = noisy_threshold(plan, source)
+
+        self._open(ledger, type(self).__name__, plan.epsilon, plan.parameters(), draw)
 
     @property
     def epsilon(self) -> Fraction:
@@ -88,7 +90,8 @@ class _Online:
     @property
     def spent(self) -> Fraction:
         """What has been charged so far: nothing before the first question."""
-        return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+        with self._between_questions():
+            return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
 
     @property
     def remaining(self) -> Fraction:
@@ -98,7 +101,9 @@ class _Online:
     @property
     def exhausted(self) -> bool:
         """Whether no further question will be answered."""
-        return self._exhausted
+        with self._between_questions():
+            left = self._plan.epsilon - self.spent
+            return left < self._plan.answer_budget or self._above >= self._stop_after
 
     @property
     def asked(self) -> int:
@@ -111,23 +116,21 @@ class _Online:
         answer: the true answer to the question; a number.
         threshold: of this question alone, instead of the common one.
         """
-        with self._lock:
-            self._require_own_process()
-            if self._exhausted:
+        with self._question():
+            if self.exhausted:
                 self._refuse()
             offset = self._offset(answer, threshold)
-            # Counted before it is answered: an interruption from here on wastes the question, and the
-            # noise that was drawn for it is never used for another.
+            # Counted, at the highest price, before it is answered: an error or an interruption from here on
+            # wastes the question, what it has cost stays charged, and its noise serves no other one.
             question, self._asked = self._asked, self._asked + 1
+            self._answers_spent += self._plan.answer_budget
             number, multiple = self._bar.one(question, offset)
             if number == BELOW:
+                self._answers_spent -= self._plan.answer_budget
                 return _BELOW
             branch = self._plan.branches[number]
             self._above += 1
-            self._answers_spent += branch.budget
-            self._exhausted = (
-                self.spent > self._plan.epsilon - self._plan.answer_budget or self._above >= self._stop_after
-            )
+            self._answers_spent -= self._plan.answer_budget - branch.budget
             gap = multiple * self._plan.resolution if self._gap else None
             return Above(gap, branch.budget, len(self._plan.branches) - 1 - number)
 
@@ -156,22 +159,8 @@ class _Online:
             f"{type(self).__name__} with a budget of its own."
         )
 
-    def _require_own_process(self) -> None:
-        if os.getpid() != self._process:
-            raise FreegapError(
-                f"this {type(self).__name__} was made in another process: two processes would use the same "
-                "noise twice. Make one in each process, each with a budget of its own."
-            )
-
-    def __reduce__(self) -> NoReturn:
-        """Neither copied nor sent elsewhere: a second one would use the same noise again."""
-        raise FreegapError(
-            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
-            "Make a new one with a budget of its own."
-        )
-
     def __repr__(self) -> str:
-        state = "exhausted" if self._exhausted else f"{self.remaining} left"
+        state = "exhausted" if self.exhausted else "closed" if self._closed else f"{self.remaining} left"
         return (
             f"<{type(self).__name__}: {self._asked} asked, {self._above} above, ε = {self.epsilon}, {state}>"
         )
@@ -181,10 +170,11 @@ class SparseVector(_Online):
     """Sparse vector, online: ask one question after the other, until k were above the threshold.
 
     The arguments are those of `sparse_vector`. `threshold` may be left out and given with each question.
+    With a `ledger`, all of ε is reserved until the object is exhausted or closed: use it in a `with` block.
 
     >>> import freegap as fg
-    >>> asking = fg.SparseVector(500, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
-    >>> [bool(asking.ask(answer)) for answer in (2, 950, 3)], asking.exhausted
+    >>> with fg.SparseVector(500, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1)) as asking:
+    ...     [bool(asking.ask(answer)) for answer in (2, 950, 3)], asking.exhausted
     ([False, True, False], False)
     """
 
@@ -200,6 +190,7 @@ class SparseVector(_Online):
         share: Rational | None = None,
         gap: bool = True,
         resolution: Rational = DEFAULT_RESOLUTION,
+        ledger: Account | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(
@@ -211,7 +202,7 @@ class SparseVector(_Online):
             resolution=resolution,
             share=share,
         )
-        super().__init__(plan, threshold, bits, gap=flag_argument("gap", gap), stop_after=None)
+        super().__init__(plan, threshold, ledger, bits, gap=flag_argument("gap", gap), stop_after=None)
 
 
 class AdaptiveSparseVector(_Online):
@@ -238,6 +229,7 @@ class AdaptiveSparseVector(_Online):
         noise: str = "exponential",
         share: Rational | str | None = None,
         resolution: Rational = DEFAULT_RESOLUTION,
+        ledger: Account | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(
@@ -252,4 +244,4 @@ class AdaptiveSparseVector(_Online):
             margin=margin,
         )
         stop = None if stop_after is None else count_argument("stop_after", stop_after)
-        super().__init__(plan, threshold, bits, gap=True, stop_after=stop)
+        super().__init__(plan, threshold, ledger, bits, gap=True, stop_after=stop)

@@ -47,10 +47,12 @@ from typing import Any, NamedTuple
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
+from freegap.values.answers import named
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
@@ -78,7 +80,10 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate(Release):
-    """The selected candidate with its output and score; all None where none was good enough."""
+    """The selected candidate with its output and score; all None where none was good enough.
+
+    index: its position in a list of candidates; None where they have labels, whose order can be private.
+    """
 
     index: int | None
     label: Any
@@ -88,7 +93,7 @@ class Candidate(Release):
     @property
     def found(self) -> bool:
         """Whether a candidate was selected."""
-        return self.index is not None
+        return self.score is not None
 
     @property
     def title(self) -> str:
@@ -126,6 +131,7 @@ def select_private_candidate(
     epsilon: Rational,
     stop: Rational,
     hard_stop: Rational | None = None,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> Candidate:
     """A candidate whose score reaches a threshold, or none: 2ε₁-private, ε₁ for one candidate and score.
@@ -141,6 +147,8 @@ def select_private_candidate(
     epsilon: ε_M; each candidate alone is ε_M-private.
     stop: the probability, after each draw, of giving up.
     hard_stop: ε₀, at most 1: what may be paid for never making more than a certain number of draws.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
+        That one charge covers all that the candidates draw, however often: give them no ledger.
     bits: leave out for a private release; a seeded source for tests.
 
     >>> import freegap as fg
@@ -155,8 +163,14 @@ def select_private_candidate(
     """
     search = _Search(candidates, score, epsilon, stop, hard_stop, bits)
     limit = rational("threshold", threshold)
-    drawn = select_program(search.sample, search.stops, limit, search.steps)
-    return search.release(drawn, per_draw=2, per_stop=1, threshold=limit)
+    return search.release(
+        lambda: select_program(search.sample, search.stops, limit, search.steps),
+        ledger,
+        "select_private_candidate",
+        per_draw=2,
+        per_stop=1,
+        threshold=limit,
+    )
 
 
 def best_private_candidate(
@@ -166,6 +180,7 @@ def best_private_candidate(
     epsilon: Rational,
     stop: Rational,
     hard_stop: Rational | None = None,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> Candidate:
     """The best-scoring of a random number of draws: 3ε₁-private, ε₁ for one candidate and score.
@@ -185,8 +200,13 @@ def best_private_candidate(
     (('b',), Fraction(9, 5), 30)
     """
     search = _Search(candidates, score, epsilon, stop, hard_stop, bits)
-    drawn = best_program(search.sample, search.stops, search.uniform, search.steps)
-    return search.release(drawn, per_draw=3, per_stop=3)
+    return search.release(
+        lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
+        ledger,
+        "best_private_candidate",
+        per_draw=3,
+        per_stop=3,
+    )
 
 
 def select_program(
@@ -264,7 +284,8 @@ class _Search:
         hard_stop: Rational | None,
         bits: BitSource | None,
     ) -> None:
-        self._labels, mechanisms = _candidates_argument(candidates)
+        self._names, mechanisms = _candidates_argument(candidates)
+        self._number = len(mechanisms)
         if not isinstance(score, NoisyScore) and not callable(score):
             raise InvalidArgument("score", score, "must be callable", "Pass a function or a NoisyScore.")
         self._noise = (
@@ -289,26 +310,39 @@ class _Search:
         """Uniform on {0, …, n−1}."""
         return uniform_below(n, self._source)
 
-    def release(self, drawn: Drawn | None, *, per_draw: int, per_stop: int, **public: Any) -> Candidate:
-        """The result, charged per_draw·ε₁ + per_stop·ε₀."""
+    def release(
+        self,
+        search: Callable[[], Drawn | None],
+        ledger: Account | None,
+        what: str,
+        *,
+        per_draw: int,
+        per_stop: int,
+        **public: Any,
+    ) -> Candidate:
+        """Search, charged per_draw·ε₁ + per_stop·ε₀."""
         each = self._epsilon + self._noise
         charge = per_draw * each + per_stop * self._extra
+        parameters = {
+            "candidates": self._number,
+            "epsilon_of_each_draw": each,
+            "stop": self._stop,
+            "hard_stop": self._extra,
+            "most_draws": self.steps,
+            **public,
+        }
+        return charged(ledger, what, charge, parameters, lambda: self._found(search(), charge, parameters))
+
+    def _found(self, drawn: Drawn | None, charge: Fraction, parameters: dict[str, Any]) -> Candidate:
         return Candidate(
-            index=None if drawn is None else drawn.candidate,
-            label=None if drawn is None else self._labels[drawn.candidate],
+            index=None if drawn is None or self._names is not None else drawn.candidate,
+            label=None if drawn is None else named(self._names, [drawn.candidate])[0],
             output=None if drawn is None else drawn.output,
             score=None if drawn is None else drawn.score,
             epsilon=charge,
             spent=charge,
             private=self._source.private,
-            parameters={
-                "candidates": len(self._labels),
-                "epsilon_of_each_draw": each,
-                "stop": self._stop,
-                "hard_stop": self._extra,
-                "most_draws": self.steps,
-                **public,
-            },
+            parameters=parameters,
         )
 
 
@@ -316,13 +350,14 @@ def _rounds(steps: int | None) -> Iterable[int]:
     return count() if steps is None else range(steps)
 
 
-def _candidates_argument(candidates: Any) -> tuple[list[Any], list[Mechanism]]:
+def _candidates_argument(candidates: Any) -> tuple[list[Any] | None, list[Mechanism]]:
+    """The labels, if there are any, and the candidates. A draw is uniform, so that no order matters to it."""
+    names: list[Any] | None = None
+    mechanisms: list[Mechanism] = []
     if isinstance(candidates, Mapping):
-        labels, mechanisms = list(candidates), list(candidates.values())
+        names, mechanisms = list(candidates), list(candidates.values())
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes):
-        labels, mechanisms = list(range(len(candidates))), list(candidates)
-    else:
-        labels, mechanisms = [], []
+        mechanisms = list(candidates)
     if not mechanisms or not all(map(callable, mechanisms)):
         raise InvalidArgument(
             "candidates",
@@ -330,4 +365,4 @@ def _candidates_argument(candidates: Any) -> tuple[list[Any], list[Mechanism]]:
             "must be a list or a dict of functions, at least one",
             "Pass private mechanisms of a source of bits: lambda bits: noisy_max(..., bits=bits).",
         )
-    return labels, mechanisms
+    return names, mechanisms

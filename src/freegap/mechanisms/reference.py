@@ -1,6 +1,7 @@
-"""The paper's own secure algorithm, to be read beside the paper: 004, algorithm 4.
+"""The paper's own secure algorithms, to be read beside the paper: 004, algorithm 4 and lemma 4.1.
 
-It samples the same distribution as `freegap.mechanisms.top_k` with exponential noise, by another route:
+`coin_top_k` is the top-k without gaps of lemma 4.1, on geometric noise. `secure_top_k` is algorithm 4. It
+samples the same distribution as `freegap.mechanisms.top_k` with exponential noise, by another route:
 geometric noise on the grid γ*, refined by a factor M wherever there is a tie, and a random permutation
 that stands for the order of what was rounded off. The fast core is tested against it, and its counters
 are those of 004, tables 5 and 6.
@@ -21,7 +22,7 @@ from itertools import pairwise
 from freegap.bits import BitSource
 from freegap.exact.integers import geometric, shuffle
 
-__all__ = ["Counters", "secure_top_k"]
+__all__ = ["Counters", "coin_top_k", "secure_top_k"]
 
 
 @dataclass
@@ -90,6 +91,20 @@ def secure_top_k(
     clock.append(time.process_time())
     counted.seconds = (clock[1] - clock[0], clock[2] - clock[1], clock[3] - clock[2])
     return top[:k], gaps
+
+
+def coin_top_k(answers: Sequence[int], k: int, *, rate: Fraction, source: BitSource) -> list[int]:
+    """The k largest of whole answers with geometric noise, ties broken by coin (004, lemma 4.1, for any k).
+
+    rate: 1/β, where the noise is Geo(1 − e^(−1/β)): ε/2 in the lemma, which has k = 1.
+
+    >>> from freegap.bits import SeededBits
+    >>> coin_top_k([5, 90, 7], 1, rate=Fraction(1), source=SeededBits(1))
+    [1]
+    """
+    noisy = [answer + geometric(rate, source) for answer in answers]
+    order = shuffle(list(range(len(answers))), source)  # sorting leaves equal ones in this order
+    return _largest(noisy, order, k)
 
 
 def _largest(noisy: Sequence[int], pool: Sequence[int], count: int) -> list[int]:

@@ -20,21 +20,24 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.values.above import AboveThreshold
-from freegap.values.answers import read_answers
+from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import Rational, count_argument
-from freegap.values.thresholds import subtract_threshold
+from freegap.values.thresholds import Offsets, subtract_threshold
 
 __all__ = [
     "adaptive_sparse_vector",
     "alignment",
     "charge",
+    "draw_above",
     "noisy_threshold",
     "program",
+    "read_offsets",
     "sparse_vector",
     "threshold_lift",
 ]
@@ -109,16 +112,19 @@ def sparse_vector(
     share: Rational | None = None,
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """The first k questions whose answers are above a threshold, each with its gap to the threshold.
 
-    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold.
-    threshold: a number, or one for each answer.
+    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold. Labelled ones are
+        taken in the order of their labels; pass a list to choose the order yourself.
+    threshold: a number, or one for each answer: a list for a list, a dict or a Series for labelled answers.
     epsilon: the most that may be spent; less is charged where fewer than k were above (`spent`).
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
     gap: False to release only which questions were above.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
     >>> r = fg.sparse_vector([2, 950, 3, 990], 500, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
@@ -135,7 +141,15 @@ def sparse_vector(
         share=share,
     )
     wants_gap = flag_argument("gap", gap)
-    return _release(answers, threshold, plan, "sparse_vector", bits, gap=wants_gap, stop_after=None)
+    read, offsets = read_offsets(answers, threshold, plan)
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "sparse_vector",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_above(read, offsets, plan, "sparse_vector", source, gap=wants_gap)[0],
+    )
 
 
 def adaptive_sparse_vector(
@@ -152,6 +166,7 @@ def adaptive_sparse_vector(
     noise: str = "exponential",
     share: Rational | str | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Sparse vector that spends less on answers far above the threshold, and so finds more of them.
@@ -163,6 +178,7 @@ def adaptive_sparse_vector(
     branches: how often the budget is halved; the paper has 1.
     stop_after: stop after this many answers above, and keep the rest of the budget.
     share: the part θ of ε for the threshold, or "middle" or "top" for the best one for that branch.
+    ledger: as in `sparse_vector`.
 
     >>> import freegap as fg
     >>> r = fg.adaptive_sparse_vector([900] * 9, 100, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
@@ -181,7 +197,15 @@ def adaptive_sparse_vector(
         margin=margin,
     )
     stop = None if stop_after is None else count_argument("stop_after", stop_after)
-    return _release(answers, threshold, plan, "adaptive_sparse_vector", bits, gap=True, stop_after=stop)
+    read, offsets = read_offsets(answers, threshold, plan)
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "adaptive_sparse_vector",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_above(read, offsets, plan, "adaptive_sparse_vector", source, stop_after=stop)[0],
+    )
 
 
 def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
@@ -196,48 +220,52 @@ def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
     )
 
 
-def _release(
-    answers: Any,
-    threshold: Any,
+def read_offsets(answers: Any, threshold: Any, plan: ThresholdPlan) -> tuple[Answers, Offsets]:
+    """The answers, and how far they are above the threshold; nothing that comes later can be refused."""
+    read = read_answers(answers, plan.resolution)
+    return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.discrete)
+
+
+def draw_above(
+    read: Answers,
+    offsets: Offsets,
     plan: ThresholdPlan,
     mechanism: str,
-    bits: BitSource | None,
+    source: BitSource,
     *,
-    gap: bool,
-    stop_after: int | None,
-) -> AboveThreshold:
-    source = source_or_system(bits)
-    read = read_answers(answers, plan.resolution)
-    offsets = subtract_threshold(read, threshold, plan.resolution, discrete=plan.discrete)
+    gap: bool = True,
+    stop_after: int | None = None,
+) -> tuple[AboveThreshold, list[int]]:
+    """The release of both mechanisms, and the places of what was above among the answers."""
     bar = noisy_threshold(plan, source)
     spent = plan.threshold_budget
-    indices: list[int] = []
+    places: list[int] = []
     numbers: list[int] = []
     gaps: list[int] = []
     begin, size = 0, _FIRST_CHUNK
     done = False
     while begin < len(read) and not done:
         doubles = offsets.doubles(begin, begin + size)
-        places, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
-        for j, (place, number) in enumerate(zip(places.tolist(), branches.tolist(), strict=True)):
-            indices.append(begin + place)
+        passed, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
+        for j, (place, number) in enumerate(zip(passed.tolist(), branches.tolist(), strict=True)):
+            places.append(begin + place)
             numbers.append(number)
             if gap:
                 gaps.append(gap_of(j))
             spent += plan.branches[number].budget
-            done = spent > plan.epsilon - plan.answer_budget or len(indices) == stop_after
+            done = spent > plan.epsilon - plan.answer_budget or len(places) == stop_after
             if done:
                 break
         begin += len(doubles)
         size = min(2 * size, _LARGEST_CHUNK)
     last = len(plan.branches) - 1
-    return AboveThreshold(
-        answered=indices[-1] + 1 if done else len(read),
-        indices=tuple(indices),
-        labels=read.labels(indices),
+    release = AboveThreshold(
+        questions=read.questions(places[-1] + 1 if done else len(read)),
+        indices=read.indices(places),
+        labels=read.labels(places),
         gap_multiples=tuple(gaps) if gap else None,
         branches=tuple(last - number for number in numbers),
-        thresholds=tuple(offsets.threshold(i) for i in indices),
+        thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
         mechanism=mechanism,
         epsilon=plan.epsilon,
@@ -245,3 +273,4 @@ def _release(
         private=source.private,
         parameters=plan.parameters(),
     )
+    return release, places

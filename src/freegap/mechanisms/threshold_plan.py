@@ -24,7 +24,7 @@ from flint import arb, fmpq
 from freegap.errors import InvalidArgument
 from freegap.exact.comparing import Branch
 from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
-from freegap.mechanisms.arguments import flag_argument, noise_argument
+from freegap.mechanisms.arguments import flag_argument, noise_argument, require_whole_sensitivity
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
@@ -124,7 +124,7 @@ def plan_threshold(
     if deviations < 0:
         raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
     if name == "geometric":
-        _require_integer("sensitivity", delta, sensitivity)
+        require_whole_sensitivity(delta, sensitivity)
         grid = Fraction(1)  # gaps are whole numbers
     theta = _share_argument(share, k, flag, halvings)
     first, each = theta * budget, (1 - theta) * budget / k
@@ -162,16 +162,6 @@ def _share_argument(share: Any, k: int, monotonic: bool, halvings: int) -> Fract
         return optimal_share(k, monotonic=monotonic, halvings=halvings)
     remedy = 'Leave it out, or pass "middle" or "top", for the one that makes the gaps most accurate.'
     return proper_fraction("share", share, remedy)
-
-
-def _require_integer(argument: str, value: Fraction, given: Any) -> None:
-    if value.denominator != 1:
-        raise InvalidArgument(
-            argument,
-            given,
-            "must be a whole number with geometric noise",
-            'Pass a whole number, or noise="exponential".',
-        )
 
 
 def _geometric(scale: Fraction) -> tuple[Any, Any]:

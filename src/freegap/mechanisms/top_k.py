@@ -8,6 +8,25 @@ Charge   ε
 Theorem  Laplace: 000, theorem 5.7 with the alignment of equation 5.2; exponential: section 5.5.2, with
          equation 5.4 corrected (see `shifts`). Rounding the gaps is post-processing (004, theorem 4.3).
 
+Without gaps (`gap=False`) the same, less the gaps. Then k = n is allowed as well: the last place follows from
+the others, and the noise is wider than that of k = n − 1. And noise may be geometric, with ties broken by
+coin:
+
+Input    whole answers q_1 … q_n of whole sensitivity Δ
+Noise    each answer: Y_i on {0, 1, …} with P(Y_i ≥ m) = e^(−m/b), b = cΔk/ε (Geo(1 − e^(−ε/2)) in the lemma)
+Release  the positions of the k largest q_i + Y_i in order, those that are equal in a uniformly random order
+Charge   ε
+Theorem  004, lemma 4.1, which has k = 1, c = 2, Δ = 1; for any k by the same argument: the law of the output
+         is that of exponential noise. Let X_i be exponential of scale b, Y_i = ⌊X_i⌋ and R_i = X_i − Y_i.
+         P(Y_i ≥ m) = P(X_i ≥ m) = e^(−m/b), and given Y_i = m, R_i has the law of X_i given X_i < 1,
+         whatever m is (the exponential law has no memory). So the R_i are independent of all Y and alike: any
+         order of them is equally likely. As the q_i are whole, q_i + X_i > q_j + X_j if and only if
+         q_i + Y_i > q_j + Y_j, or these are equal and R_i > R_j: to order by q + X is to order by q + Y with
+         ties broken by a uniformly random order. By hand, n = 2, k = 1, q_1 − q_2 = d ≥ 0, p = e^(−1/b):
+         P(Y_2 − Y_1 > d) + P(Y_2 − Y_1 = d)/2 = p^d·(p/(1+p) + (1−p)/(1+p)/2) = p^d/2 = P(X_2 − X_1 > d).
+         So the fast core draws exponential noise and releases the order. The lemma's own program is
+         `freegap.mechanisms.reference.coin_top_k`; tests compare the two.
+
 `program` is the mechanism as in the paper, for any kind of number. `noisy_top_k` computes the same
 function of the same noise by the fast core (`freegap.exact.ranking`); a test compares the two.
 """
@@ -19,27 +38,28 @@ from itertools import pairwise
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.mechanisms.population import read_population
-from freegap.mechanisms.top_k_plan import plan_top_k
+from freegap.mechanisms.population import Population, read_population
+from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
 from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = ["alignment", "noisy_max", "noisy_top_k", "program", "select_top_k", "shifts"]
+__all__ = ["alignment", "draw_top_k", "noisy_max", "noisy_top_k", "program", "read_top_k", "shifts"]
 
 
 def program(
-    answers: Sequence[Any], noise: Any, *, k: int, scale: Any, law: str = "exponential"
+    answers: Sequence[Any], noise: Any, *, k: int, scale: Any, law: str = "exponential", gap: bool = True
 ) -> tuple[list[int], list[Any]]:
     """000, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
     draw = getattr(noise, law)
     noisy = [answer + draw(scale, label=i) for i, answer in enumerate(answers)]
     order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
     gaps = [noisy[a] - noisy[b] for a, b in pairwise(order)]
-    return order[:k], gaps
+    return order[:k], gaps if gap else []
 
 
 def noisy_top_k(
@@ -50,19 +70,24 @@ def noisy_top_k(
     sensitivity: Rational = 1,
     monotonic: bool = False,
     noise: str = "exponential",
+    gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The k items with the largest answers, under ε-differential privacy, each with its gap to the next.
 
     answers: a list, a NumPy array, a dict or a Series of numbers, or `Counts` for a huge domain.
-    k: how many items to select; there must be at least k + 1.
+    k: how many items to select; there must be at least k + 1 of them (k without gaps).
     epsilon: the privacy budget to spend, as an int, a Fraction or a decimal string.
     sensitivity: how much one person can change each answer at most.
     monotonic: True is your statement that one person moves all answers in the same direction, as
         with counts. It halves the noise.
-    noise: "exponential" (less noise) or "laplace".
+    noise: "exponential" (less noise) or "laplace"; without gaps also "geometric": whole numbers, with ties
+        broken by coin, which selects exactly as "exponential" does.
+    gap: whether gaps are released. They are free; without them nothing is cheaper.
     resolution: gaps are rounded down to a multiple of this reciprocal of a whole number.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source (`SeededBits(7)`) for tests.
 
     >>> import freegap as fg
@@ -71,33 +96,45 @@ def noisy_top_k(
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
     """
-    return select_top_k(
+    plan, population = read_top_k(
         answers,
-        k,
+        k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
+        gap=gap,
         resolution=resolution,
-        bits=bits,
-    )[0]
+    )
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "noisy_top_k",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_top_k(plan, population, source)[0],
+    )
 
 
-def select_top_k(
+def read_top_k(
     answers: Any,
-    k: int,
     *,
+    k: int,
     epsilon: Rational,
     sensitivity: Rational,
     monotonic: bool,
     noise: str,
     resolution: Rational,
-    bits: BitSource | None,
-) -> tuple[TopK, list[int]]:
-    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
-
-    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
-    """
+    gap: bool = True,
+) -> tuple[TopKPlan, Population]:
+    """Check the arguments and read the answers; nothing that comes later can be refused."""
+    if gap is True and noise == "geometric":
+        raise InvalidArgument(
+            "noise",
+            noise,
+            "has ties, and a gap would tell how they were broken",
+            'Pass gap=False with it, or noise="exponential".',
+        )
     plan = plan_top_k(
         k=k,
         epsilon=epsilon,
@@ -105,10 +142,18 @@ def select_top_k(
         monotonic=monotonic,
         noise=noise,
         resolution=resolution,
+        gap=gap,
     )
-    source = source_or_system(bits)
     population = read_population(answers, plan.resolution)
-    _require_runner_up(plan.k, population.items)
+    _require_enough(plan, population.items)
+    return plan, population
+
+
+def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, list[int]]:
+    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
+
+    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
+    """
     ranking = NoisyRanking(
         population.values,
         grain=population.grain,
@@ -118,12 +163,12 @@ def select_top_k(
         digits=KeyedDigits(source, len(population.values)),
         sizes=population.sizes,
     )
-    ranked = ranking.largest(plan.k + 1)
+    ranked = ranking.largest(plan.k + plan.gap)
     selected = ranked.items[: plan.k]
     release = TopK(
         indices=population.indices(selected),
         labels=population.labels(selected, source),
-        gap_multiples=tuple(ranked.gaps),
+        gap_multiples=tuple(ranked.gaps) if plan.gap else None,
         resolution=plan.resolution,
         epsilon=plan.epsilon,
         spent=plan.epsilon,
@@ -140,29 +185,45 @@ def noisy_max(
     sensitivity: Rational = 1,
     monotonic: bool = False,
     noise: str = "exponential",
+    gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The item with the largest answer, and its gap to the runner-up: `noisy_top_k` with k = 1.
+
+    The arguments are those of `noisy_top_k`, `ledger` among them.
 
     >>> import freegap as fg
     >>> fg.noisy_max([3, 900, 5], epsilon=1, bits=fg.SeededBits(7)).indices
     (1,)
     """
-    return noisy_top_k(
+    plan, population = read_top_k(
         answers,
-        1,
+        k=1,
         epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
+        gap=gap,
         resolution=resolution,
-        bits=bits,
+    )
+    source = source_or_system(bits)
+    return charged(
+        ledger,
+        "noisy_max",
+        plan.epsilon,
+        plan.parameters(),
+        lambda: draw_top_k(plan, population, source)[0],
     )
 
 
-def _require_runner_up(k: int, n: int) -> None:
-    if k >= n:
+def _require_enough(plan: TopKPlan, n: int) -> None:
+    k = plan.k
+    if not plan.gap:
+        if k > n:
+            raise InvalidArgument("k", k, f"must be at most the number of answers, {n}", f"Pass k={n}.")
+    elif k >= n:
         raise InvalidArgument(
             "k",
             k,

@@ -8,11 +8,11 @@ measure (composition), hybrid sparse vector (000, lemma 5.11).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged, ledger_argument
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selecting import select_and_measure
@@ -22,32 +22,15 @@ from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
 from freegap.tables.counting import Counted, counted
-from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
+from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.counts import Counts
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
 from freegap.values.thresholds import read_threshold
 
-__all__ = ["Charging", "above", "top_k"]
+__all__ = ["above", "top_k"]
 
 _CONFIDENCE = 0.95
 _MOST_PEOPLE = 2**62
-
-R = TypeVar("R", bound=TableRelease)
-
-
-class Charging(Protocol):
-    """What a release needs of a ledger: `freegap.Ledger` has it."""
-
-    def charge(
-        self,
-        dataset: str,
-        release: Callable[[], Any],
-        *,
-        epsilon: Any,
-        what: str,
-        parameters: dict[str, Any],
-    ) -> Any:
-        """Reserve ε durably, run the release, settle at what it spent, and return it."""
 
 
 def top_k(
@@ -63,7 +46,7 @@ def top_k(
     measure: bool = False,
     noise: str = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: tuple[Charging, str] | None = None,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> TopItems:
     """The k items with the most distinct people, under ε-differential privacy, each with its gap to the next.
@@ -100,7 +83,7 @@ def top_k(
     selecting = budget / 2 if measured else budget
     plan_top_k(k=k, epsilon=selecting, sensitivity=1, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
-    account = _ledger_argument(ledger)
+    account = ledger_argument(ledger)
     with counted(
         table,
         item=item,
@@ -127,7 +110,7 @@ def top_k(
             return _top_items(people, fused.labels, fused.selection, fused)
 
         parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return _charged(account, release, budget, "top_k", parameters)
+        return charged(account, "top_k", budget, parameters, release)
 
 
 def above(
@@ -143,7 +126,7 @@ def above(
     observed_keys_are_public: bool = False,
     noise: str = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: tuple[Charging, str] | None = None,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> ItemsAbove:
     """The items with more distinct people than a threshold, at most k, each with an estimate.
@@ -171,7 +154,7 @@ def above(
         k=k, epsilon=budget, sensitivity=1, monotonic=True, noise=noise, resolution=grid, share=None
     )
     source = source_or_system(bits)
-    account = _ledger_argument(ledger)
+    account = ledger_argument(ledger)
     with counted(
         table,
         item=item,
@@ -190,7 +173,7 @@ def above(
             return _items_above(people, found, k, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return _charged(account, release, budget, "above", parameters)
+        return charged(account, "above", budget, parameters, release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
@@ -252,34 +235,6 @@ def _privacy(people: Counted) -> PrivacyUnit:
 
 def _public(people: Counted) -> dict[str, Any]:
     return {"item": people.item, "person": people.person, "domain": people.domain}
-
-
-def _charged(
-    account: tuple[Charging, str] | None,
-    release: Callable[[], R],
-    epsilon: Fraction,
-    what: str,
-    parameters: dict[str, Any],
-) -> R:
-    if account is None:
-        return release()
-    ledger, dataset = account
-    result: R = ledger.charge(dataset, release, epsilon=epsilon, what=what, parameters=parameters)
-    return result
-
-
-def _ledger_argument(ledger: Any) -> tuple[Charging, str] | None:
-    if ledger is None:
-        return None
-    pair = isinstance(ledger, tuple) and len(ledger) == 2 and isinstance(ledger[1], str)
-    if pair and callable(getattr(ledger[0], "charge", None)):
-        return ledger[0], ledger[1]
-    raise InvalidArgument(
-        "ledger",
-        f"<{type(ledger).__name__}>",
-        "must be a ledger and the name of a data set in it",
-        'Pass for example ledger=(fg.Ledger(), "shop").',
-    )
 
 
 def _require_items(k: int, items: int, needed: int, reason: str) -> None:

@@ -4,6 +4,10 @@ Answers are exact. An integer is itself; a float is the dyadic rational that it 
 *down* to a multiple of the resolution γ, which keeps the sensitivity Δ where Δ is a multiple of γ
 (004, lemma 4.2), and keeps monotonicity because rounding down is monotone.
 
+A list or an array has positions: its order is the caller's. A dict, a Series or another mapping has labels
+and no positions: its order may be private, so its answers are taken in the order of their labels
+(`freegap.values.labels`).
+
 The result holds integers in units of `grain`: 1 where every answer is an integer, else γ. They are an
 int64 array where they fit (differences included), and a list of Python ints where they do not.
 """
@@ -12,7 +16,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.labels import order_of_labels
 from freegap.values.rationals import whole
 
 __all__ = [
@@ -31,6 +36,7 @@ __all__ = [
     "as_array",
     "exact_number",
     "is_missing_number",
+    "named",
     "read_answers",
     "read_numbers",
     "require_countable",
@@ -54,31 +60,48 @@ _KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers on a grid: answer i is `values[i] * grain`, rounded down, and `label(i)` is its name."""
+    """Answers on a grid: answer i is `values[i] * grain`, rounded down.
+
+    names: the labels, in their own order; None for a list or an array, whose answers are named by position.
+    """
 
     values: GridValues
     grain: Fraction
-    label: Callable[[int], Any] | None
+    names: Sequence[Any] | None
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def labels(self, positions: Sequence[int]) -> tuple[Any, ...]:
-        """What the items at these positions are called: by position, where they have no names."""
-        return tuple(positions if self.label is None else map(self.label, positions))
+    def labels(self, places: Sequence[int]) -> tuple[Any, ...]:
+        """What the answers at these places are called: by position, where they have no names."""
+        return named(self.names, places)
+
+    def indices(self, places: Sequence[int]) -> tuple[int, ...]:
+        """The places as they may be released: none for labelled answers, which have no positions."""
+        return tuple(places) if self.names is None else ()
+
+    def questions(self, number: int) -> Sequence[Any]:
+        """What the first answers are called, so many of them."""
+        return range(number) if self.names is None else tuple(self.names[:number])
+
+
+def named(names: Sequence[Any] | None, places: Sequence[int]) -> tuple[Any, ...]:
+    """What is called by name, or by place where there are no names."""
+    return tuple(places if names is None else map(names.__getitem__, places))
 
 
 def read_answers(answers: Any, resolution: Fraction) -> Answers:
     """Read anything with numbers in it; see the module's docstring.
 
-    >>> read_answers({"a": 3, "b": 5}, Fraction(1, 1024)).values.tolist()
-    [3, 5]
+    >>> read = read_answers({"b": 5, "a": 3}, Fraction(1, 1024))
+    >>> read.values.tolist(), read.names
+    ([3, 5], ['a', 'b'])
     """
-    numbers_, label = split_labels(answers)
+    numbers_, names = split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
         raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
-    return Answers(values, grain, label)
+    return Answers(values, grain, names)
 
 
 def read_numbers(
@@ -100,18 +123,22 @@ def read_numbers(
     return _objects_on_grid(array, resolution, argument)
 
 
-def split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
-    """The numbers alone, and what names the i-th of them; None where they are named by position."""
+def split_labels(answers: Any, argument: str = "answers") -> tuple[Any, list[Any] | None]:
+    """The numbers and their labels, in the order of the labels; None for labels where they have positions."""
     if isinstance(answers, str | bytes | set | frozenset):
-        raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
+        raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
-        return list(answers.values()), list(answers).__getitem__
+        labels, numbers_ = list(answers), list(answers.values())
+        order = order_of_labels(argument, labels)
+        return [numbers_[place] for place in order], [labels[place] for place in order]
+    if not hasattr(answers, "to_numpy"):
+        return answers, None
     index = getattr(answers, "index", None)
-    if hasattr(answers, "to_numpy"):
-        if index is not None and not callable(index):  # pandas: labelled by its index
-            return answers.to_numpy(), index.__getitem__
+    if index is None or callable(index):
         return answers.to_numpy(), None
-    return answers, None
+    labels = list(index)  # pandas: labelled by its index
+    order = order_of_labels(argument, labels)
+    return answers.to_numpy()[order], [labels[place] for place in order]
 
 
 def as_array(numbers_: Any, argument: str) -> NDArray[Any]:

@@ -147,35 +147,38 @@ class Release:
 class TopK(Release):
     """The selected items from the largest down, each with its gap to the next.
 
-    indices: positions of the selected items in the answers; none for `Counts`, where they would be private.
-    labels: their labels (positions again, where the answers had none).
-    gap_multiples: the gaps as whole multiples of `resolution`.
+    labels: the selected items (by position, where the answers are a list or an array).
+    indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
+        whose order or grouping can be private.
+    gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
     gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
     """
 
     indices: tuple[int, ...]
     labels: tuple[Any, ...]
-    gap_multiples: tuple[int, ...]
+    gap_multiples: tuple[int, ...] | None
     resolution: Fraction
 
     @cached_property
     def gaps(self) -> tuple[Fraction, ...]:
-        """The gap of each selected item to the next in rank, rounded down to the resolution."""
-        return tuple(multiple * self.resolution for multiple in self.gap_multiples)
+        """The gap of each selected item to the next in rank, rounded down to the resolution; or none."""
+        return tuple(multiple * self.resolution for multiple in self.gap_multiples or ())
 
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"Private top {len(self.labels)} with gaps"
+        return f"Private top {len(self.labels)}" + (" with gaps" if self.gap_multiples is not None else "")
 
     def columns(self) -> list[Column]:
         """Rank, label and gap."""
         ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
-        return [
+        columns = [
             Column("rank", ranks, numeric=True),
             Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("gap to next", aligned(self.gaps), numeric=True),
         ]
+        if self.gap_multiples is not None:
+            columns.append(Column("gap to next", aligned(self.gaps), numeric=True))
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
@@ -183,7 +186,7 @@ class TopK(Release):
             "mechanism": "noisy_top_k",
             "indices": [jsonable(index) for index in self.indices],
             "labels": [jsonable(label) for label in self.labels],
-            "gaps": [as_double(gap) for gap in self.gaps],
+            "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.gaps],
             "resolution": _plain(self.resolution),
             **self._common(),
         }

@@ -12,10 +12,10 @@ import freegap as fg
 from freegap.assurance.densities import NoiseLaw
 from freegap.assurance.row import EPSILON, Cited, Proved, Released, Row
 from freegap.assurance.threshold_laws import Setting, sparse_vector_law
-from freegap.assurance.top_k_law import top_k_cells
+from freegap.assurance.top_k_law import coin_top_k_law, top_k_cells
 from freegap.bits import BitSource
 from freegap.mechanisms.threshold_plan import NOISES
-from freegap.mechanisms.top_k_plan import LAWS
+from freegap.mechanisms.top_k_plan import LAWS, WITHOUT_GAP
 
 __all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
 
@@ -34,6 +34,9 @@ def rows() -> Iterator[Row]:
         yield _noisy_top_k(noise)
         yield _hybrid_top_k(noise)
         yield _select_and_measure(noise)
+    for noise in WITHOUT_GAP:
+        yield _without_gap("noisy_max", noise, 1)
+        yield _without_gap("noisy_top_k", noise, 2)
     for noise in NOISES:
         yield _select_above_and_measure(noise)
     yield _exponential("")
@@ -76,6 +79,41 @@ def _noisy_top_k(noise: str) -> Row:
         law=partial(top_k_cells, [1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
     )
+
+
+def _without_gap(function: str, noise: str, k: int) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        shared: dict[str, Any] = {"epsilon": epsilon, "noise": noise, "gap": False, "bits": bits}
+        found = (
+            fg.noisy_max(list(answers), **shared) if k == 1 else fg.noisy_top_k(list(answers), k, **shared)
+        )
+        return Released(found.indices, found.spent)
+
+    def law() -> dict[Any, float]:
+        scale = 2 * k / float(EPSILON)
+        if noise == "geometric":
+            return coin_top_k_law([1, -1, 0], k, 1 / scale, 50)
+        far = 60 * scale  # one cell holds all gaps
+        cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), far, 1)
+        return {order: p for (order, _), p in cells.items()}
+
+    geometric = "has the law of exponential noise, which is proved in this table: 004, lemma 4.1"
+    return Row(
+        function=function,
+        noise=noise,
+        variant="without gap",
+        theorem="004, lemma 4.1" if noise == "geometric" else TOP_K[noise],
+        proof=Cited(geometric) if noise == "geometric" else _proved_without_gap(function, k),
+        release=release,
+        answers=(1, -1, 0),
+        law=law,
+        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if k == 1 else (((1, 1, 0, 0), (0, 0, 1, 1)),),
+    )
+
+
+def _proved_without_gap(function: str, k: int) -> Proved:
+    selected: dict[str, Any] = {"gap": False}
+    return Proved("noisy top-k with gap", selected | ({"k": k} if function == "noisy_max" else {}))
 
 
 def _hybrid_top_k(noise: str) -> Row:
@@ -190,14 +228,13 @@ def measured_cells(truth: float, scale: float) -> dict[int, float]:
     return {j: cell(j) for j in range(-15, 16)}
 
 
-def _wide(multiples: Sequence[int]) -> tuple[int, ...]:
-    return tuple(multiple // WIDE for multiple in multiples)
+def _wide(multiples: Sequence[int] | None) -> tuple[int, ...]:
+    return tuple(multiple // WIDE for multiple in multiples or ())
 
 
 def _estimated(found: fg.Estimates) -> Released:
     measured = () if found.measurement is None else found.measurement.multiples
-    gaps = found.selection.gap_multiples or ()
-    return Released((found.indices, _wide(gaps), _wide(measured)), found.spent)
+    return Released((found.indices, _wide(found.selection.gap_multiples), _wide(measured)), found.spent)
 
 
 COMPOSED = "sequential composition of the selection and of `measure`, both proved in this table"

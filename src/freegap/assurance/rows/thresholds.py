@@ -38,6 +38,7 @@ def rows() -> Iterator[Row]:
     for gaps in ((), (1, 2)):
         for online in (False, True):
             yield _base2(gaps, online)
+    yield _base2_unclamped()
 
 
 def _law(noise: str, *, halvings: int = 0, gap: bool = True) -> Mapping[Any, float]:
@@ -198,7 +199,31 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
         function=f"base2.{names[0] if online else names[1]}",
         noise="discrete Laplace",
         theorem="003, theorem 3.3" if not gaps else "003, section 5",
-        proof=Proved("base-2 sparse vector with gap"),
+        proof=Proved("base-2 sparse vector with gap", {"width": 3}),
+        release=release,
+        answers=ANSWERS,
+        law=law,
+        pairs=PAIRS,
+    )
+
+
+def _base2_unclamped() -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        eta = base2.share_epsilon(epsilon, k=1)
+        found = base2.unclamped_sparse_vector([int(answer) for answer in answers], 0, k=1, eta=eta, bits=bits)
+        return Released(found.above, found.spent)
+
+    def law() -> Mapping[Any, float]:
+        one, two = base2.share_epsilon(EPSILON, k=1)
+        bases = (one.base, two.divided(2).base)
+        exact = base2_law.unclamped_sparse_vector(ANSWERS, k=1, bases=bases, n=40)
+        return {replies: float(p) for replies, p in exact.items()}
+
+    return Row(
+        function="base2.unclamped_sparse_vector",
+        noise="discrete Laplace",
+        theorem="003, theorem 3.3 with w = ∞ (algorithm 1)",
+        proof=Proved("base-2 sparse vector with gap", {"width": None}),
         release=release,
         answers=ANSWERS,
         law=law,

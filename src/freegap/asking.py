@@ -1,0 +1,119 @@
+"""What all objects share that answer one question at a time.
+
+The charge follows the object. It claims its whole budget when it is made (`freegap.charging`), and what a
+ledger has reserved for it stays reserved until the object is closed or exhausted; then the ledger settles at
+what was spent. An object that is lost, or that dies with its process, is charged in full.
+
+It holds its noise, so there is one of it: it is not copied, not pickled, and of no use in a forked child.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from freegap.bits import note_draw
+from freegap.charging import held
+from freegap.errors import BudgetSpent, FreegapError
+
+__all__ = ["Asking"]
+
+
+class Asking(ABC):
+    """An object that answers questions until its budget is spent, or until it is closed.
+
+    As a context manager it is closed at the end of the block, whatever ends it. A question that was
+    interrupted counts as answered at its full price: what is settled is never below what was released.
+    """
+
+    def _open(
+        self,
+        ledger: Any,
+        what: str,
+        epsilon: Fraction,
+        parameters: dict[str, Any],
+        draw: Callable[[], None],
+    ) -> None:
+        """Claim ε, reserve it where a ledger is given, then draw what the object begins with."""
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._claim = held(ledger, what, epsilon, parameters, self, draw)
+
+    @property
+    @abstractmethod
+    def spent(self) -> Fraction:
+        """What has been charged so far."""
+
+    @property
+    @abstractmethod
+    def exhausted(self) -> bool:
+        """Whether no further question will be answered."""
+
+    @contextmanager
+    def _question(self) -> Iterator[None]:
+        """One question at a time, in the process that made the object, paid for by its claim."""
+        if os.getpid() != self._process:  # before the lock, which a child may have inherited as taken
+            raise FreegapError(
+                f"this {type(self).__name__} was made in another process: two processes would use the same "
+                "noise twice. Make one in each process, each with a budget of its own."
+            )
+        with self._lock:
+            if self._closed:
+                raise BudgetSpent(
+                    f"this {type(self).__name__} is closed: no further questions. Nothing was drawn or "
+                    "charged for this one. Make a new one with a budget of its own."
+                )
+            if self._claim is None:
+                note_draw()  # its digits may all come from one key, drawn long ago
+                yield
+            else:
+                with self._claim.paying():
+                    yield
+        if self.exhausted:
+            self._settle()
+
+    def close(self) -> None:
+        """Answer no further questions; the ledger, where there is one, settles at what was spent.
+
+        Closing again does nothing. If the ledger cannot take it down, an `UnsettledWarning` says so, and the
+        whole budget stays charged.
+        """
+        if os.getpid() == self._process:
+            with self._lock:
+                self._closed = True
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._claim is not None:
+            self._claim.close(self.spent)
+
+    @contextmanager
+    def _between_questions(self) -> Iterator[None]:
+        """While a question is being answered, what is spent is not known yet."""
+        with self._lock if os.getpid() == self._process else nullcontext():
+            yield
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Neither copied nor sent elsewhere: a second one would use the same noise again."""
+        raise FreegapError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
+            "Make a new one with a budget of its own."
+        )

@@ -1,0 +1,156 @@
+"""The sparse vector as it was before clamping, in base 2 (003, algorithm 1 with the noise of section 3).
+
+Input    answers q_1, q_2, …, each of sensitivity Δ, rounded down to the grid γ; public thresholds T_1, T_2, …
+Noise    threshold: ρ ~ DiscLap^γ(Δ/η₁); each answer: ν_i ~ DiscLap^γ(2kΔ/η₂); neither has a largest value
+Release  ⊤ where q_i + ν_i ≥ T_i + ρ, else ⊥; until k times ⊤
+Charge   η₁ + η₂·(number of ⊤)/k in base 2
+Theorem  003, theorem 3.3 with w = ∞: ρ' = ρ + Δ, and ν'_i = ν_i + Δ + q_i − q'_i where the answer was ⊤. Each
+         of the latter moves by at most 2Δ. Both maps are one-to-one on the grid *because* it has no end.
+
+003 goes on from here to algorithm 2, for what is drawn here may be any whole number, and takes as many bits
+as it takes. That harms nothing but the clock: the number of bits depends on the noise alone, never on an
+answer. In return no range of the answers and no width has to be declared, and nothing is clamped. Algorithm 2
+(`sparse_vector`) is the faster one, with precision and time that are known beforehand; its law tends to this
+one as its width grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from freegap.base2.draws import BitDraws, Draws
+from freegap.base2.eta import Eta
+from freegap.base2.reading import multiple_argument
+from freegap.base2.samplers import laplace_at
+from freegap.base2.setting import answer_base, pair_argument, threshold_base
+from freegap.base2.weights import Weights
+from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
+from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.above import AboveThreshold
+from freegap.values.answers import as_array, exact_number, named, split_labels
+from freegap.values.rationals import Rational, count_argument, positive_rational
+from freegap.values.thresholds import one_threshold_each
+
+__all__ = ["above_positions", "piecewise", "unclamped_sparse_vector"]
+
+_PIECE_SCALES, _PIECE_BITS = 8, 4096  # beyond is rare, or numbers are long; the law stays
+
+
+def piecewise(base: Fraction) -> Weights:
+    """The weights of noise with this base, for a piece of its law at a time (see `laplace_at`)."""
+    shift = base.denominator.bit_length() - 1
+    return Weights(base, max(1, min(math.ceil(_PIECE_SCALES / (1 - base)), _PIECE_BITS // shift - 1)))
+
+
+def above_positions(
+    offsets: Sequence[int], *, k: int, weights: tuple[Weights, Weights], draws: Draws
+) -> Iterator[int]:
+    """003, algorithm 1: the positions answered ⊤, until there are k. Offsets are q_i − T_i in units of γ."""
+    rho = laplace_at(weights[0], draws)
+    found = 0
+    for i, offset in enumerate(offsets):
+        if offset + laplace_at(weights[1], draws) >= rho:
+            yield i
+            found += 1
+            if found == k:
+                return
+
+
+def unclamped_sparse_vector(
+    answers: Any,
+    threshold: Rational | Sequence[Rational] | Mapping[Any, Rational],
+    *,
+    k: int,
+    eta: tuple[Eta, Eta],
+    sensitivity: Rational = 1,
+    granularity: Rational = 1,
+    ledger: Account | None = None,
+    bits: BitSource | None = None,
+) -> AboveThreshold:
+    """Which answers are above their thresholds, until k of them were, with no range declared.
+
+    003, algorithm 1 on the discrete noise of section 3: (η₁ + η₂)-private in base 2. Slower than
+    `sparse_vector`, and its time varies with the noise (not with the answers).
+
+    answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the granularity.
+    threshold: public; one for all answers or one for each (by label for labelled answers), multiples of the
+        granularity.
+    k: how many answers above the threshold may be released.
+    eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
+    sensitivity: how much one person can change each answer at most, a multiple of the granularity.
+    granularity: γ, the grid on which all of this is exact.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
+    bits: leave out for a private release; a seeded source for tests.
+
+    >>> import freegap as fg
+    >>> from freegap import base2
+    >>> release = base2.unclamped_sparse_vector(
+    ...     [3, 900, 5, 10**30], [500, 500, 500, 10**29], k=2, eta=base2.share_epsilon(1, k=2),
+    ...     bits=fg.SeededBits(5),
+    ... )
+    >>> release.above
+    (False, True, False, True)
+    """
+    k = count_argument("k", k)
+    grid = positive_rational("granularity", granularity)
+    delta = positive_rational("sensitivity", sensitivity)
+    multiple_argument("sensitivity", sensitivity, grid)  # else rounding down would not keep it
+    first, second = pair_argument(eta)
+    weights = (piecewise(threshold_base(first, grid, delta)), piecewise(answer_base(second, grid, delta, k)))
+    numbers, names = split_labels(answers)
+    array = as_array(numbers, "answers")
+    if array.ndim != 1:
+        raise InvalidArgument(
+            "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
+        )
+    lines = _thresholds(threshold, grid, len(array), names)
+    source = source_or_system(bits)
+    units = [math.floor(exact_number(value, "answers") / grid) for value in array]
+    offsets = [unit - line for unit, line in zip(units, lines, strict=True)]
+    budget = first.epsilon + second.epsilon
+    parameters = {
+        "k": k,
+        "granularity": grid,
+        "sensitivity": delta,
+        "eta": [[part.x, part.y, part.z] for part in (first, second)],
+    }
+
+    def release() -> AboveThreshold:
+        places = list(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))
+        answered = places[-1] + 1 if len(places) == k else len(units)
+        charge = first.epsilon + second.epsilon * len(places) / k
+        return AboveThreshold(
+            questions=range(answered) if names is None else tuple(names[:answered]),
+            indices=tuple(places) if names is None else (),
+            labels=named(names, places),
+            gap_multiples=None,
+            branches=(0,) * len(places),
+            thresholds=tuple(lines[i] * grid for i in places),
+            resolution=grid,
+            mechanism="base2.unclamped_sparse_vector",
+            epsilon=budget,
+            spent=charge if units else Fraction(0),
+            private=source.private,
+            parameters=parameters,
+        )
+
+    return charged(ledger, "base2.unclamped_sparse_vector", budget, parameters, release)
+
+
+def _thresholds(threshold: Any, grid: Fraction, n: int, names: Sequence[Any] | None) -> list[int]:
+    """One threshold for each of n answers, in units of the grid."""
+    if not isinstance(threshold, list | tuple | Mapping) and not hasattr(threshold, "tolist"):
+        return [multiple_argument("threshold", threshold, grid)] * n
+    each = [multiple_argument("threshold", line, grid) for line in one_threshold_each(threshold, names)]
+    if len(each) != n:
+        raise InvalidArgument(
+            "threshold",
+            f"<{len(each)} thresholds>",
+            f"must be one for all or one for each of the {n} answers",
+            "Pass a number, or as many numbers as there are answers.",
+        )
+    return each

@@ -1,0 +1,310 @@
+"""How a release is paid for: the seam between the mechanisms and a ledger, which they do not know.
+
+A mechanism takes `ledger: Account | None = None`, checks its arguments and reads the answers. It ends with
+
+    return charged(ledger, "noisy_top_k", plan.epsilon, plan.parameters(), lambda: _drawn(plan, read, source))
+
+and everything that draws is in `_drawn`. ε is the most that the release can cost, whatever the noise and the
+answers. An object that is asked later ends its `__init__` in the same way (`freegap.asking`).
+
+What happens is the same with `ledger=` and within `Ledger.charge`:
+
+- The ledger puts an `Allowance` in force, which is as large as the reservation.
+- Before anything is drawn, the mechanism *claims* its ε from the allowance in force. A claim that does not
+  fit is refused there and then. It depends on what earlier releases under the same allowance have spent and
+  on public numbers, never on what this one would draw.
+- While it draws, the claim pays. Mechanisms that it calls draw under the same claim: select and measure, or
+  private candidates, claim once for the whole.
+- A release that is made closes its claim at its `spent`. One that fails closes it in full.
+- When the function of the ledger has returned, the ledger settles at the sum of the claims; it waits for
+  those that are still open. It settles in full where it cannot know what was released: where the result is
+  not one that was made under the allowance, and where anybody drew without paying in the meantime (another
+  thread, a sampler that was called directly, a child process).
+
+Without an allowance in force nothing is claimed.
+
+Why the sum suffices. A release with the output o changes the odds between neighbours by at most e^spent(o),
+for every o. For releases that are made one after the other, each chosen from the outputs of those before,
+these factors multiply. So all outputs together, refused claims among them, change the odds by at most
+e^(sum of the claims), which never exceeds the reservation.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar
+
+from freegap.bits import PAYER, last_unpaid_draw
+from freegap.errors import FreegapError, InvalidArgument
+from freegap.values.results import jsonable
+
+__all__ = ["Account", "Allowance", "Charging", "Claim", "charged", "held", "ledger_argument"]
+
+
+class Charging(Protocol):
+    """What a release needs of a ledger: `freegap.Ledger` has it."""
+
+    def charge(
+        self,
+        dataset: str,
+        release: Callable[[], Any],
+        *,
+        epsilon: Any,
+        what: str,
+        parameters: dict[str, Any],
+    ) -> Any:
+        """Reserve ε durably, run the release, settle at what it spent, and return it."""
+
+
+Account = tuple[Charging, str]
+"""A ledger and the name of a dataset in it."""
+
+
+class _Spending(Protocol):
+    @property
+    def spent(self) -> Fraction: ...
+
+
+R = TypeVar("R", bound=_Spending)
+
+
+def ledger_argument(ledger: Any) -> Account | None:
+    """A ledger and the name of a dataset in it, or None."""
+    if ledger is None:
+        return None
+    pair = isinstance(ledger, tuple) and len(ledger) == 2 and isinstance(ledger[1], str)
+    if pair and callable(getattr(ledger[0], "charge", None)):
+        return ledger[0], ledger[1]
+    raise InvalidArgument(
+        "ledger",
+        f"<{type(ledger).__name__}>",
+        "must be a ledger and the name of a data set in it",
+        'Pass for example ledger=(fg.Ledger(), "shop").',
+    )
+
+
+def charged(
+    ledger: Any, what: str, epsilon: Fraction, parameters: dict[str, Any], release: Callable[[], R]
+) -> R:
+    """Make a release that costs at most ε: claimed and, where a ledger is given, reserved there first.
+
+    what, parameters: the mechanism and its public parameters, for the journal.
+    release: draws. All that can be refused was refused before, without drawing.
+    """
+
+    def claimed() -> R:
+        claim = _claim(what, epsilon)
+        if claim is None:
+            return release()
+        with claim.in_full_if_it_fails(), claim.paying():
+            result = release()
+        claim.hand_out(result)
+        claim.close(result.spent)
+        return result
+
+    result: R = _through(ledger, claimed, what, epsilon, parameters)
+    return result
+
+
+def held(
+    ledger: Any,
+    what: str,
+    epsilon: Fraction,
+    parameters: dict[str, Any],
+    thing: object,
+    start: Callable[[], None],
+) -> Claim | None:
+    """As `charged`, for an object that is asked later: its claim stays open until the object closes it.
+
+    start: draws what the object begins with.
+    """
+    claim: Claim | None = None
+
+    def opened() -> _Opened:
+        nonlocal claim
+        claim = _claim(what, epsilon)
+        ticket = _Opened(epsilon)
+        if claim is None:
+            start()
+            return ticket
+        with claim.in_full_if_it_fails(), claim.paying():
+            start()
+        claim.hand_out(thing)
+        claim.hand_out(ticket)
+        return ticket
+
+    _through(ledger, opened, what, epsilon, parameters)
+    return claim
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """What a ledger gets for an object that is opened: one that knows no claims charges it in full."""
+
+    spent: Fraction
+
+
+def _through(
+    ledger: Any, release: Callable[[], Any], what: str, epsilon: Fraction, parameters: dict[str, Any]
+) -> Any:
+    account = ledger_argument(ledger)
+    if account is None:
+        return release()
+    return account[0].charge(account[1], release, epsilon=epsilon, what=what, parameters=parameters)
+
+
+def _claim(what: str, epsilon: Fraction) -> Claim | None:
+    """A claim of its own, where an allowance is in force; within another claim, that one pays."""
+    payer = PAYER.get()
+    return payer.claim(what, epsilon) if isinstance(payer, Allowance) else None
+
+
+class Allowance:
+    """What one reservation pays for: claims that together never exceed its limit."""
+
+    pays = False
+    """Only claims pay: what is drawn without one is seen."""
+
+    def __init__(self, limit: Fraction) -> None:
+        self._limit = limit
+        self._claims: list[Claim] = []
+        self._over = False
+        self._settle: Callable[[Fraction], None] | None = None
+        self._witness = last_unpaid_draw()
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Releases in this block claim from here; after it nothing more can be claimed."""
+        token = PAYER.set(self)
+        try:
+            yield
+        finally:
+            PAYER.reset(token)
+            self._over = True
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was claimed from here, and nothing was drawn that nobody has paid for."""
+        return not self._claims and self._all_paid
+
+    @property
+    def _all_paid(self) -> bool:
+        return self.own_process and last_unpaid_draw() is self._witness
+
+    @property
+    def own_process(self) -> bool:
+        """Whether this is the process that reserved; a forked child has a copy, and must not use it."""
+        return os.getpid() == self._process
+
+    def claim(self, what: str, amount: Fraction) -> Claim:
+        """Set `amount` aside for a release that is about to draw, or refuse."""
+        if not self.own_process:
+            raise FreegapError(
+                "the ledger has reserved for a release in the process that called it, not in a child. "
+                "Nothing was drawn. Pass ledger=(...) to the releases that the child makes."
+            )
+        with self._lock:
+            if self._over:
+                raise FreegapError(
+                    "the release that the ledger has reserved for is over, and nothing more can be drawn on "
+                    "its account. Nothing was drawn. Pass ledger=(...) to this release."
+                )
+            left = self._limit - sum(claim.counted for claim in self._claims)
+            if amount > left:
+                raise InvalidArgument(
+                    "epsilon",
+                    jsonable(amount),
+                    f"is what {what} may spend, and of the {jsonable(self._limit)} that the ledger has "
+                    f"reserved {jsonable(left)} is left. Nothing was drawn for it",
+                    "Reserve as much as the releases can spend together, or pass them a smaller epsilon.",
+                )
+            claim = Claim(self, amount)
+            self._claims.append(claim)
+            return claim
+
+    def end(self, result: object, settle: Callable[[Fraction], None]) -> None:
+        """The function has returned: settle at the sum of the claims, when the last of them is closed.
+
+        In full, and at once, where the sum may not be all that was released.
+        """
+        if not self.own_process:
+            return
+        with self._lock:
+            made_here = any(result is made for claim in self._claims for made in claim.handed_out)
+            for claim in self._claims:
+                claim.handed_out = ()
+            self._settle = settle
+        if made_here and self._all_paid:
+            self.settle_if_closed()
+        else:
+            self._settle_once(self._limit)
+
+    def settle_if_closed(self) -> None:
+        """Settle, where the function has returned and all its claims are closed."""
+        with self._lock:
+            done = not any(claim.is_open for claim in self._claims)
+            total = sum((claim.counted for claim in self._claims), Fraction(0))
+        if done:
+            self._settle_once(total)
+
+    def _settle_once(self, total: Fraction) -> None:
+        with self._lock:
+            settle, self._settle = self._settle, None
+        if settle is not None and self.own_process:
+            settle(total)
+
+
+class Claim:
+    """A part of an allowance that one release, or one object, has set aside."""
+
+    def __init__(self, allowance: Allowance, amount: Fraction) -> None:
+        self._allowance = allowance
+        self.counted = amount
+        """What it costs: the most that it can cost, until it is closed at what was spent."""
+        self.is_open = True
+        self.handed_out: tuple[object, ...] = ()
+        """What was made under it and given to the caller."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether draws under it are paid for."""
+        return self.is_open and self._allowance.own_process
+
+    @contextmanager
+    def paying(self) -> Iterator[None]:
+        """Draws in this block are made under the claim."""
+        token = PAYER.set(self)
+        try:
+            yield
+        finally:
+            PAYER.reset(token)
+
+    @contextmanager
+    def in_full_if_it_fails(self) -> Iterator[None]:
+        """An error in this block, an interruption too, closes the claim at all that was set aside."""
+        try:
+            yield
+        except BaseException:
+            self.close(self.counted)
+            raise
+
+    def hand_out(self, made: object) -> None:
+        """Remember that `made` was made under this claim, so that a ledger that gets it knows it."""
+        if not self._allowance._over:
+            self.handed_out += (made,)
+
+    def close(self, spent: Fraction) -> None:
+        """Nothing more will be drawn under it, and `spent` is what it has cost. Once; a child cannot."""
+        if not self.pays:
+            return
+        with self._allowance._lock:
+            self.counted = min(self.counted, spent)
+            self.is_open = False
+        self._allowance.settle_if_closed()
