@@ -17,6 +17,7 @@ from freegap.assurance.regimes.measuring import measured
 from freegap.assurance.regimes.numbers import (
     GRIDS,
     INPUTS,
+    LABELLED,
     SCALES,
     VALUES,
     Input,
@@ -154,7 +155,15 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
         values = [value - 10**6 * scale if i < n - 4 else value for i, value in enumerate(values)]
     given = held(levels["input"], values)
     answers = [on_grid(value, grid) for value in given.exact]
-    threshold, thresholds = _thresholds(levels["threshold"], answers, scale, grid, discrete, choices)
+    threshold, thresholds = _thresholds(
+        levels["threshold"],
+        answers,
+        scale,
+        grid,
+        choices,
+        discrete=discrete,
+        labelled=levels["input"] in LABELLED,
+    )
     sensitivity = Fraction(choices.of((1, 3))) if discrete else grid * choices.of((1, 3, grid.denominator))
     monotonic = bool(choices.below(2))
     k = {"1": 1, "2": 2, KS[2]: min(n, 20)}[levels["k"]]
@@ -173,14 +182,21 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
 
 
 def _thresholds(
-    level: str, answers: list[Fraction], scale: Fraction, grid: Fraction, discrete: bool, choices: Choices
+    level: str,
+    answers: list[Fraction],
+    scale: Fraction,
+    grid: Fraction,
+    choices: Choices,
+    *,
+    discrete: bool,
+    labelled: bool,
 ) -> tuple[Any, list[Fraction]]:
-    """What is passed, and the threshold of each question."""
+    """What is passed, and the threshold of each question; labelled answers have labelled thresholds."""
     whole = on_grid(answers[-1] + scale * (2 * choices.fraction() - 1), Fraction(1) if discrete else grid)
     if level == "one each":
         step = math.floor(scale) + 1
         each = [on_grid(answer, grid) + choices.of((-1, 0, 1)) * step for answer in answers]
-        return held("Fractions", each).answers, each
+        return held("dict" if labelled else "Fractions", each).answers, each
     if level == "far":
         whole += choices.of((-1, 1)) * choices.of((2**62, 2**63, 10**30, 10**300))
     if level == "off the grid" and not discrete:
@@ -234,25 +250,18 @@ def _entries(it: _Asking, found: Any) -> tuple[Any, ...]:
 
 def _asked(it: _Asking, arguments: dict[str, Any], bits: BitSource, *, adaptive: bool) -> Hashable:
     """One question after the other."""
-    each = isinstance(it.threshold, list)
+    each = isinstance(it.threshold, list | dict)
     kind: Any = fg.AdaptiveSparseVector if adaptive else fg.SparseVector
     asking = kind(None if each else it.threshold, **arguments, bits=bits)
     last = len(it.plan.branches) - 1
     entries: list[Any] = []
-    for i, answer in enumerate(_one_by_one(it.given)):
+    for answer, threshold in zip(it.given.elements, it.thresholds, strict=True):
         if asking.exhausted:
             break
-        reply = asking.ask(answer, it.threshold[i]) if each else asking.ask(answer)
+        reply = asking.ask(answer, threshold) if each else asking.ask(answer)
         steps = reply.gap / it.plan.resolution if reply and it.gap else 0
         entries.append((steps, last - reply.branch) if reply else None)
     return tuple(entries), asking.spent
-
-
-def _one_by_one(given: Input) -> Any:
-    """The elements as a user would take them out."""
-    if isinstance(given.answers, dict):
-        return given.answers.values()
-    return given.answers
 
 
 def _selecting_case(levels: Levels, seed: str, noise: str) -> Case:

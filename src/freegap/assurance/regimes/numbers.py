@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -18,6 +18,7 @@ from freegap.assurance.regimes.choices import Choices
 __all__ = [
     "GRIDS",
     "INPUTS",
+    "LABELLED",
     "SCALES",
     "VALUES",
     "Input",
@@ -56,6 +57,7 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 _SHORT = tuple(kind for kind in _INTEGERS if not kind.endswith("64"))
 _FLOATS = ("float16", "float32", "float64", "longdouble")
 _WHOLE = ("list", "tuple", *_INTEGERS)  # hold integers alone
+LABELLED = ("dict", *(("Series",) if find_spec("pandas") else ()))
 INPUTS = (
     "list",
     "tuple",
@@ -64,8 +66,7 @@ INPUTS = (
     "Decimals",
     "mixed list",
     "object array",
-    "dict",
-    *(("Series",) if find_spec("pandas") else ()),
+    *LABELLED,
     *_INTEGERS,
     *_FLOATS,
 )
@@ -150,9 +151,13 @@ def _at_edge(edge: int, n: int, choices: Choices) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Input:
-    """Answers as a user passes them, what they are exactly, and what names the i-th."""
+    """Answers as a user passes them, each of them alone, what they are exactly, and what names the i-th.
+
+    Labelled answers are passed in the wrong order: they must be taken in that of their labels.
+    """
 
     answers: Any
+    elements: list[Any]
     exact: list[Fraction]
     label: Callable[[int], Any]
 
@@ -161,28 +166,32 @@ def held(kind: str, values: Sequence[Fraction]) -> Input:
     """The values in a container of this kind, as far as it can hold them."""
     elements = _elements(kind, values)
     exact = [_exactly(element) for element in elements]
-    if kind == "dict":
-        return Input({_name(i): e for i, e in enumerate(elements)}, exact, _name)
-    if kind == "Series":
-        import pandas as pd
-
-        names = [_name(i) for i in range(len(elements))]
-        return Input(pd.Series(elements, index=names, dtype=_series_dtype(elements)), exact, _name)
+    if kind in LABELLED:
+        named = {_name(i): element for i, element in reversed([*enumerate(elements)])}
+        return Input(named if kind == "dict" else _series(named), elements, exact, _name)
+    answers: Any = tuple(elements) if kind == "tuple" else elements
     if kind in _INTEGERS or kind in _FLOATS:
-        return Input(np.array(elements, dtype=kind), exact, _position)
+        answers = np.array(elements, dtype=kind)
     if kind == "object array":
-        array = np.empty(len(elements), dtype=object)
-        array[:] = elements
-        return Input(array, exact, _position)
-    return Input(tuple(elements) if kind == "tuple" else elements, exact, _position)
+        answers = np.empty(len(elements), dtype=object)
+        answers[:] = elements
+    return Input(answers, elements, exact, lambda i: i)
 
 
 def _name(i: int) -> str:
-    return f"item {i}"
+    return f"item {i:04}"
 
 
-def _position(i: int) -> int:
-    return i
+def _series(named: Mapping[str, Any]) -> Any:
+    import pandas as pd
+
+    elements = list(named.values())
+    dtype = "object"
+    if all(isinstance(e, int) and abs(e) < 2**63 for e in elements):
+        dtype = "int64"
+    elif all(isinstance(e, float) for e in elements):
+        dtype = "float64"
+    return pd.Series(elements, index=list(named), dtype=dtype)
 
 
 def _elements(kind: str, values: Iterable[Fraction]) -> list[Any]:
@@ -219,12 +228,6 @@ def _double(value: Fraction) -> float:
 
 def _np_integer(value: Fraction) -> Any:
     return np.int64(max(min(math.floor(value), 2**63 - 1), -(2**63)))
-
-
-def _series_dtype(elements: Sequence[Any]) -> str:
-    if all(isinstance(e, int) and abs(e) < 2**63 for e in elements):
-        return "int64"
-    return "float64" if all(isinstance(e, float) for e in elements) else "object"
 
 
 def _exactly(element: Any) -> Fraction:

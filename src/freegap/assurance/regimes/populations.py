@@ -90,8 +90,8 @@ def _over_a_domain(n: int, levels: Levels, scale: Fraction, grid: Fraction, choi
     domain = range(-3, present + absent - 3)
     items = [domain[place] for place in choices.distinct(present, len(domain))]
     counts = (
-        Counts.over(domain, dict(zip(items, given.answers.values(), strict=True)))
-        if isinstance(given.answers, Mapping)
+        Counts.over(domain, dict(zip(items, given.elements, strict=True)))
+        if levels["input"] == "dict"
         else Counts.over(domain, items=items, values=given.answers)
     )
     exact = [on_grid(value, grid) for value in given.exact] + [Fraction(0)] * (absent > 0)

@@ -14,7 +14,7 @@ from freegap.assurance.regimes.case import PRECISIONS, Case, Matrix, at_precisio
 from freegap.assurance.regimes.cells import Cells, Levels, apart
 from freegap.assurance.regimes.choices import Choices
 from freegap.assurance.regimes.measuring import measured
-from freegap.assurance.regimes.numbers import GRIDS, INPUTS, SCALES, VALUES, scale_at, unholdable
+from freegap.assurance.regimes.numbers import GRIDS, INPUTS, LABELLED, SCALES, VALUES, scale_at, unholdable
 from freegap.assurance.regimes.populations import SHAPES, Population, population_at
 from freegap.assurance.regimes.reference import Member, contenders, draws, floored, keyed
 from freegap.assurance.regimes.sizes import SIZES
@@ -40,9 +40,11 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
     impossible = (
         unholdable()
         | apart("shape", SHAPES[:2], "sizes", SIZES[1:])
-        | apart("shape", SHAPES[2:4], "input", ["dict"])
+        | apart("shape", SHAPES[2:4], "input", LABELLED)
+        | apart("shape", SHAPES[4:], "input", ["Series"])
         | apart("shape", SHAPES[4:], "sizes", ["twos and threes"])
-        | apart("input", ["dict"], "sizes", ["twos and threes"])  # as neither is possible
+        | apart("input", ["dict"], "sizes", ["twos and threes"])  # follows from the above, as does the next
+        | apart("input", ["Series"], "sizes", SIZES[1:])
         | apart("shape", many, "input", [kind for kind in INPUTS if kind not in _HOLD_MANY])
         # Digits one at a time: every comparison is exact, which takes long where there are many.
         | apart("shape", many, "precision", ["one bit"])
@@ -132,23 +134,30 @@ class _Choosing:
         digits = keyed(record, len(people.exact))
         return contenders(people.exact, people.sizes, law=law, scale=scale, digits=digits, top=top)
 
-    def ranked(self, record: str, law: str, twin: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def ranked(
+        self, record: str, law: str, twin: bool, *, gap: bool = True
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """000, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
-        members = self.members(record, self.k + 1, law, self.scale)
+        members = self.members(record, self.k + gap, law, self.scale)
         order, gaps = top_k.program(
             [self.population.exact[m.group] for m in members],
             draws(lambda i: members[i].noise, twin=twin),
             k=self.k,
             scale=self.scale,
             law=law,
+            gap=gap,
         )
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
 
 
-def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1) -> _Choosing:
-    """more: how many more items there must be than are asked for."""
+def _choosing(
+    levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False
+) -> _Choosing:
+    """more: how many more items there must be than are asked for. discrete: answers are whole numbers."""
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
+    if discrete:
+        grid = Fraction(1)
     population = population_at(levels, scale, grid, choices)
     return _Choosing(
         population=population,
@@ -175,28 +184,32 @@ def _k_at(level: str, population: Population, more: int, choices: Choices) -> in
 # Top-k ------------------------------------------------------------------------------------------
 
 
-def noisy_top_k(noise: str) -> Matrix:
+def noisy_top_k(noise: str, *, gap: bool = True) -> Matrix:
     """Against 000, algorithm 18."""
-    return Matrix(_cells(), partial(_top_k_case, noise=noise))
+    return Matrix(_cells(corners=gap), partial(_top_k_case, noise=noise, gap=gap))
 
 
-def noisy_max(noise: str) -> Matrix:
+def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
     """As top-k, with one place."""
-    return Matrix(_cells(ks=KS[:1]), partial(_top_k_case, noise=noise))
+    return Matrix(_cells(ks=KS[:1], corners=gap), partial(_top_k_case, noise=noise, gap=gap))
 
 
-def _top_k_case(levels: Levels, seed: str, noise: str) -> Case:
-    it = _choosing(levels, seed, noise)
+def _top_k_case(levels: Levels, seed: str, noise: str, gap: bool) -> Case:
+    """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (004, lemma 4.1)."""
+    discrete = noise == "geometric"
+    it = _choosing(levels, seed, noise, more=int(gap), discrete=discrete)
+    law = "exponential" if discrete else noise
     epsilon = it.c * it.sensitivity * it.k / it.scale
 
     def released(bits: BitSource) -> Hashable:
-        arguments = it.arguments(epsilon, bits, noise=noise)
+        arguments = it.arguments(epsilon, bits, noise=noise, gap=gap)
         answers = it.population.answers
         found = fg.noisy_max(answers, **arguments) if it.k == 1 else fg.noisy_top_k(answers, it.k, **arguments)
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        return *it.ranked(record, noise, twin), epsilon
+        places, gaps = it.ranked(record, law, twin, gap=gap)
+        return places, gaps if gap else None, epsilon
 
     return it.case(released, expected)
 
