@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants bench docs fuzz clean
+.PHONY: demo test test-long mutants mutants-generated bench docs fuzz clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -15,6 +15,16 @@ test-long: .venv/test/installed
 
 mutants: .venv/test/installed
 	.venv/test/bin/python scripts/mutants
+
+# All of them take many hours; what is stopped goes on where it was. SAMPLE=100 ONLY="exact tables" for fewer.
+mutants-generated: .venv/mutants/installed
+	.venv/mutants/bin/python -m mutants.run $(if $(SAMPLE),--sample $(SAMPLE)) $(ONLY)
+	.venv/mutants/bin/python -m mutants.run --page
+
+.venv/mutants/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/mutants
+	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]'
+	touch $@
 
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k

@@ -39,6 +39,6 @@ def machine_text(checks: list[dict[str, Any]]) -> str:
     worst = max(checks, key=lambda check: check["worst_error"])
     return (
         f"exp, expm1, log and log1p of this machine err by at most {worst['worst_error']:.1f} units in the "
-        f"last place ({worst['function']} in {worst['precision']} precision), over {_SAMPLE:,} arguments each; "
+        f"last place ({worst['function']}, {worst['precision']} precision) over {_SAMPLE:,} arguments each; "
         f"the proofs of the exact core allow {worst['allowed']:.0f}."
     )

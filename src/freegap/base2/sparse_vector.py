@@ -50,8 +50,9 @@ def sparse_vector(
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     low, high: the public range of the answers.
-    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a width
-        of less than a few noise scales costs accuracy, a large one costs precision and time.
+    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a small
+        one costs accuracy (an answer far below comes out above with a chance of e^(−w/scale)/2 all the same:
+        take ln(number of answers) + 4 noise scales), a large one costs precision and time.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
     granularity: γ, the grid on which all of this is exact.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged
