@@ -42,9 +42,7 @@ def sparse_vector(*, with_gap: bool, online: bool) -> Matrix:
         "words": WORDS,
     }
     impossible = unholdable() | apart("questions", ["hundreds"], "input", LABELLED[1:])
-    return Matrix(
-        Cells(dimensions, frozenset(impossible)), partial(_case, with_gap=with_gap, online=online)
-    )
+    return Matrix(Cells(dimensions, frozenset(impossible)), partial(_case, with_gap=with_gap, online=online))
 
 
 def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Iterator
 from unittest.mock import patch
 
 from freegap.assurance.regimes.cells import Cells, Levels
@@ -40,8 +39,12 @@ class Matrix:
     case: Callable[[Levels, str], Case]
 
 
-PRECISIONS = {"as released": {}, "coarse": {"filter_bits": 20, "start_digits": 8}, "one bit": {"filter_bits": 1, "start_digits": 1}}
-"""How far the fast core trusts doubles, and how many digits its exact reals begin with: nothing may change."""
+PRECISIONS: dict[str, dict[str, int]] = {
+    "as released": {},
+    "coarse": {"filter_bits": 20, "start_digits": 8},
+    "one bit": {"filter_bits": 1, "start_digits": 1},
+}
+"""How far the fast core trusts doubles, and with how many digits exact reals begin: nothing may change."""
 
 
 @contextmanager

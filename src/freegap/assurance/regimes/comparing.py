@@ -72,7 +72,7 @@ def _cells(noise: str, *, online: bool = False, halvings: bool = False) -> Cells
         | apart("questions", NUMBERS[1:], "precision", ["one bit"])
         | apart("questions", NUMBERS[1:], "halvings", ["10"])
     )
-    # Online, the noise of 256 questions is drawn ahead, and rounded down if it is geometric: all of it exactly.
+    # Online, noise is drawn ahead for 256 questions; rounding it down may be exact work for each.
     slow = online and noise == "geometric"
     if slow:
         impossible |= apart("scale", ["10^30", "10^90", "any"], "halvings", ["10"])
@@ -204,9 +204,7 @@ def _thresholds(
     return whole, [whole] * len(answers)
 
 
-def _case(
-    levels: Levels, seed: str, *, noise: str, halvings: str | None, online: bool, gap: bool
-) -> Case:
+def _case(levels: Levels, seed: str, *, noise: str, halvings: str | None, online: bool, gap: bool) -> Case:
     branches = 0 if halvings is None else int(levels[halvings])
     it = _asking(levels, seed, noise, branches, gap=gap)
     arguments: dict[str, Any] = it.common | {"resolution": GRIDS[levels["grid"]]}
@@ -220,7 +218,7 @@ def _case(
             if online:
                 return _asked(it, arguments, bits, adaptive=halvings is not None)
             function = fg.sparse_vector if halvings is None else fg.adaptive_sparse_vector
-            found = function(it.given.answers, it.threshold, **arguments, bits=bits)  # type: ignore[operator]
+            found = function(it.given.answers, it.threshold, **arguments, bits=bits)
             return _entries(it, found), found.spent
 
     def expected(record: str, twin: bool) -> Hashable:

@@ -1,4 +1,4 @@
-"""The numbers of a case: grids, scales, answers and sizes of groups, each by its level; and what holds them."""
+"""The numbers of a case: grids, scales and answers, each by its level; and what holds them."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from freegap.assurance.regimes.choices import Choices
 from freegap.assurance.regimes.cells import Levels
+from freegap.assurance.regimes.choices import Choices
 from freegap.assurance.regimes.numbers import answers_in, held, on_grid
 from freegap.assurance.regimes.sizes import absent_at, lifts, sizes_at
 from freegap.values.counts import Counts

@@ -1,4 +1,4 @@
-"""Cases of the mechanisms that rank: top-k, the hybrids, the exponential mechanism, with items and with groups."""
+"""Cases of the mechanisms that rank: top-k, the hybrids, the exponential mechanism; with items and groups."""
 
 from __future__ import annotations
 
@@ -150,9 +150,7 @@ class _Choosing:
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
 
 
-def _choosing(
-    levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False
-) -> _Choosing:
+def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False) -> _Choosing:
     """more: how many more items there must be than are asked for. discrete: answers are whole numbers."""
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
@@ -186,15 +184,15 @@ def _k_at(level: str, population: Population, more: int, choices: Choices) -> in
 
 def noisy_top_k(noise: str, *, gap: bool = True) -> Matrix:
     """Against 000, algorithm 18."""
-    return Matrix(_cells(corners=gap), partial(_top_k_case, noise=noise, gap=gap))
+    return Matrix(_cells(corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=False))
 
 
 def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
     """As top-k, with one place."""
-    return Matrix(_cells(ks=KS[:1], corners=gap), partial(_top_k_case, noise=noise, gap=gap))
+    return Matrix(_cells(ks=KS[:1], corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=True))
 
 
-def _top_k_case(levels: Levels, seed: str, noise: str, gap: bool) -> Case:
+def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> Case:
     """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (004, lemma 4.1)."""
     discrete = noise == "geometric"
     it = _choosing(levels, seed, noise, more=int(gap), discrete=discrete)
@@ -204,7 +202,7 @@ def _top_k_case(levels: Levels, seed: str, noise: str, gap: bool) -> Case:
     def released(bits: BitSource) -> Hashable:
         arguments = it.arguments(epsilon, bits, noise=noise, gap=gap)
         answers = it.population.answers
-        found = fg.noisy_max(answers, **arguments) if it.k == 1 else fg.noisy_top_k(answers, it.k, **arguments)
+        found = fg.noisy_max(answers, **arguments) if best else fg.noisy_top_k(answers, it.k, **arguments)
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
@@ -269,8 +267,8 @@ def hybrid_top_k(noise: str) -> Matrix:
 
 def _threshold(it: _Choosing, choices: Choices) -> Fraction:
     """Near some answer, off the grid now and then."""
-    near = choices.of(it.population.exact)
-    return near + choices.of((0, 0, 1, -1)) * it.scale * choices.fraction() + choices.of((0, it.grid / 3))
+    near = choices.of(it.population.exact) + choices.of((0, 0, 1, -1)) * it.scale * choices.fraction()
+    return near + choices.below(2) * it.grid / 3
 
 
 def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> Case:

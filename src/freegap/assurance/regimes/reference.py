@@ -1,8 +1,8 @@
 """The paper's programs on exact reals whose digits are those that the fast path reads.
 
-Every draw of a program carries a label; here a label is mapped to a stream of digits (`exact.digits`), and the
-draw is the exact real that these digits are. A group of equal items takes part through its largest members, as
-order statistics, of which there are at most as many as places to be had.
+Every draw of a program carries a label; here a label is mapped to a stream of digits (`exact.digits`), and
+the draw is the exact real that these digits are. A group of equal items takes part through its largest
+members, as order statistics, of which there are at most as many as places to be had.
 
 Listing a thousand exact reals is quick, sorting them is not. So before the program runs, items that cannot
 be among the largest are left out: by bounds in ball arithmetic on their first 64 digits. No double decides
@@ -74,7 +74,7 @@ def floored(value: Any, grid: Fraction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The rank-th largest of a group (of an item alone: itself), with bounds on its noisy answer in scales."""
+    """The rank-th largest of a group (or an item alone), with bounds on its noisy answer in scales."""
 
     group: int
     rank: int

@@ -80,7 +80,7 @@ class _Counted:
         self.sizes = [groups[int(value)] for value in self.values]
         self.k = {"1": 1, "2": 2, "some": min(choices.between(1, 9), size - 1)}[levels["k"]]
         self.grid, self.scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
-        self.threshold = choices.of(self.values) + choices.of((0, Fraction(1, 3), -1))
+        self.threshold = choices.of(self.values) + Fraction(choices.between(-3, 1), 3)
         self.precision = levels["precision"]
 
     def arguments(self, noise: str, bits: BitSource) -> dict[str, Any]:
@@ -100,12 +100,13 @@ class _Counted:
         """The groups of the released items, no item twice."""
         if len(set(labels)) != len(labels) or not all(label in self.domain for label in labels):
             raise AssertionError("an item was released twice, or none of the domain")
-        people = self.people
-        return tuple(self.values.index(people[i] if i < len(people) else 0) for i in labels)
+        counts = (self.people[label] if label < len(self.people) else 0 for label in labels)
+        return tuple(self.values.index(Fraction(count)) for count in counts)
 
     def told(self) -> str:
         """In one line."""
-        return f"people={self.people[:9]}, domain={self.domain}, k={self.k}, scale={self.scale}, grid={self.grid}"
+        shown = f"people={self.people[:9]}, domain={self.domain}, k={self.k}, "
+        return shown + f"scale={self.scale}, grid={self.grid}"
 
 
 def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Case:
@@ -120,9 +121,7 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Case:
 
     def expected(record: str, twin: bool) -> Hashable:
         digits = keyed(record, len(it.values))
-        members = contenders(
-            it.values, it.sizes, law=noise, scale=it.scale, digits=digits, top=it.k + 1
-        )
+        members = contenders(it.values, it.sizes, law=noise, scale=it.scale, digits=digits, top=it.k + 1)
         order, gaps = top_k.program(
             [it.values[m.group] for m in members],
             draws(lambda i: members[i].noise, twin=twin),
