@@ -109,7 +109,7 @@ def unclamped_sparse_vector(
         )
     lines = _thresholds(threshold, grid, len(array), names)
     source = source_or_system(bits)
-    units = [math.floor(exact_number(value, "answers") / grid) for value in array]
+    units = [math.floor(exact_number(value, "answers", grid) / grid) for value in array]
     offsets = [unit - line for unit, line in zip(units, lines, strict=True)]
     budget = first.epsilon + second.epsilon
     parameters = {

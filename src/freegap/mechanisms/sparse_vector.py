@@ -120,6 +120,7 @@ def sparse_vector(
     answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold. Labelled ones are
         taken in the order of their labels; pass a list to choose the order yourself.
     threshold: a number, or one for each answer: a list for a list, a dict or a Series for labelled answers.
+        One for each is rounded down to the resolution, as the answers are.
     epsilon: the most that may be spent; less is charged where fewer than k were above (`spent`).
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
@@ -176,6 +177,7 @@ def adaptive_sparse_vector(
 
     k: how many answers above the threshold the budget suffices for in any case.
     branches: how often the budget is halved; the paper has 1.
+    margin: in standard deviations, rounded up: to 2^-20 for Laplace noise, to whole numbers for geometric.
     stop_after: stop after this many answers above, and keep the rest of the budget.
     share: the part θ of ε for the threshold, or "middle" or "top" for the best one for that branch.
     ledger: as in `sparse_vector`.

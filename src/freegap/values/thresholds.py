@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
-from freegap.values.answers import Answers, GridValues, read_numbers, split_labels
+from freegap.values.answers import Answers, GridValues, as_array, exact_number, read_numbers, split_labels
 from freegap.values.rationals import double, rational
 
-__all__ = ["Offsets", "one_threshold_each", "read_threshold", "subtract_threshold"]
+__all__ = ["Offsets", "one_threshold_each", "read_own_threshold", "read_threshold", "subtract_threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +47,49 @@ class Offsets:
 
 
 def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
-    """One threshold; a whole number where everything else is."""
+    """A threshold for all questions, as it is; a whole number where everything else is."""
     if threshold is None or isinstance(threshold, bool | list | tuple | Mapping | np.ndarray):
         raise InvalidArgument("threshold", threshold, "must be a number", "Pass for example threshold=100.")
     number = rational("threshold", threshold)
     if discrete and number.denominator != 1:
-        raise InvalidArgument(
-            "threshold",
-            threshold,
-            "must be a whole number with geometric noise",
-            'Pass a whole number, or noise="exponential".',
-        )
+        raise _refuse_part(threshold)
     return number
+
+
+def read_own_threshold(threshold: Any, resolution: Fraction, *, discrete: bool) -> Fraction:
+    """The threshold of one question: read as an answer is, and rounded down to the grid as it is."""
+    if not isinstance(threshold, float | np.floating):
+        number = read_threshold(threshold, discrete=discrete)
+    else:
+        number = exact_number(threshold, "threshold", resolution)
+        if discrete and number.denominator != 1:
+            raise _refuse_part(threshold)
+    return number // resolution * resolution
+
+
+def _refuse_part(threshold: Any) -> InvalidArgument:
+    return InvalidArgument(
+        "threshold",
+        threshold,
+        "must be a whole number with geometric noise",
+        'Pass a whole number, or noise="exponential".',
+    )
 
 
 def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *, discrete: bool) -> Offsets:
     """The offsets of all answers from one threshold, or from one each.
 
-    Thresholds are public. One for all is taken as it is; a sequence is rounded down to the grid. Labelled
-    answers have labelled thresholds: the order in which they came says nothing, and may be private.
+    Thresholds are public. One for all is taken as it is; one for each is read and rounded down as the answers
+    are (`read_own_threshold` for a single question). Labelled answers have labelled thresholds: the order in
+    which they came says nothing, and may be private.
     """
     if not isinstance(threshold, list | tuple | np.ndarray | Mapping) and not hasattr(threshold, "to_numpy"):
         number = read_threshold(threshold, discrete=discrete)
         return Offsets(answers.values, answers.grain, number, number)
-    numbers = one_threshold_each(threshold, answers.names)
-    values, grain = read_numbers(numbers, resolution, argument="threshold")
+    array = as_array(one_threshold_each(threshold, answers.names), "threshold")
+    values, grain = read_numbers(array, resolution, argument="threshold")
+    if discrete and bool((array != np.asarray(values, dtype=array.dtype)).any()):
+        raise _refuse_part(f"<{len(values)} thresholds>")
     if len(values) != len(answers):
         raise InvalidArgument(
             "threshold",
