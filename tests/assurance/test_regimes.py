@@ -120,7 +120,7 @@ def test_scales_and_sizes_are_within_what_is_said() -> None:
 @pytest.mark.parametrize("kind", INPUTS)
 def test_an_input_holds_what_it_is_said_to_hold(kind: str) -> None:
     """The exact values are those of the elements; labelled answers come in the wrong order."""
-    given = held(kind, [Fraction(7, 2), Fraction(-3), Fraction(100)])
+    given = held(kind, [Fraction(7, 2), Fraction(-3), Fraction(100)], Fraction(1, 2))
     assert len(given.exact) == 3
     for element, exact in zip(given.elements, given.exact, strict=True):
         assert float(element) == exact

@@ -51,9 +51,8 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
     n = choices.between(1, 9) if levels["questions"] == "few" else 300
     k = {"1": 1, "2": 2, "many": min(n, 40)}[levels["k"]]
     scale = grid * choices.between(1, 20)
-    given = held(
-        levels["input"], answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    )
+    values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
+    given = held(levels["input"], values, grid)
     epsilon = EPSILONS[levels["epsilon"]]
     arguments: dict[str, Any] = {
         "k": k,

@@ -153,7 +153,7 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
     values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
     if levels["questions"] != "few":  # all but the last ones far below, so that they are reached
         values = [value - 10**6 * scale if i < n - 4 else value for i, value in enumerate(values)]
-    given = held(levels["input"], values)
+    given = held(levels["input"], values, grid)
     answers = [on_grid(value, grid) for value in given.exact]
     threshold, thresholds = _thresholds(
         levels["threshold"],
@@ -196,7 +196,7 @@ def _thresholds(
     if level == "one each":
         step = math.floor(scale) + 1
         each = [on_grid(answer, grid) + choices.of((-1, 0, 1)) * step for answer in answers]
-        return held("dict" if labelled else "Fractions", each).answers, each
+        return held("dict" if labelled else "Fractions", each, grid).answers, each
     if level == "far":
         whole += choices.of((-1, 1)) * choices.of((2**62, 2**63, 10**30, 10**300))
     if level == "off the grid" and not discrete:

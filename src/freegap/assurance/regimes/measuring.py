@@ -59,9 +59,8 @@ def _case(levels: Levels, seed: str) -> Case:
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
     n = NUMBERS[levels["number"]]
-    given = held(
-        levels["input"], answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    )
+    values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
+    given = held(levels["input"], values, grid)
     answers = [on_grid(value, grid) for value in given.exact]
     sensitivity = grid * choices.of((1, 3, grid.denominator))
     epsilon = n * sensitivity / scale

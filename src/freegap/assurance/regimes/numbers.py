@@ -56,6 +56,7 @@ _FINE = 2**32
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _SHORT = tuple(kind for kind in _INTEGERS if not kind.endswith("64"))
 _FLOATS = ("float16", "float32", "float64", "longdouble")
+_DIGITS: dict[type[Any], int] = {float: 53, np.float64: 53, np.float32: 24, np.float16: 11}
 _WHOLE = ("list", "tuple", *_INTEGERS)  # hold integers alone
 LABELLED = ("dict", *(("Series",) if find_spec("pandas") else ()))
 INPUTS = (
@@ -162,10 +163,10 @@ class Input:
     label: Callable[[int], Any]
 
 
-def held(kind: str, values: Sequence[Fraction]) -> Input:
-    """The values in a container of this kind, as far as it can hold them."""
+def held(kind: str, values: Sequence[Fraction], grid: Fraction) -> Input:
+    """The values in a container of this kind, as far as it can hold them; grid: what floats are read on."""
     elements = _elements(kind, values)
-    exact = [_exactly(element) for element in elements]
+    exact = [_exactly(element, grid) for element in elements]
     if kind in LABELLED:
         named = {_name(i): element for i, element in reversed([*enumerate(elements)])}
         return Input(named if kind == "dict" else _series(named), elements, exact, _name)
@@ -230,11 +231,21 @@ def _np_integer(value: Fraction) -> Any:
     return np.int64(max(min(math.floor(value), 2**63 - 1), -(2**63)))
 
 
-def _exactly(element: Any) -> Fraction:
-    """The rational that an element is."""
+def _exactly(element: Any, grid: Fraction) -> Fraction:
+    """What an element means: itself, or for a float the grid point whose nearest float it is.
+
+    The latter only where floats of this size are closer together than grid points (`freegap.values.floats`).
+    """
     if isinstance(element, np.integer):
         return Fraction(int(element))
-    if isinstance(element, np.floating):
-        numerator, denominator = element.as_integer_ratio()
-        return Fraction(int(numerator), int(denominator))
-    return Fraction(element)
+    if not isinstance(element, float | np.floating):
+        return Fraction(element)
+    numerator, denominator = element.as_integer_ratio()
+    exact = Fraction(int(numerator), int(denominator))
+    per_unit = grid.denominator
+    digits = _DIGITS.get(type(element), 0)
+    if per_unit <= 2**digits and abs(exact) * per_unit < 2 ** (digits - 1):
+        above = Fraction(math.floor(exact * per_unit) + 1, per_unit)
+        if type(element)(float(above)) == element:
+            return above
+    return exact

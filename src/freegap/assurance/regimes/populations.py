@@ -57,7 +57,7 @@ def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choi
 
 def _items(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
     values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values)
+    given = held(levels["input"], values, grid)
     places = {given.label(i): i for i in range(n)}
     return Population(given.answers, [on_grid(v, grid) for v in given.exact], None, places.__getitem__)
 
@@ -65,7 +65,7 @@ def _items(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Cho
 def _groups(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
     sizes = sizes_at(levels["sizes"], n, choices)
     values = answers_in(levels["values"], lifts(sizes), scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values)
+    given = held(levels["input"], values, grid)
     counts = Counts(given.answers, sizes, name=lambda group, member: (group, member))
     exact = [on_grid(value, grid) for value in given.exact]
     return Population(counts, exact, sizes, lambda label: _listed(label, sizes))
@@ -86,7 +86,7 @@ def _over_a_domain(n: int, levels: Levels, scale: Fraction, grid: Fraction, choi
     lifted = lifts(sizes)
     lifted = [lift - lifted[-1] for lift in lifted]
     values = answers_in(levels["values"], lifted, scale=scale, grid=grid, choices=choices)[:present]
-    given = held(levels["input"], values)
+    given = held(levels["input"], values, grid)
     domain = range(-3, present + absent - 3)
     items = [domain[place] for place in choices.distinct(present, len(domain))]
     counts = (
