@@ -66,6 +66,19 @@ def test_a_lower_bound_of_what_no_double_holds_is_a_double() -> None:
     assert bound == sys.float_info.max
 
 
+@pytest.mark.parametrize("theta", ["-34", "-31", "-30.01", "-29.99", "-20", "-5", "-3.5"])
+def test_the_expected_gap_of_a_choice_that_is_hardly_ahead(theta: str) -> None:
+    """What it is above 1: e^θ/2 − e^(2θ)/6 + …, to the digits that a double next to 1 has."""
+    number, digits = Fraction(theta), ctx.prec
+    try:
+        ctx.prec = 400
+        x = arb(fmpq(number.numerator, number.denominator))
+        above = float((1 + (-x).exp()) * (1 + x.exp()).log() - 1)
+    finally:
+        ctx.prec = digits
+    assert fg.expected_gap(theta) - 1 == pytest.approx(above, rel=1e-9, abs=1e-15)
+
+
 # Laws of a gap's noise ----------------------------------------------------------------------------
 
 

@@ -13,7 +13,13 @@ from time import monotonic
 from typing import Any
 
 import freegap
-from freegap.assurance.checks import check_audit, check_distribution, check_proof, effort_of
+from freegap.assurance.checks import (
+    check_audit,
+    check_distribution,
+    check_proof,
+    check_regimes,
+    effort_of,
+)
 from freegap.assurance.row import Proved
 from freegap.assurance.rows import ROWS
 
@@ -35,7 +41,12 @@ Every mechanism with every noise that the library releases with has a row. A tes
 How many mistakes the ordinary tests notice, of those that a program makes: [mutants](mutants.md).
 """
 
-CHECKS = {"proof": check_proof, "distribution": check_distribution, "audit": check_audit}
+CHECKS = {
+    "proof": check_proof,
+    "distribution": check_distribution,
+    "audit": check_audit,
+    "regimes": check_regimes,
+}
 
 Shown = Callable[[str, int, int], None]
 
@@ -94,12 +105,16 @@ def summarised(name: str, found: dict[str, Any]) -> str:
     """One check in a few words."""
     if "cited" in found:
         return "cited"
-    if "left_out" in found:
+    if "left_out" in found or "no_fast_path" in found:
         return "–"
     if name == "proof":
         return f"{found['proved']} of {found['claims']} proved, twin {_caught(found['twin_refuted'])}"
     if name == "distribution":
         return f"p {found['p']:.2g}, twin {found['twin_p']:.0e}"
+    if name == "regimes":
+        wrong = found["number_of_disagreements"]
+        differ = f"{wrong} DIFFER, " if wrong else ""
+        return f"{found['cases']} cases, {differ}twin {_caught(found['twin_caught'])}"
     return f"ε ≥ {found['lower_bound']:.2f} of {found['epsilon']:.2f}, twin {_caught(found['twin_caught'])}"
 
 
@@ -120,8 +135,8 @@ def markdown(records: list[dict[str, Any]], *, command: str, seconds: float) -> 
         "",
         *_EXPLAINED.strip().splitlines(),
         "",
-        "| mechanism | theorem | proof | distribution | audit | |",
-        "|---|---|---|---|---|---|",
+        f"| mechanism | theorem | {' | '.join(CHECKS)} | |",
+        f"|---|---|{'---|' * len(CHECKS)}---|",
     ]
     for record in records:
         cells = [summarised(name, record["checks"][name]) for name in CHECKS]
@@ -129,10 +144,18 @@ def markdown(records: list[dict[str, Any]], *, command: str, seconds: float) -> 
             f"| {record['mechanism']} | {record['theorem']} | {' | '.join(cells)} | "
             f"{'green' if record['ok'] else '**red**'} |"
         )
-    cited: dict[str, list[str]] = {}
-    for record in records:
-        if "cited" in record["checks"]["proof"]:
-            cited.setdefault(record["checks"]["proof"]["cited"], []).append(record["mechanism"])
-    lines += ["", "## Cited proofs", ""]
-    lines += [f"- {'; '.join(names)}: {reason}." for reason, names in cited.items()]
+    for title, check, key in (
+        ("Cited proofs", "proof", "cited"),
+        ("Without a fast path", "regimes", "no_fast_path"),
+    ):
+        lines += ["", f"## {title}", "", *_reasons(records, check, key)]
     return "\n".join(lines) + "\n"
+
+
+def _reasons(records: list[dict[str, Any]], check: str, key: str) -> list[str]:
+    """Which rows have this key in this check, by the reason that they give."""
+    reasons: dict[str, list[str]] = {}
+    for record in records:
+        if key in record["checks"][check]:
+            reasons.setdefault(record["checks"][check][key], []).append(record["mechanism"])
+    return [f"- {'; '.join(names)}: {reason}." for reason, names in reasons.items()]

@@ -97,7 +97,9 @@ class Counts:
         absent = len(domain) - len(positions)
         if absent == 0:
             return cls(values, np.ones(len(positions), np.int64), name=lambda group, _: items[group])
-        padded = np.append(values, 0) if isinstance(values, np.ndarray) else [*values, 0]
+        # A zero of the same kind: with another, NumPy would turn uint64 into doubles, and round.
+        zero = np.zeros(1, values.dtype) if isinstance(values, np.ndarray) else [0]
+        padded = np.append(values, zero) if isinstance(values, np.ndarray) else [*values, *zero]
         sizes = np.ones(len(positions) + 1, np.int64)
         sizes[-1] = absent
         # How many absent places come before each present one: never falls.
