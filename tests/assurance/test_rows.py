@@ -19,7 +19,7 @@ from freegap.assurance.checks import FULL, QUICK, check_audit, check_distributio
 from freegap.assurance.library import LIBRARY
 from freegap.assurance.row import Cited, Proved, Released, Row
 from freegap.assurance.rows import ROWS
-from freegap.assurance.table import markdown
+from freegap.assurance.table import markdown, summarised
 from freegap.cli import app
 
 # They take a privacy parameter, and release nothing about data.
@@ -133,6 +133,9 @@ def test_the_short_form_is_green(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert all(row.title in text for row in ROWS)
     assert f"{len(ROWS)} of {len(ROWS)} rows are green" in text
+    compared = [row["checks"]["regimes"] for row in record["rows"] if "cases" in row["checks"]["regimes"]]
+    assert all(found["cases"] == QUICK.more and found["twin_caught"] for found in compared)
+    assert len(compared) > 40
 
 
 def row_named(title: str) -> Row:
@@ -187,10 +190,12 @@ def test_the_audit_of_a_row() -> None:
 
 
 def test_a_red_row_is_seen_on_the_page() -> None:
-    good = {
+    good: dict[str, dict[str, Any]] = {
         "proof": {"cited": "a reason", "ok": True},
         "distribution": {"p": 0.5, "twin_p": 1e-20, "ok": True},
         "audit": {"left_out": "", "ok": True},
+        "regimes": {"cases": 9, "number_of_disagreements": 1, "twin_caught": True, "ok": False},
     }
     records = [{"mechanism": "m", "theorem": "t", "checks": good, "ok": False}]
+    assert summarised("regimes", good["regimes"]) == "9 cases, 1 DIFFER, twin caught"
     assert "**red**" in markdown(records, command="freegap assure", seconds=60)

@@ -37,6 +37,13 @@ Every mechanism with every noise that the library releases with has a row. A tes
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has
   noise a quarter as wide and must be caught.
+- **Regimes**: the release, which computes in doubles where a bound on their error decides, against the
+  paper's program on exact reals, bit for bit on the same bits. So many cases: items and groups, few and more
+  than are screened, groups of up to 2^62 items, answers at the edges of int64 and beyond, grids from 1 to
+  10^-60, noise of scales from 10^-90 to 10^90, every k, every kind of input, with the filter's precision as
+  released and lower. Every two levels that can go together meet in some case. The twin is the same program in double
+  precision (in base 2: rounding answers to the nearest) and must differ somewhere. Where a release runs the
+  program itself there is nothing to compare; the reasons are below the table.
 
 How many mistakes the ordinary tests notice, of those that a program makes: [mutants](mutants.md).
 """

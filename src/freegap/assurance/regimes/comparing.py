@@ -65,6 +65,7 @@ def selecting_above(noise: str) -> Matrix:
 
 def _cells(noise: str, *, online: bool = False, halvings: bool = False) -> Cells:
     short = [kind for kind in INPUTS if kind not in _LONG]
+    numbers = NUMBERS[:2] if online else (NUMBERS[0], NUMBERS[2])
     impossible = (
         unholdable()
         | apart("questions", NUMBERS[1:], "input", short)
@@ -77,7 +78,7 @@ def _cells(noise: str, *, online: bool = False, halvings: bool = False) -> Cells
     if slow:
         impossible |= apart("scale", ["10^30", "10^90", "any"], "halvings", ["10"])
     dimensions = {
-        "questions": NUMBERS,
+        "questions": numbers,
         "values": VALUES,
         "input": INPUTS,
         "grid": tuple(GRIDS),

@@ -68,7 +68,8 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
 
 
 def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
-    """Where a screen goes wrong: large groups that compete, and answers whose difference is 2^63."""
+    """Equal answers on a fine grid; large groups that compete; answers whose difference is 2^63."""
+    yield {"shape": "few items", "values": "ties", "grid": "10^-20"}
     screened = {"precision": "as released", "k": ks[0]}
     for kind in ("list", "int64"):
         yield {"shape": "many items", "values": "at 2^62", "input": kind, **screened}
