@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 import numbers
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 
 __all__ = [
     "Rational",
     "count_argument",
     "double",
     "positive_rational",
+    "private_rational",
     "proper_fraction",
     "rational",
     "require_scale",
@@ -59,6 +61,13 @@ def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
     if bounded and max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
         raise _too_many_digits(argument, value)
     return number
+
+
+def private_rational(argument: str, value: Any) -> Fraction:
+    """As `rational`, for a number that comes from the data: an error does not show it."""
+    with suppress(InvalidArgument):
+        return rational(argument, value)
+    raise InvalidArgument(argument, REDACTED, "must be a finite number", _REMEDY)
 
 
 def _exactly(argument: str, value: Any) -> Fraction:
