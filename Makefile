@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants mutants-generated bench docs fuzz clean
+.PHONY: demo test test-long mutants mutants-generated bench docs reproduction fuzz clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -33,6 +33,13 @@ bench: .venv/demo/installed
 docs: .venv/docs/installed
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
 	@echo "open out/docs/index.html"
+
+# docs/reproduction.md with its figures, from everything run again: half an hour of one processor. RUNS=200 for less.
+FIGURES = fig-4-2 fig-5-2 fig-5-4 fig-5-6 fig-5-7 fig-5-8 002-fig-1 002-fig-3 003-clamping 004-table-4 \
+	004-table-6 branches exact-accuracy split choosing
+reproduction: .venv/test/installed
+	.venv/test/bin/freegap experiment run all --runs $(or $(RUNS),10000)
+	.venv/test/bin/freegap experiment report --docs docs $(addprefix --figure ,$(FIGURES))
 
 # RUNS=100000 for a longer one; hours are better spent than minutes.
 fuzz: .venv/fuzz/installed

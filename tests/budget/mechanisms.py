@@ -31,6 +31,7 @@ def state(ledger: Ledger) -> tuple[Any, Any]:
     return account.spent, account.reserved
 
 
+_UNCLAMPED: dict[str, Any] = {"k": 2, "eta": base2.share_epsilon(1, k=2)}
 _BASE2: dict[str, Any] = {"k": 2, "eta": base2.share_epsilon(1, k=2), "low": 0, "high": 1000, "width": 100}
 _CANDIDATE: dict[str, Any] = {"epsilon": "1/4", "stop": "1/2", "hard_stop": "1/2"}
 _COUNTS = [900, 20, 700, 30]
@@ -68,6 +69,9 @@ RELEASES: dict[str, Callable[..., Any]] = {
         _candidates(), _gap, **_CANDIDATE | more
     ),
     "base2.sparse_vector": lambda **more: base2.sparse_vector(_COUNTS, 400, **_BASE2 | more),
+    "base2.unclamped_sparse_vector": lambda **more: base2.unclamped_sparse_vector(
+        _COUNTS, 400, **_UNCLAMPED | more
+    ),
     "base2.sparse_vector_with_gap": lambda **more: base2.sparse_vector_with_gap(
         _COUNTS, 400, **_BASE2 | {"gaps": [10, 50]} | more
     ),

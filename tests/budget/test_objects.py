@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,29 @@ def test_a_ledger_of_ones_own_charges_an_object_in_full() -> None:
     assert own.charged == 1
     assert fg.noisy_max([1, 2], epsilon="1/2", ledger=(own, "shop")).spent == Fraction(1, 2)
     assert own.charged == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_subclass_does_not_change_the_charge_by_accident(ledger: Ledger, name: str) -> None:
+    made = OBJECTS[name]()
+    careless = type(
+        "Careless",
+        (type(made),),
+        {"spent": property(lambda self: Fraction(0)), "exhausted": property(lambda self: False)},
+    )
+    setting: dict[str, Any] = {"k": 1, "epsilon": 1}
+    if name.startswith("base2."):
+        setting = {"k": 1, "eta": base2.share_epsilon(1, k=1), "low": 0, "high": 9, "width": 5}
+    if name == "base2.SparseVectorWithGap":
+        setting["gaps"] = [1, 2]
+    asking = careless(0, ledger=(ledger, "shop"), **setting)
+    for _ in range(20):
+        with suppress(BudgetSpent):
+            asking.ask(HIGH)
+    assert ledger.account("shop").reserved == 0
+    assert Fraction(1, 2) < ledger.account("shop").spent <= 1
+
+
+def test_the_journal_does_not_tell_how_long_a_release_took(ledger: Ledger) -> None:
+    fg.noisy_max([1, 2], epsilon=1, ledger=(ledger, "shop"))
+    assert all(entry.when[19:] == "+00:00" for entry in ledger.entries())

@@ -191,7 +191,16 @@ def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
 def test_every_experiment_is_complete() -> None:
     papers = {f"fig-{n}" for n in ("4-2", "4-3", "4-4", *(f"5-{i}" for i in range(1, 10)))}
     papers |= {"table-4-2", "table-4-3", "004-table-4", "004-table-5", "004-table-6"}
-    papers |= {"001-any-queries", "001-fig-3", "002-fig-1", "002-fig-2", "002-fig-3", "003-clamping"}
+    papers |= {
+        "001-any-queries",
+        "001-fig-3",
+        "001-fig-3-d",
+        "001-fig-4",
+        "002-fig-1",
+        "002-fig-2",
+        "002-fig-3",
+        "003-clamping",
+    }
     beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)

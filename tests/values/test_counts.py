@@ -118,4 +118,4 @@ def test_no_release_tells_the_group_of_an_item() -> None:
         fg.Counts([5, 900], [3, 1])  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="name: must be a function"):
         fg.Counts([5, 900], [3, 1], name=3)  # type: ignore[arg-type]
-    assert repr(fg.Counts([5, 900], [3, 1], name=named)) == "<Counts: 4 items in 2 groups>"
+    assert repr(fg.Counts([5, 900], [3, 1], name=named)) == "<Counts: 4 items>"

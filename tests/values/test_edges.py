@@ -94,6 +94,7 @@ def test_one_answer_far_from_the_threshold_does_not_overflow(far: int) -> None:
     here = fg.hybrid_top_k([near, 3], bar, bits=fg.SeededBits(1), **options)
     assert (there.indices, there.reached) == (here.indices, here.reached)
     moved = 1024 * (far - near) if far > 0 else 0  # the largest moves against the next; the last does not
+    assert here.gap_multiples is not None
     assert there.gap_multiples == (here.gap_multiples[0] + moved,)
     listed = fg.sparse_vector(np.array([far, 3]), [bar, bar], bits=fg.SeededBits(1), k=2, epsilon=50)
     assert listed.above == (far > 0, True)

@@ -88,9 +88,11 @@ def _finite(value: Decimal | numbers.Real, grid: Fraction) -> Fraction:
 
 
 def array_units(
-    answers: Any, grid: Fraction, low: int, high: int
+    answers: Any, grid: Fraction, low: int, high: int, origin: int = 0
 ) -> tuple[NDArray[np.int64], list[Any] | None]:
-    """`answer_units` of each answer, and their labels, as `split_labels` has them.
+    """`answer_units` of each answer less an origin, and their labels, as `split_labels` has them.
+
+    origin: so near to low and high that the differences are small, however large they are themselves.
 
     >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
@@ -103,10 +105,10 @@ def array_units(
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-    return _on_grid(array, grid, low, high), names
+    return _on_grid(array, grid, low, high, origin), names
 
 
-def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
+def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: int) -> NDArray[np.int64]:
     per_unit = grid.denominator
     # Beyond these two, every answer is clamped; up to them, value·per_unit fits its type.
     least, most = math.floor(low * grid) - 1, math.ceil(high * grid) + 1
@@ -122,6 +124,6 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArra
         beyond = np.where(doubles > most, most, least) * per_unit  # NaN is not
         steps = np.where(inside, np.asarray(within, dtype=np.int64), beyond)
     else:
-        return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
-    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high)
+        return np.array([answer_units(value, grid, low, high) - origin for value in array], dtype=np.int64)
+    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high) - origin
     return units

@@ -85,11 +85,11 @@ def run_batch(
     setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, names = array_units(answers, setting.granularity, setting.low, setting.high)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high, setting.threshold)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
-        found = list(FastRun(setting, source).ask_all(units - setting.threshold))
+        found = list(FastRun(setting, source).ask_all(units))
         return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
@@ -116,24 +116,24 @@ class OnlineRun(Asking):
     def remaining(self) -> int:
         """How many answers above the threshold may still be released."""
         with self._between_questions():
-            return max(0, self._setting.k - self._fast.run.found - self._in_doubt)
+            return self._setting.k - self._counted()
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether the run is over."""
-        return self.remaining == 0
+    def _counted(self) -> int:
+        """How many answers above the threshold were released, or may have been."""
+        return min(self._setting.k, self._fast.run.found + self._in_doubt)
 
-    @property
-    def spent(self) -> Fraction:
-        """The ε charged so far: (η₁ + η₂·found/k)·ln 2, rounded up; nothing before the first question."""
-        with self._between_questions():
-            return self._setting.charge(self._asked, self._setting.k - self.remaining)
+    def _is_over(self) -> bool:
+        return self._counted() == self._setting.k
+
+    def _charge(self) -> Fraction:
+        """(η₁ + η₂·found/k)·ln 2, rounded up."""
+        return self._setting.charge(self._asked, self._counted())
 
     def _answer(self, answer: Any) -> int | None:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
         with self._question():
-            if self.exhausted:
+            if self._is_over():
                 done = "released, or lost to interruptions," if self._in_doubt else "released"
                 raise BudgetSpent(
                     f"this run has {done} its {setting.k} answers above the threshold: nothing more may be "

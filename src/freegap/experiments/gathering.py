@@ -52,6 +52,7 @@ freegap experiment run fig-5-4 --data kosarak.dat.gz
 freegap experiment run chapter-5 --data folder   # with kosarak.dat, bms-pos.dat or T40I10D100K.dat in it
 freegap experiment run fig-5-2 --data sales.parquet --item product --person customer
 freegap experiment report --docs docs
+make reproduction                                # all of this page, from a checkout
 ```
 
 Each run writes the figure (`.svg`, `.png`), the numbers (`.csv`) and how they were made (`.json`) into

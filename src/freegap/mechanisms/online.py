@@ -87,23 +87,17 @@ class _Online(Asking):
         """The budget that was asked for."""
         return self._plan.epsilon
 
-    @property
-    def spent(self) -> Fraction:
-        """What has been charged so far: nothing before the first question."""
-        with self._between_questions():
-            return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+    def _charge(self) -> Fraction:
+        return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+
+    def _is_over(self) -> bool:
+        left = self._plan.epsilon - self._charge()
+        return left < self._plan.answer_budget or self._above >= self._stop_after
 
     @property
     def remaining(self) -> Fraction:
         """What is left of the budget."""
         return self.epsilon - self.spent
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether no further question will be answered."""
-        with self._between_questions():
-            left = self._plan.epsilon - self.spent
-            return left < self._plan.answer_budget or self._above >= self._stop_after
 
     @property
     def asked(self) -> int:
@@ -118,7 +112,7 @@ class _Online(Asking):
             the answer is, and as each of a list of thresholds is in `sparse_vector`.
         """
         with self._question():
-            if self.exhausted:
+            if self._is_over():
                 self._refuse()
             offset = self._offset(answer, threshold)
             # Counted, at the highest price, before it is answered: an error or an interruption from here on

@@ -167,9 +167,9 @@ def select_private_candidate(
         lambda: select_program(search.sample, search.stops, limit, search.steps),
         ledger,
         "select_private_candidate",
+        threshold=limit,
         per_draw=2,
         per_stop=1,
-        threshold=limit,
     )
 
 

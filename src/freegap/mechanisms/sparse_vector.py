@@ -177,6 +177,7 @@ def adaptive_sparse_vector(
 
     k: how many answers above the threshold the budget suffices for in any case.
     branches: how often the budget is halved; the paper has 1.
+    margin: in standard deviations, rounded up: to 2^-20 for Laplace noise, to whole numbers for geometric.
     stop_after: stop after this many answers above, and keep the rest of the budget.
     share: the part θ of ε for the threshold, or "middle" or "top" for the best one for that branch.
     ledger: as in `sparse_vector`.

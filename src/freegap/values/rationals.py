@@ -11,6 +11,7 @@ import numbers
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,15 @@ _REMEDY = 'Pass an int, a Fraction, or a decimal string such as "0.7".'
 MOST_DIGITS = 500
 """Of numerator and denominator. What is computed from a few such numbers can still be shown as text."""
 
-_MOST_BITS = (10**MOST_DIGITS).bit_length()
 _MOST = 2**62  # of what is counted: more than any memory holds
 _LARGEST_SCALE = 10**100
 _FINEST = 10**60
 
 
-def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
+def rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fraction:
     """The exact rational that a public parameter denotes, or an error that names the argument.
 
-    bounded: refuse what has more than `MOST_DIGITS` digits; a sum of many charges may have more.
+    digits: the most that its numerator and denominator may have.
 
     >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
@@ -57,9 +57,10 @@ def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
         raise InvalidArgument(argument, value, "must be a number, not a truth value", _REMEDY)
     if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
         raise InvalidArgument(argument, value, "must be a number", _REMEDY)
+    if isinstance(value, numbers.Rational):
+        _require_digits(argument, value, value, digits)  # before anything is computed with it
     number = _exactly(argument, value)
-    if bounded and max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
-        raise _too_many_digits(argument, value)
+    _require_digits(argument, value, number, digits)
     return number
 
 
@@ -68,6 +69,17 @@ def private_rational(argument: str, value: Any) -> Fraction:
     with suppress(InvalidArgument):
         return rational(argument, value)
     raise InvalidArgument(argument, REDACTED, "must be a finite number", _REMEDY)
+
+
+def _require_digits(argument: str, value: Any, number: Any, digits: int) -> None:
+    longest = max(int(number.numerator).bit_length(), int(number.denominator).bit_length())
+    if longest > _bits_of(digits):
+        raise _too_many_digits(argument, value, digits)
+
+
+@cache
+def _bits_of(digits: int) -> int:
+    return int(10**digits).bit_length()
 
 
 def _exactly(argument: str, value: Any) -> Fraction:
@@ -81,8 +93,9 @@ def _exactly(argument: str, value: Any) -> Fraction:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InvalidArgument(argument, value, "must be finite", _REMEDY)
-        if abs(value.adjusted()) > MOST_DIGITS:  # 1e999999 is a short text and a megabyte of digits
-            raise _too_many_digits(argument, value)
+        # 1e999999 is a short text and a megabyte of digits.
+        if abs(value.adjusted()) > MOST_DIGITS or len(value.as_tuple().digits) > MOST_DIGITS:
+            raise _too_many_digits(argument, value, MOST_DIGITS)
         return Fraction(value)
     if isinstance(value, numbers.Real):
         if not math.isfinite(value):
@@ -102,11 +115,11 @@ def whole(value: Any) -> int | None:
     return None
 
 
-def _too_many_digits(argument: str, value: Any) -> InvalidArgument:
+def _too_many_digits(argument: str, value: Any, digits: int) -> InvalidArgument:
     return InvalidArgument(
         argument,
         value,
-        f"must not have more than {MOST_DIGITS} digits in its numerator or denominator",
+        f"must not have more than {digits} digits in its numerator or denominator",
         "Round it to a size that can be meant.",
     )
 
@@ -131,9 +144,9 @@ def double(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def positive_rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
+def positive_rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fraction:
     """As `rational`, and greater than zero."""
-    number = rational(argument, value, bounded=bounded)
+    number = rational(argument, value, digits=digits)
     if number <= 0:
         raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
     return number

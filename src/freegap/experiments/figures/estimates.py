@@ -62,6 +62,7 @@ def draw_grid(table: Table, *, column: str, label: str) -> Any:
     """Figures 1 and 2 of 002: a row for each mechanism, a column for each data set; one noise."""
     names, mechanisms = table.distinct("data"), table.distinct("mechanism")
     figure, axes = panels(len(mechanisms), len(names), size=(3.9, 2.8), sharex=True, sharey=True)
+    least = float(table.numbers("reduction_percent").min())
     for place, own in enumerate(axes):
         name, mechanism = names[place % len(names)], mechanisms[place // len(names)]
         rows = table.where(data=name, mechanism=mechanism)
@@ -79,7 +80,7 @@ def draw_grid(table: Table, *, column: str, label: str) -> Any:
         own.plot(x, rows.numbers("theory_percent"), color=ORANGE, label="theory")
         own.axhline(20, color=INK, linestyle=":", linewidth=1, label="limit for large k")
         own.set_title(f"({'abcdef'[place]}) {mechanism.split(' with Gap')[0]}, {name}", fontsize=9.5)
-        own.set(ylim=(0, 26))
+        own.set(ylim=(min(0.0, least - 3), 26))
         if place % len(names) == 0:
             own.set_ylabel("% improvement in MSE")
         if place >= len(axes) - len(names):
