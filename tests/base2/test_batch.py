@@ -22,6 +22,7 @@ from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
+from freegap.values.floats import meant_by_float
 
 ETA = base2.share_epsilon(2, k=4)
 PLAIN: dict[str, Any] = {"k": 4, "eta": ETA, "low": 0, "high": 100, "width": 40}
@@ -181,7 +182,7 @@ def test_every_kind_of_answer_is_read_alike(grid: Fraction) -> None:
         math.nan,
         3.4999999,
     ]
-    exact = [Fraction(x) if math.isfinite(x) else x for x in floats]
+    exact = [meant_by_float(x, grid.denominator) if math.isfinite(x) else x for x in floats]
     for given in (
         values,
         np.array(values),
