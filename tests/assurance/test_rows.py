@@ -17,6 +17,7 @@ import freegap as fg
 from freegap import base2
 from freegap.assurance.checks import FULL, QUICK, check_audit, check_distribution, check_proof, claims_of
 from freegap.assurance.library import LIBRARY
+from freegap.assurance.machine import machine_checks
 from freegap.assurance.row import Cited, Proved, Released, Row
 from freegap.assurance.rows import ROWS
 from freegap.assurance.table import markdown, summarised
@@ -129,6 +130,7 @@ def test_the_short_form_is_green(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
     assert record["green"]
+    assert all(check["ok"] for check in record["machine"])
     assert [row["mechanism"] for row in record["rows"]] == [row.title for row in ROWS]
     text = page.read_text(encoding="utf-8")
     assert all(row.title in text for row in ROWS)
@@ -198,4 +200,6 @@ def test_a_red_row_is_seen_on_the_page() -> None:
     }
     records = [{"mechanism": "m", "theorem": "t", "checks": good, "ok": False}]
     assert summarised("regimes", good["regimes"]) == "9 cases, 1 DIFFER, twin caught"
-    assert "**red**" in markdown(records, command="freegap assure", seconds=60)
+    page = markdown(records, machine=machine_checks(sample=50), command="freegap assure", seconds=60)
+    assert "**red**" in page
+    assert "the proofs of the exact core allow 8" in page
