@@ -231,3 +231,46 @@ def test_moments_are_those_of_the_noise(noise: str, weight: float) -> None:
         }[noise]
         assert moment == pytest.approx(wanted, rel=1e-9)
     assert math.isinf(moments[-1]) == (noise == "laplace" or weight > 0)
+
+
+@pytest.mark.parametrize(("s", "r"), [(Fraction(3), Fraction(1)), (Fraction(7, 3), Fraction(11, 5))])
+def test_quantiles_are_never_too_low_and_hardly_too_high(s: Fraction, r: Fraction) -> None:
+    """In ball arithmetic: the computed tail is off by some units in the last place; there is room."""
+    law = GapNoise("exponential", s, r)
+    for step in range(1, 200):
+        confidence = 1 - step / 400  # above one half, and above the part of the law that is below zero
+        t = law.quantile(confidence)
+
+        def tail(at: float, level: float) -> float:
+            """P(D > at) less 1 − level: exact for these two doubles."""
+            x = arb(at) + arb((s - r).numerator) / (s - r).denominator
+            scale, other = arb(s.numerator) / s.denominator, arb(r.numerator) / r.denominator
+            above = scale / (scale + other) * (-x / scale).exp()
+            below = 1 - other / (scale + other) * (x / other).exp()
+            return float((above if x >= 0 else below) - (1 - arb(level)))
+
+        assert at_precision(200, partial(tail, t, confidence)) <= 0
+        assert at_precision(200, partial(tail, t - 2.0**-36 * (1 + abs(t)), confidence)) > 0
+
+
+def test_which_columns_are_numbers() -> None:
+    r = fg.select_and_measure(ANSWERS, 3, epsilon=1, bits=fg.SeededBits(1))
+    names = ["rank", "item", "estimate", "standard error", "95 % interval"]
+    assert [(column.title, column.numeric) for column in r.columns()] == [
+        (name, name != "item") for name in names
+    ]
+    assert r.columns()[0].cells == ("1", "2", "3")
+
+
+def test_a_split_that_leaves_no_budget_to_measure_is_refused_before_anything_is_drawn() -> None:
+    bits = fg.RecordedBits(fg.SeededBits(1))
+    tiny = 1 - Fraction(1, 10**4000)
+    with pytest.raises(InvalidArgument):
+        fg.select_and_measure([5, 3, 1], 2, epsilon=1, split=tiny, bits=bits)
+    assert bits.record == ""
+
+
+def test_bounds_of_estimates_beyond_all_doubles() -> None:
+    r = fg.sparse_vector([10**400], 10, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    (bound,) = fg.lower_bounds(r)
+    assert 1e308 < bound < math.inf

@@ -121,7 +121,7 @@ def test_the_optimal_share(k: int, halvings: int, monotonic: bool) -> None:
     # The variance of a gap, (Δ/θε)² + (cΔk2^j/((1−θ)ε))² but for a factor, is least there.
 
     def spread(theta: float) -> float:
-        return float(1 / theta**2 + (c * k * 2**halvings / (1 - theta)) ** 2)
+        return 1 / theta**2 + float(c * k * 2**halvings / (1 - theta)) ** 2
 
     if best > 1e-3:
         assert spread(best) < min(spread(best * 0.99), spread(best * 1.01))
