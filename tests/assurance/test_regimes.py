@@ -208,9 +208,11 @@ def test_an_error_is_a_disagreement_and_what_is_not_visited_is_red() -> None:
 def test_every_law_is_screened_right(law: str, size: str) -> None:
     """More groups than are screened, that compete; the core alone, as not every law has a mechanism."""
     choices = Choices(f"{law} {size}")
-    for number in range(2):
+    for number in range(1 if size == "twos and threes" else 2):
         record = RecordedBits(SeededBits(f"{law} {size} {number}"))
-        n, top, scale, grid = 1030, 3, Fraction(1000), Fraction(1, 1024)
+        # Among the many places, the last ones are just above the bar: a group that is underrated misses them.
+        top = 400 if size == "twos and threes" else 3
+        n, scale, grid = 1030, Fraction(1000), Fraction(1, 1024)
         sizes = sizes_at(size, n, choices)
         drawn = answers_in("close", lifts(sizes), scale=scale, grid=grid, choices=choices)
         values = np.array([int(value) for value in drawn], dtype=np.int64)
