@@ -6,6 +6,7 @@ the variable MUTANTS_REACH names the file for what was seen.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -93,11 +94,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def recorded(root: Path, place: Path, jobs: int) -> Reach:
-    """Run the tests of this tree, in as many processes, or read what an earlier run of them wrote."""
+    """Run the tests of this tree, in as many processes, or read what an earlier run of the same wrote."""
     place.mkdir(parents=True, exist_ok=True)
 
     def one(test: str) -> Path:
-        written = place / f"{test.replace('/', '-')}.json"
+        written = place / f"{test.replace('/', '-')}-{_fingerprint(root, test)}.json"
         if not written.exists():
             print(f"which lines do the tests of {test} reach?", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants.reach", "-p", "no:cacheprovider"]
@@ -115,6 +116,13 @@ def recorded(root: Path, place: Path, jobs: int) -> Reach:
 
     with ThreadPoolExecutor(jobs) as pool:
         return joined([json.loads(path.read_text(encoding="utf-8")) for path in pool.map(one, TESTS)])
+
+
+def _fingerprint(root: Path, test: str) -> str:
+    """Of the sources and these tests: lines move with every change of them."""
+    files = [*(root / "src").rglob("*.py"), *(root / "tests").glob("*.py"), *(root / test).rglob("*.py")]
+    texts = (path.read_bytes() for path in sorted({*files, root / test}) if path.is_file())
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 
 def joined(parts: list[dict[str, Any]]) -> Reach:

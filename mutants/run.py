@@ -6,7 +6,7 @@
     python -m mutants.run --page                      write docs/mutants.md from what is known
 
 Results are kept in out/mutants/results.jsonl as they come: an interrupted run goes on where it was. A change
-of a file makes new mutants of it. Which tests reach which lines is recorded first, and again by `--record`.
+of a file makes new mutants of it. Which tests reach which lines is recorded first, and again after a change.
 """
 
 from __future__ import annotations
@@ -113,15 +113,12 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="at most so many of each package")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--again", action="store_true", help="those that survived once more")
-    parser.add_argument("--record", action="store_true", help="record anew which tests reach which lines")
     parser.add_argument("--page", action="store_true", help="write docs/mutants.md and stop")
     asked = parser.parse_args()
     packages = tuple(asked.packages) or PACKAGES
     if asked.page:
         written(ROOT, known())
         return 0
-    if asked.record:
-        shutil.rmtree(PLACE / "reach", ignore_errors=True)
     PLACE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as open_files:
         reach = recorded(ROOT, PLACE / "reach", asked.jobs)
