@@ -100,6 +100,6 @@ def _lines_that_only_types_read(text: str) -> set[int]:
         notes += [node.annotation] if isinstance(node, ast.arg) else []
         notes += [node.annotation] if isinstance(node, ast.AnnAssign) and node.value is None else []
         for note in notes:
-            if note is not None and isinstance(note, ast.BinOp):
+            if note is not None and any(isinstance(part, ast.BinOp) for part in ast.walk(note)):
                 lines.update(range(note.lineno, (note.end_lineno or note.lineno) + 1))
     return lines

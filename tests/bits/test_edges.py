@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.bits import _Reservoir
+from freegap.bits import _Reservoir, _seed_material
 from freegap.errors import InvalidArgument
 
 
@@ -91,3 +91,9 @@ def test_a_recording_of_no_bits_is_empty() -> None:
     assert recorder.record == ""
     recorder.bits(5)
     assert len(recorder.record) == 5
+
+
+def test_what_a_seed_is_hashed_as() -> None:
+    """A change here would break recorded seeds."""
+    assert _seed_material(10**1000 - 1) == b"9" * 1000
+    assert _seed_material(10**1000) == hex(10**1000).encode()
