@@ -206,6 +206,9 @@ def test_a_capped_number_is_one_kind_of_output() -> None:
     """min(cap, value) is a constant on one path and an expression on the other, and can be equal."""
 
     def program(answers: Any, noise: Any) -> Any:
+        return min(3.0, answers[0] + noise.laplace(1, label="sum"))
+
+    def whole(answers: Any, noise: Any) -> Any:
         return min(3, answers[0] + noise.laplace(1, label="sum"))
 
     def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
@@ -214,6 +217,9 @@ def test_a_capped_number_is_one_kind_of_output() -> None:
     proof = fg.prove(program, alignment, epsilon=1, queries=1)
     assert proof.holds
     assert proof.outputs == 1
+    apart = fg.prove(whole, alignment, epsilon=1, queries=1)  # the whole number 3 is told apart from 3.0
+    assert apart.holds
+    assert apart.outputs == 2
 
 
 def test_the_report_names_every_condition() -> None:

@@ -149,7 +149,14 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
         branch = [branch.budget for branch in plan.branches].index(entry[1])
         return {branch: lift(direction) + answer - neighbour}
 
-    return Stream(start, step, lambda direction: {"threshold": lift(direction)}, step_shifts)
+    return Stream(
+        start,
+        step,
+        lambda direction: {"threshold": lift(direction)},
+        step_shifts,
+        start_charge=plan.threshold_budget,
+        entry_charge=lambda entry: 0 if entry is None else entry[1],
+    )
 
 
 # Measuring ----------------------------------------------------------------------------------
@@ -206,7 +213,15 @@ def _base2_form(
         change = ideal.clamp(rho + sensitivity, neighbour, width) - ideal.clamp(rho, answer, width)
         return {"answer": answer - neighbour + change}
 
-    return Stream(start, step, lambda direction: {"threshold": sensitivity}, step_shifts, place_alone=True)
+    return Stream(
+        start,
+        step,
+        lambda direction: {"threshold": sensitivity},
+        step_shifts,
+        place_alone=True,
+        start_charge=eta[0],
+        entry_charge=lambda entry: 0 if entry is None else eta[1] / k,
+    )
 
 
 LIBRARY: tuple[Entry, ...] = (

@@ -20,6 +20,7 @@ from freegap.prove.replay import Replay, replay
 from freegap.prove.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prove.tightness import Suprema
 from freegap.symbolic import Limits, NotDecided
+from freegap.symbolic.subset import parameter
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
 __all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
@@ -54,7 +55,7 @@ def problem_of(
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
         relation=relation,
-        parameters=dict(parameters or {}),
+        parameters={name: parameter(value) for name, value in (parameters or {}).items()},
         charge=charge,
         grid=None if grid is None else positive_rational("grid", grid),
         limits=Limits(milliseconds=max(1, milliseconds)),

@@ -22,7 +22,9 @@ except ImportError:  # the core of freegap works without it
 
 from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
-from freegap.symbolic.explore import Branch, Limits, Path, explore
+from freegap.symbolic.explore import explore
+from freegap.symbolic.given import GivenNoise
+from freegap.symbolic.paths import Branch, Limits, Path
 from freegap.symbolic.symbols import Symbol, Variable, integer, real
 from freegap.symbolic.undecided import NotDecided
 
@@ -30,6 +32,7 @@ __all__ = [
     "Branch",
     "Condition",
     "Draw",
+    "GivenNoise",
     "Limits",
     "NotDecided",
     "Path",
