@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants bench docs fuzz clean
+.PHONY: demo test test-long mutants mutants-generated bench docs reproduction fuzz clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -16,6 +16,16 @@ test-long: .venv/test/installed
 mutants: .venv/test/installed
 	.venv/test/bin/python scripts/mutants
 
+# All of them take many hours; what is stopped goes on where it was. SAMPLE=100 ONLY="exact tables" for fewer.
+mutants-generated: .venv/mutants/installed
+	.venv/mutants/bin/python -m mutants.run $(if $(SAMPLE),--sample $(SAMPLE)) $(ONLY)
+	.venv/mutants/bin/python -m mutants.run --page
+
+.venv/mutants/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/mutants
+	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]'
+	touch $@
+
 bench: .venv/demo/installed
 	.venv/demo/bin/freegap bench top-k
 
@@ -23,6 +33,13 @@ bench: .venv/demo/installed
 docs: .venv/docs/installed
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict --site-dir out/docs
 	@echo "open out/docs/index.html"
+
+# docs/reproduction.md with its figures, from everything run again: half an hour of one processor. RUNS=200 for less.
+FIGURES = fig-4-2 fig-5-2 fig-5-4 fig-5-6 fig-5-7 fig-5-8 002-fig-1 002-fig-3 003-clamping 004-table-4 \
+	004-table-6 branches exact-accuracy split choosing
+reproduction: .venv/test/installed
+	.venv/test/bin/freegap experiment run all --runs $(or $(RUNS),10000)
+	.venv/test/bin/freegap experiment report --docs docs $(addprefix --figure ,$(FIGURES))
 
 # RUNS=100000 for a longer one; hours are better spent than minutes.
 fuzz: .venv/fuzz/installed

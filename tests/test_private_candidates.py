@@ -260,7 +260,7 @@ def test_the_charges_and_the_record() -> None:
     candidates = {"small": constant(1), "large": constant(5)}
     arguments: dict[str, Any] = {"epsilon": "0.5", "stop": "0.001", "bits": SeededBits(1)}
     chosen = fg.select_private_candidate(candidates, float, 5, **arguments)
-    assert (chosen.label, chosen.index, chosen.output, chosen.score) == ("large", 1, 5, 5)
+    assert (chosen.label, chosen.index, chosen.output, chosen.score) == ("large", None, 5, 5)
     assert chosen.spent == 1
     assert chosen.parameters["most_draws"] is None
     chosen = fg.select_private_candidate(candidates, float, 5, hard_stop="0.1", **arguments)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
     from freegap.tables.releases import above, top_k
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Above",

@@ -46,15 +46,25 @@ class Asking(ABC):
         self._closed = False
         self._claim = held(ledger, what, epsilon, parameters, self, draw)
 
-    @property
     @abstractmethod
-    def spent(self) -> Fraction:
-        """What has been charged so far."""
+    def _charge(self) -> Fraction:
+        """What the questions so far have cost."""
+
+    @abstractmethod
+    def _is_over(self) -> bool:
+        """Whether the budget is spent."""
 
     @property
-    @abstractmethod
+    def spent(self) -> Fraction:
+        """What has been charged so far: nothing before the first question."""
+        with self._between_questions():
+            return self._charge()
+
+    @property
     def exhausted(self) -> bool:
-        """Whether no further question will be answered."""
+        """Whether no further question will be answered, because the budget is spent."""
+        with self._between_questions():
+            return self._is_over()
 
     @contextmanager
     def _question(self) -> Iterator[None]:
@@ -76,7 +86,8 @@ class Asking(ABC):
             else:
                 with self._claim.paying():
                     yield
-        if self.exhausted:
+            over = self._is_over()
+        if over:
             self._settle()
 
     def close(self) -> None:
@@ -92,7 +103,7 @@ class Asking(ABC):
 
     def _settle(self) -> None:
         if self._claim is not None:
-            self._claim.close(self.spent)
+            self._claim.close(self._charge())
 
     @contextmanager
     def _between_questions(self) -> Iterator[None]:

@@ -134,10 +134,6 @@ class _Reservoir:
         self.value &= (1 << self.count) - 1
         return taken
 
-    def clear(self) -> None:
-        self.value = 0
-        self.count = 0
-
 
 class SystemBits:
     """Bits from the operating system's generator (`os.urandom`), buffered.

@@ -15,7 +15,7 @@ What happens is the same with `ledger=` and within `Ledger.charge`:
   on public numbers, never on what this one would draw.
 - While it draws, the claim pays. Mechanisms that it calls draw under the same claim: select and measure, or
   private candidates, claim once for the whole.
-- A release that is made closes its claim at its `spent`. One that fails leaves its claim as it is, in full.
+- A release that is made closes its claim at its `spent`. One that fails closes it in full.
 - When the function of the ledger has returned, the ledger settles at the sum of the claims; it waits for
   those that are still open. It settles in full where it cannot know what was released: where the result is
   not one that was made under the allowance, and where anybody drew without paying in the meantime (another
@@ -101,7 +101,7 @@ def charged(
         claim = _claim(what, epsilon)
         if claim is None:
             return release()
-        with claim.paying():
+        with claim.in_full_if_it_fails(), claim.paying():
             result = release()
         claim.hand_out(result)
         claim.close(result.spent)
@@ -132,7 +132,7 @@ def held(
         if claim is None:
             start()
             return ticket
-        with claim.paying():
+        with claim.in_full_if_it_fails(), claim.paying():
             start()
         claim.hand_out(thing)
         claim.hand_out(ticket)
@@ -285,6 +285,15 @@ class Claim:
             yield
         finally:
             PAYER.reset(token)
+
+    @contextmanager
+    def in_full_if_it_fails(self) -> Iterator[None]:
+        """An error in this block, an interruption too, closes the claim at all that was set aside."""
+        try:
+            yield
+        except BaseException:
+            self.close(self.counted)
+            raise
 
     def hand_out(self, made: object) -> None:
         """Remember that `made` was made under this claim, so that a ledger that gets it knows it."""

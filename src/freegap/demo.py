@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap.bits import SeededBits
+from freegap.bits import BitSource, SeededBits
 from freegap.errors import MissingExtra
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.values.results import TopK
@@ -48,13 +48,13 @@ def generate_baskets(customers: int = 20_000, *, seed: int = 7) -> list[list[str
     return [[PRODUCTS[i] for i in np.flatnonzero(row)] for row in bought]
 
 
-def run(*, k: int = 10, epsilon: int = 1) -> Demo:
+def run(*, k: int = 10, epsilon: int = 1, bits: BitSource | None = None) -> Demo:
     """Count in how many baskets each product is, and release the private top k with gaps."""
     baskets = generate_baskets()
     in_baskets = Counter(product for basket in baskets for product in set(basket))
     # The list of products is public, and a product nobody bought counts zero.
     counts = {product: in_baskets[product] for product in PRODUCTS}
-    release = noisy_top_k(counts, k, epsilon=epsilon, monotonic=True)
+    release = noisy_top_k(counts, k, epsilon=epsilon, monotonic=True, bits=bits)
     return Demo(len(baskets), counts, release)
 
 

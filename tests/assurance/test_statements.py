@@ -35,14 +35,18 @@ def test_the_numbers_of_proved_and_cited_rows(page: str) -> None:
 def test_the_assurance_page_has_every_row_with_the_kind_of_proof_that_it_has() -> None:
     lines = [line.split(" | ") for line in text("docs/assurance.md").splitlines() if line.startswith("| ")]
     on_the_page = {cells[0].removeprefix("| "): "cited" in cells for cells in lines[1:]}
-    assert on_the_page == {row.title: isinstance(row.proof, Cited) for row in ROWS}
+    rows = {row.title: isinstance(row.proof, Cited) for row in ROWS}
+    assert on_the_page == rows, "make the page again: freegap assure --page docs/assurance.md"
 
 
 def kind(entry: Entry, claim: Claim) -> tuple[str, str, int | None]:
     """Mechanism, noise and k of a claim, in the words of the documentation."""
     plan = claim.parameters.get("plan")
     name = entry.name + (HALVED[len(plan.branches) - 1] if plan else "")
-    name += ", without gap" if claim.parameters.get("gap") is False else ""
+    if claim.parameters.get("gap") is False:
+        name = name.removesuffix(" with gap") + ", without gap"
+    if claim.parameters.get("width", 3) is None:
+        name = name.removesuffix(" with gap") + ", not clamped"
     name += ", at half of ε" if claim.epsilon * 2 == 1 else ""
     noise = claim.parameters.get("law") or (plan.noise if plan else NOISE[entry.name])
     return name, noise, plan.k if plan else claim.parameters.get("k")

@@ -6,10 +6,11 @@ import importlib
 import importlib.util
 import math
 import os
+import signal
 import sys
 import threading
-import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -21,8 +22,25 @@ import freegap as fg
 from freegap.audit import progress as progress_module
 from freegap.audit import sampling
 from freegap.audit.inputs import table_pairs
+from freegap.audit.watch import RunTookTooLong, limit_runs
 
 SMALL: dict[str, Any] = {"samples": 4000, "search_samples": 1000, "seed": 1, "jobs": 1}
+
+
+@pytest.fixture
+def spread(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Work is spread over two processors, however small it is; each time: whether over threads."""
+    seen: list[bool] = []
+    real = sampling.Workers._spread
+
+    def noted(self: sampling.Workers, *what: Any, threads: bool) -> Any:
+        seen.append(threads)
+        return real(self, *what, threads=threads)
+
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda jobs: jobs)
+    monkeypatch.setattr(sampling, "_SMALL", 0.0)
+    monkeypatch.setattr(sampling.Workers, "_spread", noted)
+    return seen
 
 
 def laplace(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
@@ -96,16 +114,33 @@ def test_an_input_that_is_always_turned_down_is_left_out() -> None:
         fg.audit(never, epsilon=1, **SMALL)
 
 
-def test_a_hang_is_a_message_with_the_input() -> None:
-    def hangs(answers: list[float], rng: np.random.Generator) -> float:
-        if len(answers) == 2:
-            time.sleep(60)
-        return rng.laplace()
+def test_a_hang_is_a_message_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alarm of the operating system is set, and rung here: twice in one run means a hang."""
+    set_to: list[tuple[float, ...]] = []
+    monkeypatch.setattr(signal, "setitimer", lambda which, *times: set_to.append((which, *times)))
 
-    started = time.perf_counter()
+    def rings(times: int) -> Any:
+        def mechanism(answers: list[float], rng: np.random.Generator) -> float:
+            for _ in range(times if len(answers) == 2 else 1):
+                signal.raise_signal(signal.SIGALRM)
+            return rng.laplace()
+
+        return mechanism
+
+    before = signal.getsignal(signal.SIGALRM)
+    assert not fg.audit(rings(1), epsilon=1, run_limit=0.2, **SMALL).violated
     with pytest.raises(fg.MechanismFailed, match=r"within 0\.2 s.*\[1, 1\]"):
-        fg.audit(hangs, epsilon=1, run_limit=0.2, **SMALL)
-    assert time.perf_counter() - started < 20
+        fg.audit(rings(2), epsilon=1, run_limit=0.2, **SMALL)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert set(set_to) == {(signal.ITIMER_REAL, 0.2, 0.2), (signal.ITIMER_REAL, 0)}
+    assert set_to[-1] == (signal.ITIMER_REAL, 0)
+
+
+def test_the_alarm_rings() -> None:
+    """By the operating system itself: a run that would never end does, whenever that is."""
+    ended = threading.Event()
+    with pytest.raises(RunTookTooLong), limit_runs(0.001):
+        ended.wait()
 
 
 def test_a_wrong_number_of_outputs_is_named() -> None:
@@ -113,10 +148,12 @@ def test_a_wrong_number_of_outputs_is_named() -> None:
         fg.audit(lambda answers, size, rng: rng.laplace(size=3), epsilon=1, **SMALL)
 
 
-def test_an_audit_replays_from_its_seed_on_any_number_of_cores() -> None:
+def test_an_audit_replays_from_its_seed_on_any_number_of_cores(spread: list[bool]) -> None:
     first = fg.audit(half_noise, epsilon=1, neighbours="one", **SMALL)
+    assert not spread
     again = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2})
     other = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "seed": 2})
+    assert set(spread) == {False}  # over processes
     assert first.violated
     assert first.replayable
     assert first.counterexample is not None
@@ -291,14 +328,29 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
     assert "Interrupted" in str(report)
 
 
-def test_worker_processes_run_scalar_mechanisms() -> None:
-    def slow(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
-        for _ in range(400):
-            pass
+def test_worker_processes_run_scalar_mechanisms(spread: list[bool]) -> None:
+    """A function that cannot be imported by its name, as it is defined here."""
+
+    def local(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
         return half_noise(answers, epsilon, rng)
 
-    report = fg.audit(slow, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2, "samples": 60_000})
+    report = fg.audit(local, epsilon=1, neighbours="one", **{**SMALL, "jobs": 2})
     assert report.violated
+    assert set(spread) == {False}
+
+
+def test_small_work_stays_here_and_large_work_is_spread(
+    monkeypatch: pytest.MonkeyPatch, spread: list[bool]
+) -> None:
+    """Six items are done here, in 6 s by the given clock; so 94 to come would take 94 s, and one 1 s."""
+    seconds = iter(range(1000))
+    monkeypatch.setattr(sampling, "time", SimpleNamespace(perf_counter=lambda: 6 * next(seconds)))
+    for limit, number, others in ((94.5, 100, []), (93.5, 100, [False]), (1.5, 7, []), (0.5, 7, [False])):
+        spread.clear()
+        monkeypatch.setattr(sampling, "_SMALL", limit)
+        workers = sampling.Workers(jobs=2, threads=False, run_limit=None)
+        assert list(workers.map(abs, range(-number, 0), 1)) == list(range(number, 0, -1))
+        assert spread == others
 
 
 def test_a_module_that_workers_cannot_import_is_named(

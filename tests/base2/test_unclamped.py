@@ -148,7 +148,7 @@ def test_noise_of_many_pieces_is_as_wide_as_it_should_be() -> None:
 def test_thresholds_of_each_question_and_huge_answers() -> None:
     release = base2.unclamped_sparse_vector(
         {"a": 3, "b": 900, "c": 5, "d": 10**30},
-        [500, 500, 500, 10**29],
+        {"d": 10**29, "a": 500, "b": 500, "c": 500},
         k=2,
         eta=ETA,
         bits=SeededBits(5),

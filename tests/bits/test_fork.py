@@ -99,3 +99,15 @@ def test_processes_of_any_start_method_draw_differently(method: str, draw: Calla
         drawn = pool.map(draw, range(16), chunksize=1)
     drawn += [draw(0) for _ in range(16)]
     assert len(set(map(str, drawn))) == 32
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_is_noticed_at_once_and_not_by_the_process_id_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The id may be used again, and another thread may hold the lock: all of it is replaced in the child."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    ours = fg.SystemBits()
+    ours.bits(64)
+    with ours._lock:
+        child = in_forked_child(lambda: 0 if ours._lock.locked() else ours.bits(96))
+    assert child not in (0, ours.bits(96))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -21,12 +22,22 @@ from hypothesis.stateful import (
 )
 
 from freegap import BudgetExceeded, InvalidArgument, Ledger
-from freegap.budget.accounting import amount_text, parsed_amount
+from freegap.budget.accounting import (
+    Balance,
+    BrokenRule,
+    amount_text,
+    close,
+    opened,
+    parsed_amount,
+    reserve,
+    shown,
+)
 from freegap.budget.ledger import Reservation
 
 DATASETS = st.sampled_from(["shop", "web"])
 TOTALS = {"shop": Fraction(5), "web": Fraction(1, 3)}
 AMOUNTS = st.fractions(Fraction(1, 50), 2, max_denominator=50)
+BALANCE = Balance(Fraction(5), Fraction(1), Fraction(2))
 SHARES = st.fractions(0, 1, max_denominator=20)
 
 
@@ -116,6 +127,39 @@ TestLedgerAndModel.settings = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+@pytest.mark.parametrize(
+    ("step", "rule"),
+    [
+        (lambda: opened(Fraction(0)), "a total must be greater than 0"),
+        (lambda: reserve(BALANCE, Fraction(0)), "a reservation must be greater than 0"),
+        (lambda: reserve(BALANCE, Fraction(-1)), "a reservation must be greater than 0"),
+        (lambda: reserve(BALANCE, Fraction(21, 10)), "must not exceed what is left"),
+        (lambda: close(BALANCE, Fraction(1), Fraction(-1, 10)), "between 0 and what was reserved"),
+        (lambda: close(BALANCE, Fraction(1), Fraction(11, 10)), "between 0 and what was reserved"),
+        (lambda: close(BALANCE, Fraction(21, 10), Fraction(1)), "must be open to be closed"),
+    ],
+)
+def test_no_rule_is_broken_by_a_hair(step: Callable[[], Balance], rule: str) -> None:
+    with pytest.raises(BrokenRule, match=rule):
+        step()
+
+
+def test_each_step_at_its_very_limit() -> None:
+    assert opened(Fraction(1, 10)) == Balance(Fraction(1, 10))
+    assert reserve(BALANCE, Fraction(2)) == Balance(Fraction(5), Fraction(1), Fraction(4))
+    assert reserve(BALANCE, Fraction(2)).remaining == 0
+    assert close(BALANCE, Fraction(2), Fraction(2)) == Balance(Fraction(5), Fraction(3), Fraction(0))
+    assert close(BALANCE, Fraction(2), Fraction(0)) == Balance(Fraction(5), Fraction(1), Fraction(0))
+    assert close(BALANCE, Fraction(1), Fraction(1, 3)) == Balance(Fraction(5), Fraction(4, 3), Fraction(1))
+
+
+def test_amounts_for_people() -> None:
+    assert shown(Fraction(10**23)) == "1" + 23 * "0"
+    assert shown(Fraction(10**24)) == "≈ 1.00000e+24"
+    assert shown(Fraction(1, 10**21)) == "1/1" + 21 * "0"
+    assert shown(Fraction(1, 10**22)) == "≈ 1e-22"
 
 
 @given(st.fractions(min_value=0))

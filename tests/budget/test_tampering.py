@@ -17,6 +17,7 @@ from freegap import Ledger, LedgerDamaged
 from freegap.budget import schema
 from freegap.budget.accounting import amount_text
 from freegap.budget.chain import GENESIS, Line
+from freegap.budget.ledger import Reservation
 from freegap.budget.location import locate
 
 JOURNAL, HEAD = schema.journal, schema.ledger
@@ -153,6 +154,87 @@ def test_a_changed_balance_is_not_charged_on(written: str, column: str) -> None:
     for call in (lambda: ledger.reserve("shop", "1/10", what="a"), lambda: ledger.account("shop")):
         with pytest.raises(LedgerDamaged, match="line 11 does not fit its hash"):
             call()
+
+
+FORGERIES: list[dict[str, Any]] = [
+    {"who": "somebody else"},
+    {"what": "noisy_max"},
+    {"at": "2000-01-01T00:00:00.000000+00:00"},
+    {"reserved": "1/2"},
+    {"amount": "1/2", "reserved": "1/2"},
+    {"kind": "abandon", "reservation": 11, "amount": "0/1", "reserved": "0/1"},
+]
+
+
+@pytest.mark.parametrize("forged", FORGERIES, ids=lambda forged: " ".join(forged))
+def test_a_forged_last_line_with_a_hash_that_fits_shows(written: str, forged: dict[str, Any]) -> None:
+    """The last line has no successor that names its hash; the recorded head does."""
+    ledger = Ledger(written)
+    open_one = ledger.reserve("web", "1/4", what="a")
+    with outside(written) as connection:
+        last = replace(lines(connection)[-1], **forged)
+        connection.execute(delete(JOURNAL).where(JOURNAL.c.sequence == 13))
+        connection.execute(insert(JOURNAL).values(asdict(replace(last, hash=last.digest()))))
+    outcome = ledger.verify()
+    assert not outcome.ok
+    assert outcome.broken in (13, 14)
+    for call in (
+        lambda: ledger.reserve("web", "1/10", what="a"),
+        lambda: ledger.reserve("shop", "1/10", what="a"),
+        lambda: ledger.create("bank", epsilon=1),
+        lambda: open_one.settle("1/8"),
+    ):
+        with pytest.raises(LedgerDamaged):
+            call()
+
+
+def test_a_forged_last_line_with_the_head_moved_along_must_obey_the_rules_or_miss_the_noted_head(
+    written: str,
+) -> None:
+    ledger = Ledger(written)
+    noted = ledger.verify().head
+    with outside(written) as connection:
+        old = lines(connection)
+        rewrite(connection, [*old[:-1], replace(old[-1], reserved="1/2")])
+    outcome = ledger.verify()
+    assert (outcome.ok, outcome.broken, outcome.entries) == (False, 12, 11)
+    with outside(written) as connection:
+        rewrite(connection, [*old[:-1], replace(old[-1], who="somebody else")])
+    assert ledger.verify().ok  # it obeys the rules, and nothing within the database knows better
+    outcome = ledger.verify(noted)
+    assert (outcome.ok, outcome.broken, outcome.entries) == (False, None, 12)
+    with outside(written) as connection:
+        rewrite(connection, old)
+    assert ledger.verify(noted).ok
+    assert ledger.verify(noted).head == noted
+
+
+def test_an_empty_journal_is_whole_only_where_nothing_was_recorded(url: str) -> None:
+    ledger = Ledger(url)
+    ledger.create("shop", epsilon=5)
+    with outside(url) as connection:
+        connection.execute(delete(JOURNAL))
+    outcome = ledger.verify()
+    assert (outcome.ok, outcome.entries, outcome.broken, outcome.head) == (False, 0, 1, GENESIS)
+    with pytest.raises(LedgerDamaged, match="its end is not the one that was recorded"):
+        ledger.create("shop", epsilon=5)
+    with outside(url) as connection:
+        connection.execute(update(HEAD).values(sequence=0, hash=GENESIS))
+    assert ledger.verify().ok
+    assert ledger.verify(GENESIS).ok
+    assert ledger.create("shop", epsilon=5).total == 5
+
+
+def test_a_reservation_of_another_dataset_or_kind_is_not_settled(url: str) -> None:
+    ledger = Ledger(url)
+    ledger.create("shop", epsilon=5)
+    ledger.create("web", epsilon=5)
+    held = ledger.reserve("shop", 1, what="a")
+    for sequence, dataset in ((1, "shop"), (2, "web"), (held.sequence, "web"), (99, "shop")):
+        with pytest.raises(LedgerDamaged, match="has lost the reservation"):
+            Reservation(ledger, sequence, dataset, Fraction(1), "a").settle(1)
+    held.settle(1)
+    assert ledger.verify().ok
 
 
 def test_an_older_copy_put_back_shows_by_a_noted_head(written: str) -> None:

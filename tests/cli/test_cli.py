@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 import freegap
 import freegap.bench.sparse_vector
 import freegap.bench.top_k
-from freegap import cli
+from freegap import cli, demo
 from freegap.errors import InvalidArgument, MissingExtra
 
 runner = CliRunner()
@@ -41,27 +42,45 @@ def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> N
 
 
 def test_demo_shows_a_table_a_chart_and_that_it_is_synthetic(tmp_path: Path) -> None:
-    done = runner.invoke(cli.app, ["demo", "--out", str(tmp_path)])
+    done = runner.invoke(cli.app, ["demo", "--seed", "1", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "Synthetic demo data" in done.output
     assert "bananas" in done.output
     assert "█" in done.output
     release = json.loads((tmp_path / "top10.json").read_text())
-    assert len(release["labels"]) == 10
-    assert release["private"] is True
+    assert release["labels"] == demo.PRODUCTS[:10]
+    assert release["private"] is False  # it was seeded
     assert (tmp_path / "top10.png").stat().st_size > 5000
     assert "<svg" in (tmp_path / "top10.svg").read_text()
     # The story: a table, two releases, a ledger that got budget back, a page.
-    assert "came back" in done.output
-    assert "left" in done.output
+    assert "ε = 0.53 of the reserved 1 came back" in " ".join(done.output.split())
     assert "<svg" in (tmp_path / "top10.html").read_text()
     assert "threshold" in (tmp_path / "above.html").read_text()
     account = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db").account("shop")
-    assert 3 < account.remaining < 4
-    again = json.loads(runner.invoke(cli.app, ["demo", "--out", str(tmp_path), "--json"]).stdout)
-    assert len(again["top_10"]["labels"]) == len(again["measured"]["labels"]) == 10
-    assert again["above"]["spent"] < again["budget"]["total"]
+    again = json.loads(
+        runner.invoke(cli.app, ["demo", "--seed", "1", "--out", str(tmp_path), "--json"]).stdout
+    )
+    assert again["top_10"] == release
+    assert again["measured"]["private"] is again["above"]["private"] is False
+    assert again["measured"]["labels"] == demo.PRODUCTS[:10]
+    assert again["above"]["labels"] == demo.PRODUCTS[:8]
+    spent = {name: Fraction(again[name]["spent"]) for name in ("measured", "above", "budget")}
+    assert spent["measured"] == 1
+    assert 0 < spent["above"] < 1  # eight of twenty were found
+    assert spent["budget"] == account.spent == spent["measured"] + spent["above"]
+    assert Fraction(again["budget"]["remaining"]) == account.remaining == 5 - account.spent
     assert all(Path(path).exists() for path in again["written"])
+
+
+def test_the_demo_is_private_unless_it_is_seeded() -> None:
+    first, second = demo.run().release, demo.run().release
+    assert first.private
+    assert second.private
+    # Ten gaps with noise of scale 10 on a grid of 1/1024: equal by chance less than once in 10^30 times.
+    assert first.gaps != second.gaps
+    seeded = demo.run(bits=freegap.SeededBits(1)).release
+    assert not seeded.private
+    assert seeded == demo.run(bits=freegap.SeededBits(1)).release
 
 
 def test_demo_without_matplotlib_says_what_to_install(

@@ -22,6 +22,13 @@ WORSE: dict[str, Change] = {
     "fig-5-7": lambda row: {"remaining": 0.0},
     "fig-5-8": lambda row: {"average_answer": 1.0},
     "fig-5-9": lambda row: {"type_one_error": 0.07, "not_optimal": 10**6},
+    "001-any-queries": lambda row: {"reduction_percent": row["theory_percent"] - 9, "standard_error": 0.1},
+    "001-fig-3": lambda row: {"answers": row["k"] + 30.0 * row["branches"], "base": 1.0},
+    "001-fig-3-d": lambda row: {"f_measure": 0.5},
+    "001-fig-4": lambda row: {"remaining": 20.0},
+    "002-fig-1": lambda row: {"reduction_percent": 30.0, "theory_percent": 30.0, "standard_error": 0.1},
+    "002-fig-2": lambda row: {"reduction_percent": row["theory_percent"] - 9, "standard_error": 0.1},
+    "002-fig-3": lambda row: {"false": 3.0 * row["branches"]},
 }
 BETTER: dict[str, Change] = {
     "fig-5-1": lambda row: {},
@@ -30,6 +37,17 @@ BETTER: dict[str, Change] = {
     "fig-5-5": lambda row: {"f_measure": 0.4 + 0.2 * row["branches"], "precision": 0.99},
     "fig-5-6": lambda row: {"remaining": 40.0},
     "fig-5-9": lambda row: {"type_one_error": row["alpha"] / 2},
+    "001-any-queries": lambda row: {"reduction_percent": 17.0, "theory_percent": 17.5, "standard_error": 0.1},
+    "001-fig-3": lambda row: {"answers": row["k"] + 18.0 * row["branches"], "base": 1.0},
+    "001-fig-3-d": lambda row: {"f_measure": 0.4 + 0.2 * row["branches"], "precision": 0.99},
+    "001-fig-4": lambda row: {"remaining": 40.0},
+    "002-fig-1": lambda row: {"reduction_percent": 17.0, "theory_percent": 17.5, "standard_error": 0.1},
+    "002-fig-2": lambda row: {"reduction_percent": row["theory_percent"] - 1, "standard_error": 0.1},
+    "002-fig-3": lambda row: {
+        "answers": row["k"] + 15.0 * row["branches"],
+        "base": (row["k"] + 15) * (0.5 if row["data"] == "Kosarak" else 0.2),
+        "false": 0.5 * row["branches"],
+    },
 }
 
 
@@ -39,7 +57,13 @@ def changed(table: Table, change: Change) -> Table:
 
 @pytest.mark.parametrize("name", sorted(WORSE))
 def test_a_statement_that_does_not_hold_is_said_not_to(name: str, tmp_path: Path) -> None:
-    shared = {"fig-5-5": "fig-5-4", "fig-5-6": "fig-5-4", "fig-5-8": "fig-5-7"}.get(name, name)
+    shared = {
+        "fig-5-5": "fig-5-4",
+        "fig-5-6": "fig-5-4",
+        "fig-5-8": "fig-5-7",
+        "001-fig-3-d": "001-fig-3",
+        "001-fig-4": "001-fig-3",
+    }.get(name, name)
     table = go(small(shared), tmp_path, runs=20).table
     assert not BY_ID[name].compare(changed(table, WORSE[name])).holds
     if name in BETTER:
@@ -81,7 +105,7 @@ def test_a_search_that_found_only_a_weak_event_is_said_to() -> None:
                 "p_value": float(e / 100 >= rise * claim),
             }
             for claim in (0.2, 0.7, 1.5)
-            for e in range(221)
+            for e in range(321)
         )
 
     assert BY_ID["fig-4-3"].compare(table(0.95)).holds
@@ -89,12 +113,70 @@ def test_a_search_that_found_only_a_weak_event_is_said_to() -> None:
     assert not BY_ID["fig-4-3"].compare(table(0.7)).holds
 
 
+def curves(name: str, rises: dict[float, float]) -> Table:
+    """p-values that rise at these test ε, for each claim."""
+    return Table.of(
+        {
+            "mechanism": name,
+            "claimed_epsilon": claim,
+            "test_epsilon": e / 100,
+            "p_value": float(e / 100 >= rise),
+        }
+        for claim, rise in rises.items()
+        for e in range(321)
+    )
+
+
+def test_a_line_that_rises_elsewhere_than_the_paper_says_does_not_hold() -> None:
+    """Laplace noise, the value returned: the paper has 0.4 for ε₀ = 0.2."""
+    compare = BY_ID["fig-4-2"].compare
+    name = "noisy_max_value_laplace"
+    assert compare(curves(name, {0.2: 0.42, 0.7: 1.4, 1.5: 2.9})).holds
+    later = compare(curves(name, {0.2: 0.72, 0.7: 1.4, 1.5: 2.9}))
+    assert not later.holds
+    assert "0.72, the paper about 0.4 (a stronger event" in later.text
+
+
+def test_numbers_beyond_the_papers_axis_are_looked_at() -> None:
+    """iSVT 2 is not private up to 3.0, iSVT 3 rises at about 2.3, both for ε₀ = 1.5."""
+    compare = BY_ID["fig-4-4"].compare
+    far = 9.0
+    assert compare(curves("sparse_vector_no_bound", {0.2: 0.62, 0.7: 2.2, 1.5: far})).holds
+    assert not compare(curves("sparse_vector_no_bound", {0.2: 0.62, 0.7: 2.2, 1.5: 2.9})).holds
+    assert "not up to 3.2" in compare(curves("sparse_vector_no_bound", {0.2: 0.62, 0.7: 2.2, 1.5: far})).text
+    third = "sparse_vector_noise_ignores_bound"
+    assert compare(curves(third, {0.2: 0.32, 0.7: 1.14, 1.5: 2.44})).holds
+    assert not compare(curves(third, {0.2: 0.32, 0.7: 1.14, 1.5: far})).holds
+
+
+def test_more_answers_at_another_k_are_another_papers() -> None:
+    assert "20 more answers at k = 24" in BY_ID["fig-5-4"].states
+    assert "001" not in BY_ID["fig-5-4"].source
+    assert "18 more answers at k = 22" in BY_ID["001-fig-3"].states
+    assert BY_ID["001-fig-3"].computation.parameters["k"][-1] == 22
+    assert BY_ID["001-fig-3"].computation.parameters["noise"] == "laplace"
+
+
 def test_a_counterexample_at_another_claim_is_not_the_papers() -> None:
-    row = {"violated": True, "first": "1", "paper_first": "1 1 1 1 1"}
+    row = {
+        "mechanism": "sparse_vector_no_bound",
+        "violated": True,
+        "event": "t(ω) = 1",
+        "first": "1",
+        "second": "0",
+        "epsilon_lower_bound": 2.0,
+        "paper_event": "t(ω) = 9",
+        "paper_first": "1 1 1 1 1",
+        "paper_second": "0 0 0 0 0",
+    }
     compare = BY_ID["table-4-2"].compare
     assert compare(Table.of([{**row, "claimed_epsilon": 1.5}])).holds
     assert not compare(Table.of([{**row, "claimed_epsilon": 1.5}, {**row, "claimed_epsilon": 0.7}])).holds
     assert not compare(Table.of([{**row, "claimed_epsilon": 1.5, "violated": False}])).holds
+    shown = compare(Table.of([{**row, "claimed_epsilon": 1.5}])).shown
+    assert shown is not None
+    assert shown.records()[0]["event"] == "t(ω) = 1"
+    assert shown.records()[0]["the paper's event (ε₀ = 1.5)"] == "t(ω) = 9"
 
 
 def test_exact_and_insecure_that_differ_are_said_to() -> None:

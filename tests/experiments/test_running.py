@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from freegap.errors import InvalidArgument
+from freegap.experiments import adaptivity, error_reduction
 from freegap.experiments.data.sets import DataSet, data_sets
 from freegap.experiments.experiment import Computation, Experiment, Setting
 from freegap.experiments.registry import EXPERIMENTS, FAMILIES, find
@@ -29,6 +31,11 @@ FEWER: dict[str, dict[str, Any]] = {
     "branches": {"k": [2], "branches": [0, 1, 2]},
     "split": {"percent": [20, 50]},
     "choosing": {"above": [2, 6, 12, 24]},
+    "001-any-queries": {"k": [2, 10]},
+    "001-fig-3": {"k": [2, 12]},
+    "002-fig-1": {"k": [2, 10]},
+    "002-fig-2": {"epsilon": ["0.3", "1.1"]},
+    "002-fig-3": {"k": [2, 10]},
 }
 
 
@@ -127,6 +134,7 @@ def test_the_record_says_how_it_was_made(tmp_path: Path) -> None:
     go(small("fig-5-7"), tmp_path, runs=30, seed=9)
     record = json.loads((tmp_path / "fig-5-7.json").read_text(encoding="utf-8"))
     assert (record["runs"], record["seed"], record["parameters"]["k"]) == (30, 9, [2, 14, 16])
+    assert record["repeated"] == "30 runs a point"
     assert record["data"][0]["items"] == len(flat(("x",))[0].counts)
     assert {"freegap", "program", "python", "numpy", "scipy", "matplotlib"} <= set(record["versions"])
     assert isinstance(record["holds"], bool)
@@ -140,12 +148,59 @@ def test_an_audit_figure(tmp_path: Path) -> None:
     computation = replace(experiment.computation, parameters=parameters)
     done = go(replace(experiment, computation=computation), tmp_path, runs=100)
     assert done.comparison.holds
-    assert "never, 1." in done.comparison.text  # 1/0.2 is beyond the axis; 1/0.7 = 1.43 is just above
+    assert "not up to 3.2, 1." in done.comparison.text  # 1/0.2 is beyond the axis; 1/0.7 = 1.43 is within
+
+
+def test_what_was_repeated_how_often_is_said_truly() -> None:
+    said = {name: experiment.computation.counted(10_000) for name, experiment in BY_ID.items()}
+    assert said["fig-5-4"] == said["001-fig-3"] == "10,000 runs a point"
+    assert said["002-fig-1"] == said["002-fig-3"] == "20,000 runs a point"
+    assert said["fig-5-9"] == "100,000 runs a point"
+    assert said["branches"] == "2,500 runs a point"
+    assert said["fig-4-2"] == "500,000 samples to confirm with, 100,000 to search with"
+    assert "3 at n = 41,270, where the paper has 1,000 (table 4) and 100 (table 5)" in said["004-table-4"]
+    assert said["exact-accuracy"].endswith("exact and 10,000 insecure runs a point")
+    assert said["fig-5-1"] == "computed, without runs"
+
+
+@pytest.mark.parametrize(("name", "times"), [("002-fig-1", 2), ("branches", Fraction(1, 4)), ("fig-5-4", 1)])
+def test_so_many_runs_are_made(name: str, times: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = set()
+    for module in (adaptivity, error_reduction):
+        asking = module.asked
+
+        def counting(*arguments: Any, asking: Any = asking, **options: Any) -> Any:
+            made.add(options["runs"])
+            return asking(*arguments, **options)
+
+        monkeypatch.setattr(module, "asked", counting)
+    computed(small(name), 1)
+    assert made == {40 * times}
+
+
+def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
+    experiment = BY_ID["003-clamping"]
+    parameters = {"k": 3, "widths": ["0.1", "12"], "granularities": ["1/2"], "around": 300, "epsilon": "7/10"}
+    computation = replace(experiment.computation, parameters=parameters)
+    done = go(replace(experiment, computation=computation), tmp_path, runs=400)
+    assert done.comparison.holds
+    assert done.table.numbers("most_spent").max() <= 0.7
+    assert done.record["repeated"] == "20 releases a point"
 
 
 def test_every_experiment_is_complete() -> None:
     papers = {f"fig-{n}" for n in ("4-2", "4-3", "4-4", *(f"5-{i}" for i in range(1, 10)))}
     papers |= {"table-4-2", "table-4-3", "004-table-4", "004-table-5", "004-table-6"}
+    papers |= {
+        "001-any-queries",
+        "001-fig-3",
+        "001-fig-3-d",
+        "001-fig-4",
+        "002-fig-1",
+        "002-fig-2",
+        "002-fig-3",
+        "003-clamping",
+    }
     beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)

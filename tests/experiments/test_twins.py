@@ -46,10 +46,10 @@ class Scripted:
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
-@pytest.mark.parametrize("branches", [0, 1, 3])
-def test_sparse_vector_on_the_same_noise(noise: str, branches: int) -> None:
+@pytest.mark.parametrize(("branches", "monotonic"), [(0, True), (1, True), (3, True), (0, False), (1, False)])
+def test_sparse_vector_on_the_same_noise(noise: str, branches: int, monotonic: bool) -> None:
     rng = np.random.default_rng(7)
-    budget = plan(2, EPSILON, noise=noise, branches=branches)
+    budget = plan(2, EPSILON, noise=noise, branches=branches, monotonic=monotonic)
     drawn = draw_threshold_noise(budget, RUNS, len(ANSWERS), rng)
     threshold = 5.0
     made = answer(np.broadcast_to(ANSWERS - threshold, (RUNS, len(ANSWERS))), budget, drawn)
@@ -212,6 +212,26 @@ def test_leaving_out_the_rest_changes_nothing_visible() -> None:
     assert same_distribution_p(whole, answers(np.random.default_rng(17), counts)) > ALPHA
     assert same_distribution_p(whole, answers(np.random.default_rng(18), counts[counts >= 195])) < ALPHA
     assert reach(2.0, 3.0, chances=10) == pytest.approx(5 * np.log(2e7))
+
+
+def test_asking_the_first_of_a_random_order_alone_changes_nothing() -> None:
+    """Where a run has stopped long before: the law of the questions asked; too short a part is noticed."""
+    counts = np.concatenate([np.full(300, 400), np.full(300, 160)])
+    budget = plan(2, Fraction(1))
+
+    def last(most: int | None, seed: int) -> Counter[Any]:
+        seen: Counter[Any] = Counter()
+        rng = np.random.default_rng(seed)
+        for some in asked(counts, budget, np.array([200.0]), runs=4000, rng=rng, most=most):
+            assert most is None or some.counts.shape[1] == most
+            seen.update((some.answered.order < 2).sum(axis=1).tolist())
+        return seen
+
+    far = last(None, 1)
+    asked_most = max(far)
+    assert asked_most < 60
+    assert same_distribution_p(far, last(60, 2)) > ALPHA
+    assert same_distribution_p(far, last(4, 3)) < ALPHA
 
 
 def test_a_point_has_its_own_generator() -> None:

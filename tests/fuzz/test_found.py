@@ -157,9 +157,21 @@ def test_releases_beyond_doubles_can_be_shown() -> None:
 
 
 def test_labels_without_text_can_be_shown() -> None:
-    release = fg.noisy_max({Unprintable(): 900, "\ud800\x9b31m\u202e": 1}, epsilon=1)
+    class Ordered(Unprintable):
+        def __lt__(self, other: object) -> bool:
+            return not isinstance(other, Ordered)
+
+        def __gt__(self, other: object) -> bool:
+            return False
+
+    release = fg.noisy_max({Ordered(): 900, "\ud800\x9b31m\u202e": 1}, epsilon=1)
     require_shown_safely(release)
-    assert "<Unprintable>" in str(release)
+    assert "<Ordered>" in str(release)
+
+
+def test_labels_without_text_or_order_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="an order of their own"):
+        fg.noisy_max({Unprintable(): 900, "b": 1}, epsilon=1)
 
 
 def test_json_escapes_what_a_terminal_obeys() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import InvalidArgument
+from freegap.symbolic import z3
 
 
 def no_shift(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
@@ -106,20 +107,30 @@ def test_objects_that_compare_by_identity() -> None:
     assert "the outer name Box" in str(proof.reason)
 
 
-def test_too_little_time_is_not_decided() -> None:
-    def program(answers: Any, noise: Any) -> bool:
-        x, y = answers[0], noise.laplace(1, label="x")
-        return bool(x**3 * y**3 + x * y > 7 * y**2 + x**2)
-
-    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
-        return {"x": noise["x"] + answers[0] * neighbour[0]}
-
-    proof = fg.prove(program, alignment, epsilon=1, queries=1, seconds="1/1000")
-    assert proof.holds is not True
-
-
 def noisy_sum(answers: Any, noise: Any) -> Any:
     return answers[0] + noise.laplace(1, label="sum")
+
+
+def make_up(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+    return {"sum": noise["sum"] + answers[0] - neighbour[0]}
+
+
+def test_too_little_time_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """z3 has the time that was asked for, and what it does not decide is neither right nor wrong."""
+    given: set[int] = set()
+    keep = z3.Solver.set
+
+    def noted(self: Any, *options: Any) -> None:
+        given.add(dict([options])["timeout"])
+        keep(self, *options)
+
+    monkeypatch.setattr(z3.Solver, "set", noted)
+    assert fg.prove(noisy_sum, make_up, epsilon=1, queries=1, seconds="5/2").holds
+    assert given == {2500}
+    monkeypatch.setattr(z3.Solver, "check", lambda self, *_: z3.unknown)
+    proof = fg.prove(noisy_sum, make_up, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert "z3 did not decide" in str(proof.reason)
 
 
 @pytest.mark.parametrize(

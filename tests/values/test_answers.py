@@ -46,23 +46,13 @@ def test_a_counter_keeps_its_items() -> None:
     assert dict(zip(read.labels(range(3)), read.values, strict=True)) == Counter("banana")
 
 
-@given(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8),
-    st.sampled_from([1, 2, 3, 10, 1000, 1024, 2**60, 3**50]),
-)
-def test_floats_are_rounded_down_exactly(floats: list[float], per_unit: int) -> None:
-    values, grain = read_numbers(np.array(floats), Fraction(1, per_unit))
-    assert grain == Fraction(1, per_unit)
-    assert [int(v) for v in values] == [math.floor(Fraction(x) * per_unit) for x in floats]
-
-
 @given(st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=8))
 def test_integers_are_themselves(integers: list[int]) -> None:
     values, grain = read_numbers(integers, GRID)
     assert grain == 1
     assert [int(v) for v in values] == integers
     if isinstance(values, np.ndarray):
-        assert max(map(abs, integers)) <= 2**62  # so that no difference overflows
+        assert max(map(abs, integers)) < 2**62  # so that no difference overflows
 
 
 def test_unsigned_integers_beyond_int64() -> None:

@@ -99,7 +99,7 @@ def test_the_resolution_divides_the_sensitivity() -> None:
         sensitivity_argument("0.3", Fraction(1, 1024))
     assert str(caught.value) == (
         "sensitivity = '0.3': must be a multiple of the resolution 1/1024. Pass resolution=Fraction(1, 10), "
-        "or a sensitivity rounded up to the next multiple."
+        'or a sensitivity rounded up, Fraction("77/256").'
     )
 
 

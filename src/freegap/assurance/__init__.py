@@ -1,1 +1,1 @@
-"""The library checks itself: proof, exact distribution and audit of every mechanism that it releases with."""
+"""The library checks itself: proof or citation, exact law and audit of all that it releases with."""

@@ -47,6 +47,14 @@ def _top_k_claims() -> Iterator[Claim]:
         yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
 
 
+def _tied_claims() -> Iterator[Claim]:
+    """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
+    for k, (relation, monotonic) in product((1, 2, 3), _RELATIONS):
+        parameters = _scaled(k, "geometric", monotonic) | {"gap": False}
+        label = f"k {k}, geometric, no gap"
+        yield Claim(_ONE, 4, relation, parameters, grid=_ONE, label=label)
+
+
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
     return [a - b for a, b in pairwise([*values, runner_up])]
 
@@ -184,7 +192,7 @@ def _base2_claims() -> Iterator[Claim]:
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
-    for queries, k in ((4, 1), (4, 2), (None, 1), (None, 2)):  # 003, algorithm 1: nothing is clamped
+    for queries, k in product((4, None), (1, 2, 3)):  # 003, algorithm 1: nothing is clamped
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
         label = f"k {k}, not clamped"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
@@ -232,6 +240,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_top_k_claims()),
         form=_top_k_form,
     ),
+    Entry("noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())),
     Entry(
         "sparse vector",
         sparse_vector.program,

@@ -31,6 +31,8 @@ Every mechanism with every noise that the library releases with has a row. A tes
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has
   noise a quarter as wide and must be caught.
+
+How many mistakes the ordinary tests notice, of those that a program makes: [mutants](mutants.md).
 """
 
 CHECKS = {"proof": check_proof, "distribution": check_distribution, "audit": check_audit}

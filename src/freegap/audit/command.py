@@ -155,7 +155,7 @@ class _Process:
 
     def _ending(self) -> str:
         try:
-            status: object = self._running.wait(timeout=1)
+            status: object = self._running.wait(timeout=10)
         except subprocess.TimeoutExpired:
             status = "unknown"
         self._errors.seek(0)

@@ -91,7 +91,7 @@ class Eta:
         z = step.denominator
         y = _enough_digits(wanted / z) if digits is None else count_argument("digits", digits)
         too_strong, good = 0, (1 << y) - 1
-        if good == 0 or cls(good, y, z).epsilon > wanted:
+        if cls(good, y, z).epsilon > wanted:
             raise InvalidArgument(
                 "digits",
                 y,

@@ -1,19 +1,18 @@
 """Reading public parameters and private answers in whole units of the granularity γ.
 
 A public parameter that is off the grid is refused, before anything private is looked at. A private
-answer never is: an error would be a channel (003, section 4). Off the grid it is rounded *down*, which
-keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma 4.2; to the nearest multiple, halves to
-even, does not). Outside the public range it is clamped, infinities included, and what is not a number at
-all (NaN, None, a missing value) counts as the low end of the range. Clamping does not raise
-sensitivity either. Only something of a wrong *kind*, such as a text, is an error: that is the
-caller's program, not the data.
+answer never is: an error would be a channel (003, section 4). A float means what it means everywhere
+(`freegap.values.floats`). Off the grid it is rounded *down*, which keeps the sensitivity Δ where Δ is a
+multiple of γ (004, lemma 4.2; to the nearest multiple, halves to even, does not). Outside the public range it
+is clamped, infinities included, and what is not a number at all (NaN, None, a missing value) counts as the
+low end of the range. Clamping does not raise sensitivity either. Only something of a wrong *kind*, such as a
+text, is an error: that is the caller's program, not the data.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,7 +22,8 @@ from numpy.typing import NDArray
 
 from freegap.base2.eta import Eta
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import as_array, is_missing_number, read_numbers, split_labels
+from freegap.values.answers import as_array, is_missing_number, split_labels
+from freegap.values.floats import floats_on_grid, meant_by_float
 from freegap.values.rationals import rational, whole
 
 __all__ = ["answer_units", "array_units", "eta_argument", "multiple_argument"]
@@ -72,7 +72,7 @@ def answer_units(
             return low
         if math.isinf(value):
             return high if (float(value) > 0) == (sign > 0) else low
-        exact = _finite(value)
+        exact = _finite(value, grid)
     else:
         raise InvalidArgument(
             argument, REDACTED, "must be made of numbers", "Pass ints, floats, Fractions or Decimals."
@@ -80,23 +80,24 @@ def answer_units(
     return max(low, min(high, math.floor(sign * exact / grid)))
 
 
-def _finite(value: Decimal | numbers.Real) -> Fraction:
+def _finite(value: Decimal | numbers.Real, grid: Fraction) -> Fraction:
     if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
         size = Fraction(10) ** (_LARGEST_EXPONENT if value.adjusted() > 0 else -_LARGEST_EXPONENT)
         return size * (value > 0) - size * (value < 0)
-    numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
-    return Fraction(int(numerator), int(denominator))
+    return Fraction(value) if isinstance(value, Decimal) else meant_by_float(value, grid.denominator)
 
 
 def array_units(
-    answers: Any, grid: Fraction, low: int, high: int
-) -> tuple[NDArray[np.int64], Callable[[int], Any] | None]:
-    """`answer_units` of each answer, and what names them: a list, an array, a dict or a Series of numbers.
+    answers: Any, grid: Fraction, low: int, high: int, origin: int = 0
+) -> tuple[NDArray[np.int64], list[Any] | None]:
+    """`answer_units` of each answer less an origin, and their labels, as `split_labels` has them.
+
+    origin: so near to low and high that the differences are small, however large they are themselves.
 
     >>> array_units([1.3, -7.0, math.inf, math.nan], Fraction(1, 2), 0, 10)[0].tolist()
     [2, 0, 10, 0]
     """
-    numbers_, label = split_labels(answers)
+    numbers_, names = split_labels(answers)
     if isinstance(numbers_, np.ma.MaskedArray):
         numbers_ = numbers_.tolist()  # masked entries become None
     array = as_array(numbers_, "answers")
@@ -104,10 +105,10 @@ def array_units(
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-    return _on_grid(array, grid, low, high), label
+    return _on_grid(array, grid, low, high, origin), names
 
 
-def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArray[np.int64]:
+def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: int) -> NDArray[np.int64]:
     per_unit = grid.denominator
     # Beyond these two, every answer is clamped; up to them, value·per_unit fits its type.
     least, most = math.floor(low * grid) - 1, math.ceil(high * grid) + 1
@@ -118,9 +119,11 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int) -> NDArra
         steps = np.clip(array.astype(np.int64), least, most) * per_unit
     elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
         doubles = array.astype(np.float64)
-        finite = np.clip(np.where(np.isnan(doubles), least, doubles), least, most)
-        steps = np.asarray(read_numbers(finite, Fraction(1, per_unit))[0], dtype=np.int64)
+        inside = (doubles >= least) & (doubles <= most)
+        within = floats_on_grid(np.where(inside, array, array.dtype.type(0)), per_unit)
+        beyond = np.where(doubles > most, most, least) * per_unit  # NaN is not
+        steps = np.where(inside, np.asarray(within, dtype=np.int64), beyond)
     else:
-        return np.array([answer_units(value, grid, low, high) for value in array], dtype=np.int64)
-    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high)
+        return np.array([answer_units(value, grid, low, high) - origin for value in array], dtype=np.int64)
+    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high) - origin
     return units

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from freegap.base2.setting import Setting
 from freegap.values.above import AboveThreshold
+from freegap.values.answers import named
 
 __all__ = ["released"]
 
@@ -17,7 +18,7 @@ def released(
     found: list[tuple[int, int]],
     asked: int,
     *,
-    label: Callable[[int], Any] | None = None,
+    names: Sequence[Any] | None = None,
     with_gaps: bool,
     private: bool,
 ) -> AboveThreshold:
@@ -26,13 +27,15 @@ def released(
     found: the positions answered ⊤, each with how many of the gaps it reached; its gap is the largest of
         these, a lower bound of the noisy distance to the noisy threshold.
     asked: how many questions there were; those after the k-th ⊤ were not answered.
+    names: of the questions, where they have labels; positions are then not released.
     """
     ladder = (0, *setting.gaps)
-    indices = tuple(position for position, _ in found)
+    places = [position for position, _ in found]
+    answered = places[-1] + 1 if len(found) == setting.k else asked
     return AboveThreshold(
-        answered=indices[-1] + 1 if len(found) == setting.k else asked,
-        indices=indices,
-        labels=indices if label is None else tuple(map(label, indices)),
+        questions=range(answered) if names is None else tuple(names[:answered]),
+        indices=tuple(places) if names is None else (),
+        labels=named(names, places),
         gap_multiples=tuple(ladder[reached] for _, reached in found) if with_gaps else None,
         branches=(0,) * len(found),
         thresholds=(Fraction(setting.threshold * setting.granularity),) * len(found),

@@ -43,14 +43,16 @@ def sparse_vector(
 
     003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
 
-    answers: a list, an array, a dict or a Series of numbers. They are rounded down to the granularity and
-        clamped to [low, high], never refused.
+    answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
+        in the order of their labels. They are rounded down to the granularity and clamped to [low, high],
+        never refused.
     threshold: a public number, a multiple of the granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     low, high: the public range of the answers.
-    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a width
-        of less than a few noise scales costs accuracy, a large one costs precision and time.
+    width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a small
+        one costs accuracy (an answer far below comes out above with a chance of e^(−w/scale)/2 all the same:
+        take ln(number of answers) + 4 noise scales), a large one costs precision and time.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
     granularity: γ, the grid on which all of this is exact.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged
@@ -83,12 +85,12 @@ def run_batch(
     setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, label = array_units(answers, setting.granularity, setting.low, setting.high)
+    units, names = array_units(answers, setting.granularity, setting.low, setting.high, setting.threshold)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
-        found = list(FastRun(setting, source).ask_all(units - setting.threshold))
-        return released(setting, found, len(units), label=label, with_gaps=with_gaps, private=source.private)
+        found = list(FastRun(setting, source).ask_all(units))
+        return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
     return charged(ledger, what, setting.epsilon, setting.public, release)
@@ -114,24 +116,24 @@ class OnlineRun(Asking):
     def remaining(self) -> int:
         """How many answers above the threshold may still be released."""
         with self._between_questions():
-            return max(0, self._setting.k - self._fast.run.found - self._in_doubt)
+            return self._setting.k - self._counted()
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether the run is over."""
-        return self.remaining == 0
+    def _counted(self) -> int:
+        """How many answers above the threshold were released, or may have been."""
+        return min(self._setting.k, self._fast.run.found + self._in_doubt)
 
-    @property
-    def spent(self) -> Fraction:
-        """The ε charged so far: (η₁ + η₂·found/k)·ln 2, rounded up; nothing before the first question."""
-        with self._between_questions():
-            return self._setting.charge(self._asked, self._setting.k - self.remaining)
+    def _is_over(self) -> bool:
+        return self._counted() == self._setting.k
+
+    def _charge(self) -> Fraction:
+        """(η₁ + η₂·found/k)·ln 2, rounded up."""
+        return self._setting.charge(self._asked, self._counted())
 
     def _answer(self, answer: Any) -> int | None:
         setting = self._setting
         unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
         with self._question():
-            if self.exhausted:
+            if self._is_over():
                 done = "released, or lost to interruptions," if self._in_doubt else "released"
                 raise BudgetSpent(
                     f"this run has {done} its {setting.k} answers above the threshold: nothing more may be "

@@ -17,7 +17,7 @@ one as its width grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,17 +28,16 @@ from freegap.base2.samplers import laplace_at
 from freegap.base2.setting import answer_base, pair_argument, threshold_base
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
+from freegap.charging import Account, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.above import AboveThreshold
-from freegap.values.answers import as_array, exact_number, split_labels
+from freegap.values.answers import as_array, exact_number, named, split_labels
 from freegap.values.rationals import Rational, count_argument, positive_rational
+from freegap.values.thresholds import one_threshold_each
 
 __all__ = ["above_positions", "piecewise", "unclamped_sparse_vector"]
 
-_PIECE_SCALES, _PIECE_BITS = (
-    8,
-    4096,
-)  # beyond is rare, or numbers are long; the law stays
+_PIECE_SCALES, _PIECE_BITS = 8, 4096  # beyond is rare, or numbers are long; the law stays
 
 
 def piecewise(base: Fraction) -> Weights:
@@ -63,12 +62,13 @@ def above_positions(
 
 def unclamped_sparse_vector(
     answers: Any,
-    threshold: Rational | Sequence[Rational],
+    threshold: Rational | Sequence[Rational] | Mapping[Any, Rational],
     *,
     k: int,
     eta: tuple[Eta, Eta],
     sensitivity: Rational = 1,
     granularity: Rational = 1,
+    ledger: Account | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Which answers are above their thresholds, until k of them were, with no range declared.
@@ -77,11 +77,13 @@ def unclamped_sparse_vector(
     `sparse_vector`, and its time varies with the noise (not with the answers).
 
     answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the granularity.
-    threshold: public; one for all answers or one for each, multiples of the granularity.
+    threshold: public; one for all answers or one for each (by label for labelled answers), multiples of the
+        granularity.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     sensitivity: how much one person can change each answer at most, a multiple of the granularity.
     granularity: γ, the grid on which all of this is exact.
+    ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source for tests.
 
     >>> import freegap as fg
@@ -99,44 +101,51 @@ def unclamped_sparse_vector(
     multiple_argument("sensitivity", sensitivity, grid)  # else rounding down would not keep it
     first, second = pair_argument(eta)
     weights = (piecewise(threshold_base(first, grid, delta)), piecewise(answer_base(second, grid, delta, k)))
-    numbers, label = split_labels(answers)
+    numbers, names = split_labels(answers)
     array = as_array(numbers, "answers")
     if array.ndim != 1:
         raise InvalidArgument(
             "answers", REDACTED, f"must have one dimension, not {array.ndim}", "Pass answers.ravel()."
         )
-    lines = _thresholds(threshold, grid, len(array))
+    lines = _thresholds(threshold, grid, len(array), names)
     source = source_or_system(bits)
-    units = [math.floor(exact_number(value, "answers") / grid) for value in array]
+    units = [math.floor(exact_number(value, "answers", grid) / grid) for value in array]
     offsets = [unit - line for unit, line in zip(units, lines, strict=True)]
-    found = tuple(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))
-    charge = first.epsilon + second.epsilon * len(found) / k
-    return AboveThreshold(
-        answered=found[-1] + 1 if len(found) == k else len(units),
-        indices=found,
-        labels=found if label is None else tuple(map(label, found)),
-        gap_multiples=None,
-        branches=(0,) * len(found),
-        thresholds=tuple(lines[i] * grid for i in found),
-        resolution=grid,
-        mechanism="base2.unclamped_sparse_vector",
-        epsilon=first.epsilon + second.epsilon,
-        spent=charge if units else Fraction(0),
-        private=source.private,
-        parameters={
-            "k": k,
-            "granularity": grid,
-            "sensitivity": delta,
-            "eta": [[part.x, part.y, part.z] for part in (first, second)],
-        },
-    )
+    budget = first.epsilon + second.epsilon
+    parameters = {
+        "k": k,
+        "granularity": grid,
+        "sensitivity": delta,
+        "eta": [[part.x, part.y, part.z] for part in (first, second)],
+    }
+
+    def release() -> AboveThreshold:
+        places = list(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))
+        answered = places[-1] + 1 if len(places) == k else len(units)
+        charge = first.epsilon + second.epsilon * len(places) / k
+        return AboveThreshold(
+            questions=range(answered) if names is None else tuple(names[:answered]),
+            indices=tuple(places) if names is None else (),
+            labels=named(names, places),
+            gap_multiples=None,
+            branches=(0,) * len(places),
+            thresholds=tuple(lines[i] * grid for i in places),
+            resolution=grid,
+            mechanism="base2.unclamped_sparse_vector",
+            epsilon=budget,
+            spent=charge if units else Fraction(0),
+            private=source.private,
+            parameters=parameters,
+        )
+
+    return charged(ledger, "base2.unclamped_sparse_vector", budget, parameters, release)
 
 
-def _thresholds(threshold: Any, grid: Fraction, n: int) -> list[int]:
+def _thresholds(threshold: Any, grid: Fraction, n: int, names: Sequence[Any] | None) -> list[int]:
     """One threshold for each of n answers, in units of the grid."""
-    if not isinstance(threshold, list | tuple) and not hasattr(threshold, "tolist"):
+    if not isinstance(threshold, list | tuple | Mapping) and not hasattr(threshold, "tolist"):
         return [multiple_argument("threshold", threshold, grid)] * n
-    each = [multiple_argument("threshold", line, grid) for line in threshold]
+    each = [multiple_argument("threshold", line, grid) for line in one_threshold_each(threshold, names)]
     if len(each) != n:
         raise InvalidArgument(
             "threshold",

@@ -5,24 +5,41 @@ journal that verifies is one that these rules allow.
 
 Pure-DP costs add, also when a later release is chosen from the outputs of earlier ones, so one sum is the
 whole accounting. The invariant of every state: 0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
+
+Sums are exact, and each amount with a denominator of its own makes them longer. A sum that would need more
+than `SUM_DIGITS` digits is kept short by rounding the new amount up, which only ever charges more.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 __all__ = [
+    "AMOUNT_DIGITS",
+    "SUM_DIGITS",
     "Balance",
     "BrokenRule",
     "amount_text",
     "close",
+    "kept_short",
     "opened",
     "parsed_amount",
     "reserve",
+    "rounded_up",
     "shown",
 ]
+
+
+AMOUNT_DIGITS = 2_000
+"""Of the numerator and the denominator of one amount: more than any release of freegap can spend."""
+
+SUM_DIGITS = 10_000
+"""Of a sum. Reading and writing longer ones takes seconds, later minutes."""
+
+_UNIT = 2**64
 
 
 class BrokenRule(ValueError):
@@ -66,6 +83,25 @@ def close(balance: Balance, held: Fraction, spent: Fraction) -> Balance:
     if held > balance.reserved:
         raise BrokenRule("a reservation must be open to be closed")
     return replace(balance, spent=balance.spent + spent, reserved=balance.reserved - held)
+
+
+def kept_short(amount: Fraction, *sums: Fraction) -> Fraction:
+    """The amount, or, where one of the sums would get too long with it, the amount rounded up.
+
+    >>> kept_short(Fraction(1, 3), Fraction(1, 7))
+    Fraction(1, 3)
+    """
+    return amount if all(_is_short(total + amount) for total in sums) else rounded_up(amount)
+
+
+def rounded_up(amount: Fraction) -> Fraction:
+    """The next multiple of 2^-64. Sums of such amounts do not get longer."""
+    return Fraction(math.ceil(amount * _UNIT), _UNIT)
+
+
+def _is_short(total: Fraction) -> bool:
+    longest = max(total.numerator.bit_length(), total.denominator.bit_length())
+    return longest * 0.30103 < SUM_DIGITS
 
 
 def amount_text(amount: Fraction) -> str:

@@ -6,6 +6,7 @@ import getpass
 import json
 import numbers
 import platform
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -20,7 +21,11 @@ _LONGEST_PARAMETERS = 20_000
 
 
 def name_argument(argument: str, value: object) -> str:
-    """A short text on one line, that any database can hold and any terminal can show."""
+    """A short text on one line, that any database can hold and any terminal can show.
+
+    In Unicode's composed form (NFC), so that one name, however it was typed, is one text. Refusing the other
+    forms would ask of people to mend what they cannot see: macOS hands them out for file names.
+    """
     if not isinstance(value, str):
         raise InvalidArgument(argument, value, "must be text", f'Pass for example {argument}="shop".')
     if not value or value != value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME:
@@ -30,7 +35,7 @@ def name_argument(argument: str, value: object) -> str:
             f"must be 1 to {_LONGEST_NAME} printable characters, without blanks at its ends",
             f'Pass for example {argument}="shop".',
         )
-    return value
+    return unicodedata.normalize("NFC", value)
 
 
 def parameters_text(parameters: Mapping[str, Any] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Generator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -34,6 +35,16 @@ class Journal:
         table = schema.journal
         query = select(table).where(table.c.dataset == dataset).order_by(table.c.sequence.desc()).limit(1)
         return self._one(query)
+
+    def spellings(self, name: str) -> list[str]:
+        """The datasets whose names are `name` (in NFC) but for their form in Unicode.
+
+        Older versions kept names as they were typed, so there may be several.
+        """
+        if name.isascii():  # has one spelling only
+            return []
+        names = self._connection.execute(select(schema.journal.c.dataset).distinct()).scalars()
+        return sorted(other for other in names if unicodedata.normalize("NFC", other) == name)
 
     def last_lines(self) -> list[Line]:
         """The newest line of every dataset, by name."""
@@ -82,7 +93,8 @@ class Journal:
             what=what,
             parameters=parameters,
             who=who,
-            at=now().isoformat(timespec="microseconds"),
+            # In whole seconds: finer times would tell how long a release took, and so something of the data.
+            at=now().isoformat(timespec="seconds"),
             previous=self.head.hash,
             amount=amount_text(amount),
             total=amount_text(balance.total),

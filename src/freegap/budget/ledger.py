@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from freegap.budget import accounting
-from freegap.budget.accounting import shown
+from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument, parameters_text, who
 from freegap.budget.chain import Line, verified
 from freegap.budget.records import Account, Entry, Verification
@@ -88,13 +88,13 @@ class Ledger:
         Makes the ledger too, where there is none. Creating a dataset again with the same total changes
         nothing.
         """
-        name_argument("dataset", dataset)
-        total = positive_rational("epsilon", epsilon, bounded=False)
+        name = name_argument("dataset", dataset)
+        total = positive_rational("epsilon", epsilon, digits=AMOUNT_DIGITS)
         with self._store.journal(write=True, create=True) as journal:
-            last = journal.last_line(dataset)
+            last = _last_line(journal, dataset)
             if last is None:
                 balance = accounting.opened(total)
-                last = journal.append("create", dataset, total, balance, what="create", who=who())
+                last = journal.append("create", name, total, balance, what="create", who=who())
             elif last.balance.total != total:
                 raise InvalidArgument(
                     "epsilon",
@@ -122,19 +122,23 @@ class Ledger:
         `what` and `parameters` are for the record and must be public. If too little is left, `BudgetExceeded`
         says so and nothing is written.
         """
-        amount = positive_rational("epsilon", epsilon, bounded=False)
-        name_argument("what", what)
+        amount = positive_rational("epsilon", epsilon, digits=AMOUNT_DIGITS)
+        what = name_argument("what", what)
         text = parameters_text(parameters)
         with self._store.journal(write=True) as journal:
-            balance = self._known(journal, dataset).balance
+            last = self._known(journal, dataset)
+            balance = last.balance
+            amount = accounting.kept_short(amount, balance.reserved, balance.spent)
             if amount > balance.remaining:
                 raise BudgetExceeded(
                     f"Dataset {dataset!r} has {shown(balance.remaining)} of ε = {shown(balance.total)} left, "
                     f"and {shown(amount)} was asked for. Ask for at most what is left; a total does not grow."
                 )
             after = accounting.reserve(balance, amount)
-            line = journal.append("reserve", dataset, amount, after, what=what, who=who(), parameters=text)
-        return Reservation(self, line.sequence, dataset, amount, what)
+            line = journal.append(
+                "reserve", last.dataset, amount, after, what=what, who=who(), parameters=text
+            )
+        return Reservation(self, line.sequence, line.dataset, amount, what)
 
     def charge(
         self,
@@ -185,7 +189,7 @@ class Ledger:
         """The journal, or the part about one dataset, in the order in which it was written."""
         with self._store.journal(write=False) as journal:
             if dataset is not None:
-                self._known(journal, dataset)
+                dataset = self._known(journal, dataset).dataset
             return [line.entry() for line in journal.lines(dataset)]
 
     def verify(self, head: str | None = None) -> Verification:
@@ -202,7 +206,7 @@ class Ledger:
                 return verified(lines, recorded, head)
 
     def _known(self, journal: Journal, dataset: str) -> Line:
-        last = journal.last_line(name_argument("dataset", dataset))
+        last = _last_line(journal, dataset)
         if last is None:
             raise InvalidArgument(
                 "dataset",
@@ -224,6 +228,7 @@ class Ledger:
             closed = journal.closing_line(reservation.sequence)
             if closed is None:
                 held = line.entry().amount
+                spent = min(held, accounting.kept_short(spent, last.balance.spent))
                 after = accounting.close(last.balance, held, spent)
                 journal.append(
                     kind,
@@ -234,7 +239,7 @@ class Ledger:
                     who=who(),
                     reservation=reservation.sequence,
                 )
-            elif (closed.kind, closed.entry().amount) != (kind, spent):
+            elif closed.kind != kind or closed.entry().amount not in (spent, accounting.rounded_up(spent)):
                 # The same again is harmless: it is what a caller does who lost the connection at the commit.
                 raise InvalidArgument(
                     "reservation",
@@ -270,7 +275,7 @@ class Reservation:
 
     def settle(self, spent: Rational) -> None:
         """Charge what the release spent, at most what was reserved; the rest comes back."""
-        amount = rational("spent", spent, bounded=False)
+        amount = rational("spent", spent, digits=AMOUNT_DIGITS)
         if not 0 <= amount <= self.epsilon:
             raise InvalidArgument(
                 "spent",
@@ -286,8 +291,7 @@ class Reservation:
 
         Not after an error in a release: what it had drawn by then may have shown, be it by the error.
         """
-        name_argument("reason", reason)
-        self._ledger._close(self, "abandon", Fraction(0), reason)
+        self._ledger._close(self, "abandon", Fraction(0), name_argument("reason", reason))
         self._closed = True
 
     def _give_back(self, error: InvalidArgument) -> None:
@@ -324,6 +328,24 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"<Reservation {self}>"
+
+
+def _last_line(journal: Journal, dataset: Any) -> Line | None:
+    """The newest line of a dataset, by the name as it was given, composed, or as an older version kept it."""
+    name = name_argument("dataset", dataset)
+    for spelling in (dataset, name):
+        line = journal.last_line(spelling)
+        if line is not None:
+            return line
+    kept = journal.spellings(name)
+    if len(kept) > 1:
+        raise InvalidArgument(
+            "dataset",
+            dataset,
+            f"is the name of {len(kept)} datasets in this ledger, which differ in how accents are encoded",
+            "Pass one of " + ", ".join(map(ascii, kept)) + ".",
+        )
+    return journal.last_line(kept[0]) if kept else None
 
 
 def _raised_by_freegap(error: BaseException) -> bool:

@@ -24,7 +24,7 @@ def assure(
     page: Path = typer.Option(None, help="Write the table to this file, as Markdown."),
     as_json: bool = typer.Option(False, "--json", help="Print the records as JSON."),
 ) -> None:
-    """Prove, test and audit every mechanism of the library, and check that each check can fail."""
+    """Prove (or cite), test and audit every mechanism of the library; each check must be able to fail."""
     for package, extra in (("z3", "prove"), ("sklearn", "audit"), ("narwhals", "tables")):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, extra)

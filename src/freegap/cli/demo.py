@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from freegap.bits import SeededBits
 from freegap.cli.demo_story import tell
+from freegap.cli.releasing import SEED
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra
 
@@ -22,10 +24,12 @@ _WIDEST_BAR = 19
 def demo(
     out: Path = typer.Option(Path("out/demo"), help="Where the chart and the JSON go."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of the story."),
+    seed: int | None = SEED,
 ) -> None:
     """Release the private top ten of a synthetic shop, then tell the whole story with a ledger."""
     console = Console(quiet=as_json)
-    made = run()
+    bits = None if seed is None else SeededBits(seed)
+    made = run(bits=bits)
     console.print(Text(SYNTHETIC, style="bold yellow"))
     console.print(
         f"{made.customers:,} customers, {len(made.counts)} products. Question: which ten products are in "
@@ -43,7 +47,7 @@ def demo(
             written.append(out / f"top10.{suffix}")
     except MissingExtra as missing:
         console.print(Text(f"No chart: {missing}"))
-    story = tell(console, out)
+    story = tell(console, out, bits)
     written += story.written
     if as_json:
         record = {"synthetic": SYNTHETIC, "top_10": made.release.to_dict(), **story.facts}

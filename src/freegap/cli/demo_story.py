@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 import freegap
+from freegap.bits import BitSource
 from freegap.cli import budget
 from freegap.demo import PRODUCTS, generate_baskets
 from freegap.errors import MissingExtra
@@ -27,16 +28,16 @@ class Story:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def tell(console: Console, out: Path) -> Story:
+def tell(console: Console, out: Path, bits: BitSource | None = None) -> Story:
     """Run it in this directory; without the extras, say what to install."""
     try:
-        return _tell(console, out)
+        return _tell(console, out, bits)
     except MissingExtra as missing:
         console.print(Text(f"\nThe rest of the story is left out: {missing}"))
         return Story(facts={"left_out": str(missing)})
 
 
-def _tell(console: Console, out: Path) -> Story:
+def _tell(console: Console, out: Path, bits: BitSource | None) -> Story:
     table, products, journal = out / "baskets.parquet", out / "products.csv", out / "ledger.db"
     _write_baskets(table)
     products.write_text("product\n" + "".join(f"{product}\n" for product in PRODUCTS), encoding="utf-8")
@@ -45,6 +46,7 @@ def _tell(console: Console, out: Path) -> Story:
     ledger = freegap.Ledger(f"sqlite:///{journal}")
     ledger.create("shop", epsilon=_BUDGET)
     ask: dict[str, Any] = {"item": "product", "person": "customer", "domain": products, "epsilon": 1}
+    ask["bits"] = bits
     console.print(f"\n[bold]1.[/] The same shop as a table, {table.name}, with a budget of ε = {_BUDGET}.")
     console.print("\n[bold]2.[/] The top ten again, half of ε = 1 spent on measuring:")
     top = freegap.top_k(str(table), k=10, measure=True, ledger=(ledger, "shop"), **ask)

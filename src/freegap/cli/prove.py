@@ -50,7 +50,7 @@ def command(
     audited: bool = typer.Option(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
     ),
-    library: bool = typer.Option(False, "--library", help="Prove all mechanisms of this library."),
+    library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
     jobs: int = typer.Option(0, help="Processes for --library; 0 for one a processor."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:

@@ -67,10 +67,11 @@ class Estimates(Release):
         return () if self.measurement is None else self.measurement.values
 
     def intervals(self, *, confidence: Rational = 0.95) -> tuple[tuple[float, float], ...]:
-        """For each estimate an interval that contains the true answer with at least this confidence.
+        """For each estimate an interval that has the answer of a given item with at least this confidence.
 
-        By Chernoff's bound on the noises that went in, each with its weight. The noise of the selection is
-        taken as it was drawn; averaged over the selected items, being selected does not change its law much.
+        By Chernoff's bound on the noises that went in, each with its weight and as it was drawn. That an item
+        was selected because its noise was high is not accounted for: near the edge of the selection true
+        answers lie below their estimates more often than this says.
         """
         tail = (1 - float(confidence_argument(confidence))) / 2
         intervals = []

@@ -47,12 +47,18 @@ class Setting:
         yield from self.show(self.name, list(points))
 
 
+def _runs_a_point(runs: int) -> str:
+    return f"{runs:,} runs a point"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Computation:
     """Numbers that one or several experiments show.
 
     data: the names of the data sets it needs, of `freegap.experiments.data.sets`.
     timed: it measures time, so that its numbers are not the same twice.
+    counted: how often what was run, in words, for so many runs asked for: not every computation repeats
+        each of its points that often.
     """
 
     name: str
@@ -60,6 +66,7 @@ class Computation:
     parameters: Mapping[str, Any]
     data: tuple[str, ...] = ()
     timed: bool = False
+    counted: Callable[[int], str] = _runs_a_point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +75,12 @@ class Comparison:
 
     holds: whether the statement holds on the numbers of this run.
     text: one line: the measured numbers; where the statement does not hold, by how much and why.
+    shown: what the paper shows as a table, ours beside it.
     """
 
     holds: bool
     text: str
+    shown: Table | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

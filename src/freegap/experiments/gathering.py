@@ -18,7 +18,10 @@ Written = tuple[Experiment, dict[str, Any]]
 
 _FAMILY_TITLES = {
     "chapter-4": "Detecting violations (000, chapter 4)",
-    "chapter-5": "Free gaps (000, chapter 5; 001, section 7)",
+    "chapter-5": "Free gaps (000, chapter 5)",
+    "001": "Free gaps, the PVLDB paper (001, section 7)",
+    "002": "Free gaps, the first version (002, section 7)",
+    "003": "Sparse vector in base 2 (003)",
     "004": "Floating-point secure top-k (004, section 6)",
     "beyond": "Beyond the papers",
 }
@@ -49,6 +52,7 @@ freegap experiment run fig-5-4 --data kosarak.dat.gz
 freegap experiment run chapter-5 --data folder   # with kosarak.dat, bms-pos.dat or T40I10D100K.dat in it
 freegap experiment run fig-5-2 --data sales.parquet --item product --person customer
 freegap experiment report --docs docs
+make reproduction                                # all of this page, from a checkout
 ```
 
 Each run writes the figure (`.svg`, `.png`), the numbers (`.csv`) and how they were made (`.json`) into
@@ -86,7 +90,8 @@ def _facts(written: list[Written]) -> str:
     seconds = {e.computation.name: record["processor_seconds"] for e, record in written}
     counts = [record["holds"] for _, record in written]
     return (
-        f"{len(written)} experiments, runs a point: {_once(written, 'runs')}, seed "
+        f"{len(written)} experiments, --runs {_once(written, 'runs')} (what that means for each stands with "
+        f"it), seed "
         f"{_once(written, 'seed')}, freegap {versions['freegap']} (program {programs}), Python "
         f"{versions['python']}, NumPy {versions['numpy']}; {sum(seconds.values()):,.0f} processor seconds. "
         f"{sum(counts)} statements hold, {len(counts) - sum(counts)} do not hold as stated, with the "
@@ -146,7 +151,8 @@ def _section(out: Path, experiment: Experiment, record: dict[str, Any]) -> str:
         f'<p class="small">{html.escape(experiment.source)}. '
         f"{html.escape(_stated(experiment))}</p>\n"
         f"<figure>{drawn}</figure>\n"
-        f'<p class="{kind}"><b>{_verdict(record)}.</b> {html.escape(record["measured"])}.</p>\n'
+        f'<p class="{kind}"><b>{_verdict(record)}.</b> {html.escape(record["measured"])}. '
+        f"({html.escape(_repeated(record))}.)</p>\n"
     )
 
 
@@ -154,6 +160,20 @@ def _own_names(drawn: str, prefix: str) -> str:
     """Names inside an SVG are names of the whole page: each figure gets its own."""
     drawn = re.sub(r'\bid="', f'id="{prefix}-', drawn)
     return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", drawn)
+
+
+def _repeated(record: dict[str, Any]) -> str:
+    text: str = record["repeated"]
+    return text[0].upper() + text[1:]
+
+
+def _shown_lines(rows: list[dict[str, Any]] | None) -> list[str]:
+    """A table of the record in Markdown."""
+    if not rows:
+        return []
+    texts = [[str(value).replace("|", "\\|") for value in row.values()] for row in rows]
+    lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0]), *(" | ".join(row) for row in texts)]
+    return ["", *(f"| {line} |" for line in lines)]
 
 
 def _number(value: int | None) -> str:
@@ -169,8 +189,9 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         "",
         f"Made by `{command}`, then `freegap experiment report`. {_facts(written)}",
         "",
-        "000 is the dissertation, 001 the PVLDB paper on free gaps, 004 the paper on floating-point secure "
-        "top-k. Each line says what the paper states, what was measured here, and whether the one holds on "
+        "000 is the dissertation, 001 the PVLDB paper on free gaps, 002 its first version, 003 the paper on "
+        "the sparse vector in base 2, 004 the paper on floating-point secure top-k. Each line says what the "
+        "paper states, what was measured here, and whether the one holds on "
         "the other; where it does not, by how much and why. Times are processor times and differ from "
         "machine to machine; all other numbers are the same for the same seed.",
         "",
@@ -192,5 +213,6 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
             lines += [f"*{experiment.source}.* {_stated(experiment)}", ""]
             if experiment.id in figures:
                 lines += [f"![{experiment.title}](figures/{experiment.id}.svg)", ""]
-            lines += [f"**{_verdict(record).capitalize()}.** {record['measured']}."]
+            lines += [f"**{_verdict(record).capitalize()}.** {record['measured']}. ({_repeated(record)}.)"]
+            lines += _shown_lines(record["shown"])
     return "\n".join(lines) + "\n"

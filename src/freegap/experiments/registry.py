@@ -6,6 +6,7 @@ from freegap.errors import InvalidArgument
 from freegap.experiments import (
     adaptivity,
     choosing,
+    clamping,
     detection,
     error_reduction,
     exactness,
@@ -19,10 +20,11 @@ from freegap.experiments.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "FAMILIES", "find"]
 
-FAMILIES = ("chapter-4", "chapter-5", "004", "beyond")
+FAMILIES = ("chapter-4", "chapter-5", "001", "002", "003", "004", "beyond")
 
 _MODULES = (
-    detection, shares, error_reduction, adaptivity, hybrids, p_values, secure, exactness, splitting, choosing,
+    detection, shares, error_reduction, adaptivity, hybrids, p_values, clamping, secure, exactness, splitting,
+    choosing,
 )  # fmt: skip
 _BY_ID = {experiment.id: experiment for module in _MODULES for experiment in module.EXPERIMENTS}
 

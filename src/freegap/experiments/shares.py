@@ -56,7 +56,10 @@ EXPERIMENTS = (
         source="000, figure 5-1",
         states="the best values for geometric noise are almost the same as those for exponential noise",
         computation=Computation(
-            name="shares", compute=_compute, parameters={"k": list(range(1, 51)), "epsilon": 0.7}
+            name="shares",
+            compute=_compute,
+            parameters={"k": list(range(1, 51)), "epsilon": 0.7},
+            counted=lambda runs: "computed, without runs",
         ),
         draw=draw_shares,
         compare=_compare,

@@ -52,12 +52,13 @@ Sampler = Callable[[Sequence[Fraction]], int]
 class Choice(Release):
     """The chosen candidate, and how clearly it was chosen.
 
-    index, label: the chosen candidate.
+    label: the chosen candidate (its position, where the utilities are a list or an array).
+    index: its position in a list or an array; None for labelled utilities, whose order can be private.
     gap: of its noisy exponent ε·u/(cΔ) to the next one; None without gaps.
     utility_gap: the same in units of the utility.
     """
 
-    index: int
+    index: int | None
     label: Any
     gap: Fraction | None
     utility_gap: Fraction | None
@@ -111,9 +112,10 @@ def exponential_mechanism(
 
     monotonic: True if one person moves all utilities in the same direction; the exponent is then ε·utility/Δ.
     gap: False to release only the choice.
-    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals) that returns
-        an index i with probability proportional to e^exponent_i. freegap then only draws the gap; that the
-        choice has the right distribution is your statement.
+    sampler: your own way to choose: a function of the exponents (a sequence of exact rationals, for labelled
+        utilities in the order of their labels) that returns an index i with probability proportional to
+        e^exponent_i. freegap then only draws the gap; that the choice has the right distribution is your
+        statement.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
@@ -147,13 +149,13 @@ def exponential_mechanism(
 
     def release() -> Choice:
         if sampler is None:
-            index, multiple = _by_gumbel(read, rate, grid, source)
+            place, multiple = _by_gumbel(read, rate, grid, source)
         else:
-            index, multiple = _by_sampler(read, rate, grid, source, sampler)
+            place, multiple = _by_sampler(read, rate, grid, source, sampler)
         utility_gap = multiple * grid if wants_gap else None
         return Choice(
-            index=index,
-            label=read.labels([index])[0],
+            index=next(iter(read.indices([place])), None),
+            label=read.labels([place])[0],
             gap=None if utility_gap is None else utility_gap * rate,
             utility_gap=utility_gap,
             epsilon=budget,

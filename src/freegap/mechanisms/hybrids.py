@@ -330,7 +330,7 @@ def _drawn_above(
         items.append(item)
         gaps.append(value.floor(plan.resolution))
     return AboveThreshold(
-        answered=0 if population.counts is not None else population.items,
+        questions=population.questions,
         indices=population.indices(items),
         labels=population.labels(items, source),
         gap_multiples=tuple(gaps),

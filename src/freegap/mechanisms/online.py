@@ -22,7 +22,7 @@ from freegap.mechanisms.sparse_vector import noisy_threshold
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.values.answers import exact_number
 from freegap.values.rationals import Rational, count_argument
-from freegap.values.thresholds import read_threshold
+from freegap.values.thresholds import read_own_threshold, read_threshold
 
 __all__ = ["Above", "AdaptiveSparseVector", "Below", "SparseVector"]
 
@@ -87,23 +87,17 @@ class _Online(Asking):
         """The budget that was asked for."""
         return self._plan.epsilon
 
-    @property
-    def spent(self) -> Fraction:
-        """What has been charged so far: nothing before the first question."""
-        with self._between_questions():
-            return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+    def _charge(self) -> Fraction:
+        return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+
+    def _is_over(self) -> bool:
+        left = self._plan.epsilon - self._charge()
+        return left < self._plan.answer_budget or self._above >= self._stop_after
 
     @property
     def remaining(self) -> Fraction:
         """What is left of the budget."""
         return self.epsilon - self.spent
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether no further question will be answered."""
-        with self._between_questions():
-            left = self._plan.epsilon - self.spent
-            return left < self._plan.answer_budget or self._above >= self._stop_after
 
     @property
     def asked(self) -> int:
@@ -114,10 +108,11 @@ class _Online(Asking):
         """Is this answer above the threshold? Costs only where it is.
 
         answer: the true answer to the question; a number.
-        threshold: of this question alone, instead of the common one.
+        threshold: of this question alone, instead of the common one. It is rounded down to the resolution, as
+            the answer is, and as each of a list of thresholds is in `sparse_vector`.
         """
         with self._question():
-            if self.exhausted:
+            if self._is_over():
                 self._refuse()
             offset = self._offset(answer, threshold)
             # Counted, at the highest price, before it is answered: an error or an interruption from here on
@@ -135,17 +130,16 @@ class _Online(Asking):
             return Above(gap, branch.budget, len(self._plan.branches) - 1 - number)
 
     def _offset(self, answer: Any, threshold: Any) -> Fraction | int:
-        bar = (
-            self._threshold if threshold is None else read_threshold(threshold, discrete=self._plan.discrete)
-        )
-        if bar is None:
-            read_threshold(None, discrete=False)  # says that a threshold is needed
-        if type(answer) is int:
-            value: int | Fraction = answer
+        plan = self._plan
+        if threshold is not None:
+            bar = read_own_threshold(threshold, plan.resolution, discrete=plan.discrete)
+        elif self._threshold is not None:
+            bar = self._threshold
         else:
-            exact, grid = exact_number(answer, "answer"), self._plan.resolution
-            value = (exact // grid) * grid
-        return value - bar  # type: ignore[operator]
+            bar = read_threshold(None, discrete=False)  # says that a threshold is needed
+        if type(answer) is int:
+            return answer - bar
+        return exact_number(answer, "answer", plan.resolution) // plan.resolution * plan.resolution - bar
 
     def _refuse(self) -> NoReturn:
         why = (

@@ -48,7 +48,12 @@ class Population:
 
     def indices(self, selected: Sequence[int]) -> tuple[int, ...]:
         """The selected places as they may be released: a group's number would tell its private answer."""
-        return tuple(selected) if self.counts is None else ()
+        return self.answers.indices(selected) if self.counts is None else ()
+
+    @property
+    def questions(self) -> Sequence[Any]:
+        """What the items are called, where they are listed."""
+        return self.answers.questions(len(self.answers)) if self.counts is None else ()
 
     def labels(self, selected: Sequence[int], source: BitSource) -> tuple[Any, ...]:
         """A label for each selected place.

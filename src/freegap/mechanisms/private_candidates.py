@@ -52,6 +52,7 @@ from freegap.errors import InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
+from freegap.values.answers import named
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
@@ -79,7 +80,10 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate(Release):
-    """The selected candidate with its output and score; all None where none was good enough."""
+    """The selected candidate with its output and score; all None where none was good enough.
+
+    index: its position in a list of candidates; None where they have labels, whose order can be private.
+    """
 
     index: int | None
     label: Any
@@ -89,7 +93,7 @@ class Candidate(Release):
     @property
     def found(self) -> bool:
         """Whether a candidate was selected."""
-        return self.index is not None
+        return self.score is not None
 
     @property
     def title(self) -> str:
@@ -163,9 +167,9 @@ def select_private_candidate(
         lambda: select_program(search.sample, search.stops, limit, search.steps),
         ledger,
         "select_private_candidate",
+        threshold=limit,
         per_draw=2,
         per_stop=1,
-        threshold=limit,
     )
 
 
@@ -280,7 +284,8 @@ class _Search:
         hard_stop: Rational | None,
         bits: BitSource | None,
     ) -> None:
-        self._labels, mechanisms = _candidates_argument(candidates)
+        self._names, mechanisms = _candidates_argument(candidates)
+        self._number = len(mechanisms)
         if not isinstance(score, NoisyScore) and not callable(score):
             raise InvalidArgument("score", score, "must be callable", "Pass a function or a NoisyScore.")
         self._noise = (
@@ -319,7 +324,7 @@ class _Search:
         each = self._epsilon + self._noise
         charge = per_draw * each + per_stop * self._extra
         parameters = {
-            "candidates": len(self._labels),
+            "candidates": self._number,
             "epsilon_of_each_draw": each,
             "stop": self._stop,
             "hard_stop": self._extra,
@@ -330,8 +335,8 @@ class _Search:
 
     def _found(self, drawn: Drawn | None, charge: Fraction, parameters: dict[str, Any]) -> Candidate:
         return Candidate(
-            index=None if drawn is None else drawn.candidate,
-            label=None if drawn is None else self._labels[drawn.candidate],
+            index=None if drawn is None or self._names is not None else drawn.candidate,
+            label=None if drawn is None else named(self._names, [drawn.candidate])[0],
             output=None if drawn is None else drawn.output,
             score=None if drawn is None else drawn.score,
             epsilon=charge,
@@ -345,13 +350,14 @@ def _rounds(steps: int | None) -> Iterable[int]:
     return count() if steps is None else range(steps)
 
 
-def _candidates_argument(candidates: Any) -> tuple[list[Any], list[Mechanism]]:
+def _candidates_argument(candidates: Any) -> tuple[list[Any] | None, list[Mechanism]]:
+    """The labels, if there are any, and the candidates. A draw is uniform, so that no order matters to it."""
+    names: list[Any] | None = None
+    mechanisms: list[Mechanism] = []
     if isinstance(candidates, Mapping):
-        labels, mechanisms = list(candidates), list(candidates.values())
+        names, mechanisms = list(candidates), list(candidates.values())
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes):
-        labels, mechanisms = list(range(len(candidates))), list(candidates)
-    else:
-        labels, mechanisms = [], []
+        mechanisms = list(candidates)
     if not mechanisms or not all(map(callable, mechanisms)):
         raise InvalidArgument(
             "candidates",
@@ -359,4 +365,4 @@ def _candidates_argument(candidates: Any) -> tuple[list[Any], list[Mechanism]]:
             "must be a list or a dict of functions, at least one",
             "Pass private mechanisms of a source of bits: lambda bits: noisy_max(..., bits=bits).",
         )
-    return labels, mechanisms
+    return names, mechanisms

@@ -117,8 +117,10 @@ def sparse_vector(
 ) -> AboveThreshold:
     """The first k questions whose answers are above a threshold, each with its gap to the threshold.
 
-    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold.
-    threshold: a number, or one for each answer.
+    answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold. Labelled ones are
+        taken in the order of their labels; pass a list to choose the order yourself.
+    threshold: a number, or one for each answer: a list for a list, a dict or a Series for labelled answers.
+        One for each is rounded down to the resolution, as the answers are.
     epsilon: the most that may be spent; less is charged where fewer than k were above (`spent`).
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
@@ -175,6 +177,7 @@ def adaptive_sparse_vector(
 
     k: how many answers above the threshold the budget suffices for in any case.
     branches: how often the budget is halved; the paper has 1.
+    margin: in standard deviations, rounded up: to 2^-20 for Laplace noise, to whole numbers for geometric.
     stop_after: stop after this many answers above, and keep the rest of the budget.
     share: the part θ of ε for the threshold, or "middle" or "top" for the best one for that branch.
     ledger: as in `sparse_vector`.
@@ -238,33 +241,33 @@ def draw_above(
     """The release of both mechanisms, and the places of what was above among the answers."""
     bar = noisy_threshold(plan, source)
     spent = plan.threshold_budget
-    indices: list[int] = []
+    places: list[int] = []
     numbers: list[int] = []
     gaps: list[int] = []
     begin, size = 0, _FIRST_CHUNK
     done = False
     while begin < len(read) and not done:
         doubles = offsets.doubles(begin, begin + size)
-        places, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
-        for j, (place, number) in enumerate(zip(places.tolist(), branches.tolist(), strict=True)):
-            indices.append(begin + place)
+        passed, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
+        for j, (place, number) in enumerate(zip(passed.tolist(), branches.tolist(), strict=True)):
+            places.append(begin + place)
             numbers.append(number)
             if gap:
                 gaps.append(gap_of(j))
             spent += plan.branches[number].budget
-            done = spent > plan.epsilon - plan.answer_budget or len(indices) == stop_after
+            done = spent > plan.epsilon - plan.answer_budget or len(places) == stop_after
             if done:
                 break
         begin += len(doubles)
         size = min(2 * size, _LARGEST_CHUNK)
     last = len(plan.branches) - 1
     release = AboveThreshold(
-        answered=indices[-1] + 1 if done else len(read),
-        indices=tuple(indices),
-        labels=read.labels(indices),
+        questions=read.questions(places[-1] + 1 if done else len(read)),
+        indices=read.indices(places),
+        labels=read.labels(places),
         gap_multiples=tuple(gaps) if gap else None,
         branches=tuple(last - number for number in numbers),
-        thresholds=tuple(offsets.threshold(i) for i in indices),
+        thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
         mechanism=mechanism,
         epsilon=plan.epsilon,
@@ -272,4 +275,4 @@ def draw_above(
         private=source.private,
         parameters=plan.parameters(),
     )
-    return release, indices
+    return release, places

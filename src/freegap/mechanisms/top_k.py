@@ -24,7 +24,8 @@ Theorem  004, lemma 4.1, which has k = 1, c = 2, Δ = 1; for any k by the same a
          q_i + Y_i > q_j + Y_j, or these are equal and R_i > R_j: to order by q + X is to order by q + Y with
          ties broken by a uniformly random order. By hand, n = 2, k = 1, q_1 − q_2 = d ≥ 0, p = e^(−1/b):
          P(Y_2 − Y_1 > d) + P(Y_2 − Y_1 = d)/2 = p^d·(p/(1+p) + (1−p)/(1+p)/2) = p^d/2 = P(X_2 − X_1 > d).
-         So the fast core draws exponential noise and releases the order. The lemma's own program is
+         So the fast core draws exponential noise and releases the order. Directly, too: given the coins, ties
+         are broken by a fixed order, for which `tied_alignment` is a proof. The lemma's own program is
          `freegap.mechanisms.reference.coin_top_k`; tests compare the two.
 
 `program` is the mechanism as in the paper, for any kind of number. `noisy_top_k` computes the same
@@ -48,7 +49,16 @@ from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
 from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = ["alignment", "draw_top_k", "noisy_max", "noisy_top_k", "program", "read_top_k", "shifts"]
+__all__ = [
+    "alignment",
+    "draw_top_k",
+    "noisy_max",
+    "noisy_top_k",
+    "program",
+    "read_top_k",
+    "shifts",
+    "tied_alignment",
+]
 
 
 def program(
@@ -275,3 +285,19 @@ def alignment(
     items = [(answers[i], neighbour[i], noise[i]) for i in [*chosen, second]]
     moves, last = shifts(items[:-1], items[-1], best, law=law)
     return {i: noise[i] + move for i, move in zip([*chosen, second], [*moves, last], strict=True)}
+
+
+def tied_alignment(
+    answers: Sequence[Any],
+    neighbour: Sequence[Any],
+    output: tuple[list[int], list[Any]],
+    noise: Mapping[Any, Any],
+) -> dict[Any, Any]:
+    """For the order alone, where ties are possible and are broken by place (or any order fixed beforehand).
+
+    Each selected item makes up for its own change, and all of them rise by Δ = 1, or not at all if no answer
+    rises. Selected noisy answers keep their differences, ties included; an unselected one rises by no more.
+    No shift is below 0, so that the noise may be one-sided, and none is above cΔ.
+    """
+    falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
+    return {i: noise[i] + answers[i] - neighbour[i] + (0 if falling else 1) for i in output[0]}

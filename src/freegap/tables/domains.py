@@ -19,6 +19,7 @@ from freegap.tables.files import FileTable, is_path, open_connection, read_colum
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
 from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
+from freegap.values.labels import order_of_labels
 
 __all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
 
@@ -217,11 +218,7 @@ def _convert(items: Frame, kind: str) -> Frame:
 def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     """Items listed in their own order, which no engine's scheduling changes; missing values left out."""
     present = list(dict.fromkeys(value for value in values if not is_missing(value)))
-    try:
-        present.sort()
-    except TypeError:  # Python objects of several types: by type, then by their text
-        present.sort(key=lambda value: (type(value).__name__, repr(value)))
-    return _listed(present)
+    return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
 def _column(names: list[str], column: str | None, source: Source, shown: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,15 +17,18 @@ __all__ = ["AboveThreshold"]
 class AboveThreshold(Release):
     """One entry for each question that was answered: above the threshold or not, and by how much.
 
-    answered: how many questions were answered before the budget for answers above was used up. For `Counts`
-        it is 0, and there are no `indices`: the items are not listed, and a group's number is private.
-    indices, labels: the questions above the threshold, in the order of asking (hybrids: of rank).
+    questions: what each question that was answered is called, in the order of asking, until the budget for
+        answers above was used up. A list or an array has positions; a dict or a Series has its labels,
+        sorted. For `Counts` there are none: the items are not listed.
+    labels: the questions above the threshold, in the order of asking (hybrids: of rank).
+    indices: their positions in a list or an array; none for labelled answers and `Counts`, whose order or
+        grouping can be private.
     gap_multiples: their gaps to the threshold as whole multiples of `resolution`, or None without gaps.
     branches: for each, how often the budget ε₁ was halved to answer it (0 without adaptivity).
     thresholds: the public threshold of each.
     """
 
-    answered: int
+    questions: Sequence[Any]
     indices: tuple[int, ...]
     labels: tuple[Any, ...]
     gap_multiples: tuple[int, ...] | None
@@ -33,29 +37,32 @@ class AboveThreshold(Release):
     resolution: Fraction
     mechanism: str
 
+    @property
+    def answered(self) -> int:
+        """How many questions were answered."""
+        return len(self.questions)
+
     @cached_property
     def above(self) -> tuple[bool, ...]:
-        """For each question that was answered, whether it was above the threshold."""
-        chosen = set(self.indices)
-        return tuple(i in chosen for i in range(self.answered))
+        """For each of `questions`, whether it was above the threshold."""
+        chosen = set(self.labels)
+        return tuple(question in chosen for question in self.questions)
 
     @cached_property
     def gaps(self) -> tuple[Fraction | None, ...]:
-        """For each question that was answered, its gap; None below the threshold or without gaps."""
-        gaps: list[Fraction | None] = [None] * self.answered
-        if self.gap_multiples is not None:
-            for index, multiple in zip(self.indices, self.gap_multiples, strict=False):
-                gaps[index] = multiple * self.resolution
-        return tuple(gaps)
+        """For each of `questions`, its gap; None below the threshold or without gaps."""
+        if self.gap_multiples is None:
+            return (None,) * self.answered
+        return tuple(map(dict(zip(self.labels, self.selected_gaps, strict=True)).get, self.questions))
 
     @cached_property
     def selected_gaps(self) -> tuple[Fraction, ...]:
-        """The gaps of the questions above the threshold, as `indices` lists them."""
+        """The gaps of the questions above the threshold, as `labels` lists them."""
         return tuple(multiple * self.resolution for multiple in self.gap_multiples or ())
 
     @cached_property
     def estimates(self) -> tuple[Fraction, ...]:
-        """Threshold plus gap: an estimate of each answer above the threshold, as `indices` lists them."""
+        """Threshold plus gap: an estimate of each answer above the threshold, as `labels` lists them."""
         pairs = zip(self.thresholds, self.selected_gaps, strict=False)
         return tuple(threshold + gap for threshold, gap in pairs)
 
@@ -78,10 +85,12 @@ class AboveThreshold(Release):
         return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
+        """The release as plain values; `questions` only where they have labels."""
+        positions = isinstance(self.questions, range)
         return {
             "mechanism": self.mechanism,
             "answered": self.answered,
+            "questions": None if positions else [jsonable(question) for question in self.questions],
             "indices": [jsonable(index) for index in self.indices],
             "labels": [jsonable(label) for label in self.labels],
             "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.selected_gaps],

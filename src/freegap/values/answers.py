@@ -1,8 +1,13 @@
 """Reading answers: a list, an array, a dict or a Series becomes whole numbers on a grid, and labels.
 
-Answers are exact. An integer is itself; a float is the dyadic rational that it is; both are rounded
-*down* to a multiple of the resolution γ, which keeps the sensitivity Δ where Δ is a multiple of γ
-(004, lemma 4.2), and keeps monotonicity because rounding down is monotone.
+Answers are exact. An integer is itself; a float that is the nearest one of a multiple of the resolution γ
+means that multiple, and any other float the dyadic rational that it is (`freegap.values.floats`). What is
+not a multiple is rounded *down* to one, which keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma
+4.2), and keeps monotonicity because rounding down is monotone.
+
+A list or an array has positions: its order is the caller's. A dict, a Series or another mapping has labels
+and no positions: its order may be private, so its answers are taken in the order of their labels
+(`freegap.values.labels`).
 
 The result holds integers in units of `grain`: 1 where every answer is an integer, else γ. They are an
 int64 array where they fit (differences included), and a list of Python ints where they do not.
@@ -12,7 +17,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.floats import floats_on_grid, meant_by_float
+from freegap.values.labels import order_of_labels
 from freegap.values.rationals import whole
 
 __all__ = [
@@ -31,6 +38,7 @@ __all__ = [
     "as_array",
     "exact_number",
     "is_missing_number",
+    "named",
     "read_answers",
     "read_numbers",
     "require_countable",
@@ -40,8 +48,8 @@ __all__ = [
 MOST_ITEMS = 2**62
 """The largest number of items."""
 
-# Differences of two values of at most this size fit an int64.
-_INT64_SAFE = 2**62
+# Differences of two values below this size fit an int64; of 2^62 and -2^62 they do not.
+_INT64_LIMIT = 2**62
 # Decimal("1e999999999") is a short text and a gigabyte of digits.
 _LARGEST_EXPONENT = 1000
 _MOST_BITS = (10**_LARGEST_EXPONENT).bit_length()
@@ -54,31 +62,48 @@ _KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers on a grid: answer i is `values[i] * grain`, rounded down, and `label(i)` is its name."""
+    """Answers on a grid: answer i is `values[i] * grain`, rounded down.
+
+    names: the labels, in their own order; None for a list or an array, whose answers are named by position.
+    """
 
     values: GridValues
     grain: Fraction
-    label: Callable[[int], Any] | None
+    names: Sequence[Any] | None
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def labels(self, positions: Sequence[int]) -> tuple[Any, ...]:
-        """What the items at these positions are called: by position, where they have no names."""
-        return tuple(positions if self.label is None else map(self.label, positions))
+    def labels(self, places: Sequence[int]) -> tuple[Any, ...]:
+        """What the answers at these places are called: by position, where they have no names."""
+        return named(self.names, places)
+
+    def indices(self, places: Sequence[int]) -> tuple[int, ...]:
+        """The places as they may be released: none for labelled answers, which have no positions."""
+        return tuple(places) if self.names is None else ()
+
+    def questions(self, number: int) -> Sequence[Any]:
+        """What the first answers are called, so many of them."""
+        return range(number) if self.names is None else tuple(self.names[:number])
+
+
+def named(names: Sequence[Any] | None, places: Sequence[int]) -> tuple[Any, ...]:
+    """What is called by name, or by place where there are no names."""
+    return tuple(places if names is None else map(names.__getitem__, places))
 
 
 def read_answers(answers: Any, resolution: Fraction) -> Answers:
     """Read anything with numbers in it; see the module's docstring.
 
-    >>> read_answers({"a": 3, "b": 5}, Fraction(1, 1024)).values.tolist()
-    [3, 5]
+    >>> read = read_answers({"b": 5, "a": 3}, Fraction(1, 1024))
+    >>> read.values.tolist(), read.names
+    ([3, 5], ['a', 'b'])
     """
-    numbers_, label = split_labels(answers)
+    numbers_, names = split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
         raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
-    return Answers(values, grain, label)
+    return Answers(values, grain, names)
 
 
 def read_numbers(
@@ -96,22 +121,26 @@ def read_numbers(
     if array.dtype.kind in "iub":
         return _integers_on_grid(array), Fraction(1)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        return _floats_on_grid(array.astype(np.float64, copy=False), resolution, argument), resolution
+        return _floats_on_grid(array, resolution, argument), resolution
     return _objects_on_grid(array, resolution, argument)
 
 
-def split_labels(answers: Any) -> tuple[Any, Callable[[int], Any] | None]:
-    """The numbers alone, and what names the i-th of them; None where they are named by position."""
+def split_labels(answers: Any, argument: str = "answers") -> tuple[Any, list[Any] | None]:
+    """The numbers and their labels, in the order of the labels; None for labels where they have positions."""
     if isinstance(answers, str | bytes | set | frozenset):
-        raise InvalidArgument("answers", REDACTED, "must be a sequence of numbers", _KINDS)
+        raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
-        return list(answers.values()), list(answers).__getitem__
+        labels, numbers_ = list(answers), list(answers.values())
+        order = order_of_labels(argument, labels)
+        return [numbers_[place] for place in order], [labels[place] for place in order]
+    if not hasattr(answers, "to_numpy"):
+        return answers, None
     index = getattr(answers, "index", None)
-    if hasattr(answers, "to_numpy"):
-        if index is not None and not callable(index):  # pandas: labelled by its index
-            return answers.to_numpy(), index.__getitem__
+    if index is None or callable(index):
         return answers.to_numpy(), None
-    return answers, None
+    labels = list(index)  # pandas: labelled by its index
+    order = order_of_labels(argument, labels)
+    return answers.to_numpy()[order], [labels[place] for place in order]
 
 
 def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
@@ -148,7 +177,7 @@ def require_countable(argument: str, domain: Any) -> None:
 def _integers_on_grid(array: NDArray[Any]) -> GridValues:
     if len(array) and array.dtype.itemsize == 8:
         low, high = int(array.min()), int(array.max())
-        if max(-low, high) > _INT64_SAFE:
+        if max(-low, high) >= _INT64_LIMIT:
             return [int(value) for value in array]
     return array.astype(np.int64, copy=False)
 
@@ -162,48 +191,30 @@ def _refuse_not_finite(argument: str) -> InvalidArgument:
     )
 
 
-def _floats_on_grid(array: NDArray[np.float64], resolution: Fraction, argument: str) -> GridValues:
-    """floor(x/γ) for each double x, exactly."""
+def _floats_on_grid(array: NDArray[Any], resolution: Fraction, argument: str) -> GridValues:
     if not np.isfinite(array).all():
         raise _refuse_not_finite(argument)
-    per_unit = resolution.denominator
-    if per_unit > 2**53 or (len(array) and float(np.abs(array).max()) * per_unit >= 2.0**61):
-        return [_floor_on_grid(float(x), per_unit) for x in array]
-    scaled = array * float(per_unit)
-    floored = np.floor(scaled)
-    values = floored.astype(np.int64)
-    if per_unit & (per_unit - 1):
-        # Multiplication by a power of two is exact; by another integer it errs by at most half a
-        # unit in the last place, which matters only next to a whole number.
-        margin = np.abs(scaled) * 2.0**-52
-        unsure = (scaled - floored <= margin) | (floored + 1.0 - scaled <= margin)
-        for i in np.flatnonzero(unsure):
-            values[i] = _floor_on_grid(float(array[i]), per_unit)
-    return values
-
-
-def _floor_on_grid(x: float, per_unit: int) -> int:
-    return math.floor(Fraction(x) * per_unit)
+    return floats_on_grid(array, resolution.denominator)
 
 
 def _objects_on_grid(array: NDArray[Any], resolution: Fraction, argument: str) -> tuple[GridValues, Fraction]:
-    exact = [exact_number(value, argument) for value in array]
+    exact = [exact_number(value, argument, resolution) for value in array]
     grain = Fraction(1) if all(value.denominator == 1 for value in exact) else resolution
     values = [math.floor(value / grain) for value in exact]
-    if max(map(abs, values), default=0) <= _INT64_SAFE:
+    if max(map(abs, values), default=0) < _INT64_LIMIT:
         return np.array(values, dtype=np.int64), grain
     return values, grain
 
 
-def exact_number(value: Any, argument: str) -> Fraction:
-    """One number of the private data (or a threshold), as the rational that it is."""
-    number = _exactly(value, argument)
+def exact_number(value: Any, argument: str, resolution: Fraction) -> Fraction:
+    """One number of the private data (or a threshold) as a rational: what it means on this grid."""
+    number = _exactly(value, argument, resolution)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
         raise _refuse_size(argument)
     return number
 
 
-def _exactly(value: Any, argument: str) -> Fraction:
+def _exactly(value: Any, argument: str, resolution: Fraction) -> Fraction:
     if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
         raise _refuse_not_finite(argument) if is_missing_number(value) else _refuse_kind(argument)
     integer = whole(value)
@@ -216,8 +227,9 @@ def _exactly(value: Any, argument: str) -> Fraction:
             raise _refuse_not_finite(argument)
         if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
             raise _refuse_size(argument)
-        numerator, denominator = value.as_integer_ratio()  # type: ignore[union-attr]
-        return Fraction(int(numerator), int(denominator))
+        return (
+            Fraction(value) if isinstance(value, Decimal) else meant_by_float(value, resolution.denominator)
+        )
     if is_missing_number(value):
         raise _refuse_not_finite(argument)
     raise _refuse_kind(argument)

@@ -10,6 +10,7 @@ import math
 import numbers
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,15 @@ _REMEDY = 'Pass an int, a Fraction, or a decimal string such as "0.7".'
 MOST_DIGITS = 500
 """Of numerator and denominator. What is computed from a few such numbers can still be shown as text."""
 
-_MOST_BITS = (10**MOST_DIGITS).bit_length()
 _MOST = 2**62  # of what is counted: more than any memory holds
 _LARGEST_SCALE = 10**100
 _FINEST = 10**60
 
 
-def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
+def rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fraction:
     """The exact rational that a public parameter denotes, or an error that names the argument.
 
-    bounded: refuse what has more than `MOST_DIGITS` digits; a sum of many charges may have more.
+    digits: the most that its numerator and denominator may have.
 
     >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
@@ -55,10 +55,22 @@ def rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
         raise InvalidArgument(argument, value, "must be a number, not a truth value", _REMEDY)
     if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
         raise InvalidArgument(argument, value, "must be a number", _REMEDY)
+    if isinstance(value, numbers.Rational):
+        _require_digits(argument, value, value, digits)  # before anything is computed with it
     number = _exactly(argument, value)
-    if bounded and max(number.numerator.bit_length(), number.denominator.bit_length()) > _MOST_BITS:
-        raise _too_many_digits(argument, value)
+    _require_digits(argument, value, number, digits)
     return number
+
+
+def _require_digits(argument: str, value: Any, number: Any, digits: int) -> None:
+    longest = max(int(number.numerator).bit_length(), int(number.denominator).bit_length())
+    if longest > _bits_of(digits):
+        raise _too_many_digits(argument, value, digits)
+
+
+@cache
+def _bits_of(digits: int) -> int:
+    return int(10**digits).bit_length()
 
 
 def _exactly(argument: str, value: Any) -> Fraction:
@@ -72,8 +84,9 @@ def _exactly(argument: str, value: Any) -> Fraction:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InvalidArgument(argument, value, "must be finite", _REMEDY)
-        if abs(value.adjusted()) > MOST_DIGITS:  # 1e999999 is a short text and a megabyte of digits
-            raise _too_many_digits(argument, value)
+        # 1e999999 is a short text and a megabyte of digits.
+        if abs(value.adjusted()) > MOST_DIGITS or len(value.as_tuple().digits) > MOST_DIGITS:
+            raise _too_many_digits(argument, value, MOST_DIGITS)
         return Fraction(value)
     if isinstance(value, numbers.Real):
         if not math.isfinite(value):
@@ -93,11 +106,11 @@ def whole(value: Any) -> int | None:
     return None
 
 
-def _too_many_digits(argument: str, value: Any) -> InvalidArgument:
+def _too_many_digits(argument: str, value: Any, digits: int) -> InvalidArgument:
     return InvalidArgument(
         argument,
         value,
-        f"must not have more than {MOST_DIGITS} digits in its numerator or denominator",
+        f"must not have more than {digits} digits in its numerator or denominator",
         "Round it to a size that can be meant.",
     )
 
@@ -122,9 +135,9 @@ def double(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def positive_rational(argument: str, value: Any, *, bounded: bool = True) -> Fraction:
+def positive_rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fraction:
     """As `rational`, and greater than zero."""
-    number = rational(argument, value, bounded=bounded)
+    number = rational(argument, value, digits=digits)
     if number <= 0:
         raise InvalidArgument(argument, value, "must be greater than 0", f"Pass for example {argument}=1.")
     return number
@@ -205,7 +218,7 @@ def sensitivity_argument(value: Any, resolution: Fraction) -> Fraction:
             "sensitivity",
             value,
             f"must be a multiple of the resolution {resolution}",
-            f"Pass resolution=Fraction(1, {sensitivity.denominator}), "
-            "or a sensitivity rounded up to the next multiple.",
+            f"Pass resolution=Fraction(1, {sensitivity.denominator}), or a sensitivity rounded up, "
+            f'Fraction("{math.ceil(sensitivity / resolution) * resolution}").',
         )
     return sensitivity

@@ -147,8 +147,9 @@ class Release:
 class TopK(Release):
     """The selected items from the largest down, each with its gap to the next.
 
-    indices: positions of the selected items in the answers; none for `Counts`, where they would be private.
-    labels: their labels (positions again, where the answers had none).
+    labels: the selected items (by position, where the answers are a list or an array).
+    indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
+        whose order or grouping can be private.
     gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
     gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
     """

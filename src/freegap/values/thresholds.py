@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
-from freegap.values.answers import Answers, GridValues, read_numbers
+from freegap.values.answers import Answers, GridValues, as_array, exact_number, read_numbers, split_labels
 from freegap.values.rationals import double, rational
 
-__all__ = ["Offsets", "read_threshold", "subtract_threshold"]
+__all__ = ["Offsets", "one_threshold_each", "read_own_threshold", "read_threshold", "subtract_threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +47,49 @@ class Offsets:
 
 
 def read_threshold(threshold: Any, *, discrete: bool) -> Fraction:
-    """One threshold; a whole number where everything else is."""
-    if threshold is None or isinstance(threshold, bool | list | tuple | dict | np.ndarray):
+    """A threshold for all questions, as it is; a whole number where everything else is."""
+    if threshold is None or isinstance(threshold, bool | list | tuple | Mapping | np.ndarray):
         raise InvalidArgument("threshold", threshold, "must be a number", "Pass for example threshold=100.")
     number = rational("threshold", threshold)
     if discrete and number.denominator != 1:
-        raise InvalidArgument(
-            "threshold",
-            threshold,
-            "must be a whole number with geometric noise",
-            'Pass a whole number, or noise="exponential".',
-        )
+        raise _refuse_part(threshold)
     return number
+
+
+def read_own_threshold(threshold: Any, resolution: Fraction, *, discrete: bool) -> Fraction:
+    """The threshold of one question: read as an answer is, and rounded down to the grid as it is."""
+    if not isinstance(threshold, float | np.floating):
+        number = read_threshold(threshold, discrete=discrete)
+    else:
+        number = exact_number(threshold, "threshold", resolution)
+        if discrete and number.denominator != 1:
+            raise _refuse_part(threshold)
+    return number // resolution * resolution
+
+
+def _refuse_part(threshold: Any) -> InvalidArgument:
+    return InvalidArgument(
+        "threshold",
+        threshold,
+        "must be a whole number with geometric noise",
+        'Pass a whole number, or noise="exponential".',
+    )
 
 
 def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *, discrete: bool) -> Offsets:
     """The offsets of all answers from one threshold, or from one each.
 
-    Thresholds are public. One for all is taken as it is; a sequence is rounded down to the grid.
+    Thresholds are public. One for all is taken as it is; one for each is read and rounded down as the answers
+    are (`read_own_threshold` for a single question). Labelled answers have labelled thresholds: the order in
+    which they came says nothing, and may be private.
     """
-    if not isinstance(threshold, list | tuple | np.ndarray) and not hasattr(threshold, "to_numpy"):
+    if not isinstance(threshold, list | tuple | np.ndarray | Mapping) and not hasattr(threshold, "to_numpy"):
         number = read_threshold(threshold, discrete=discrete)
         return Offsets(answers.values, answers.grain, number, number)
-    values, grain = read_numbers(threshold, resolution, argument="threshold")
+    array = as_array(one_threshold_each(threshold, answers.names), "threshold")
+    values, grain = read_numbers(array, resolution, argument="threshold")
+    if discrete and bool((array != np.asarray(values, dtype=array.dtype)).any()):
+        raise _refuse_part(f"<{len(values)} thresholds>")
     if len(values) != len(answers):
         raise InvalidArgument(
             "threshold",
@@ -85,6 +106,20 @@ def subtract_threshold(answers: Answers, threshold: Any, resolution: Fraction, *
     else:
         differences = [int(a) - int(t) for a, t in zip(own, other, strict=True)]
     return Offsets(differences, common, Fraction(0), tuple(int(t) * grain for t in values))
+
+
+def one_threshold_each(threshold: Any, names: Sequence[Any] | None) -> Any:
+    """The numbers of a sequence of thresholds, in the order in which answers with these names are taken."""
+    numbers, own = split_labels(threshold, "threshold")
+    positions = None if own is None else list(range(len(own)))  # what a plain Series is labelled by
+    if own != (positions if names is None else list(names)):
+        raise InvalidArgument(
+            "threshold",
+            f"<{type(threshold).__name__}>",
+            "must be one for all, or have the labels of the answers",
+            "Pass a dict of thresholds for a dict of answers, and a list for a list.",
+        )
+    return numbers
 
 
 def _multiplied(values: GridValues, factor: int) -> GridValues:

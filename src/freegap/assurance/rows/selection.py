@@ -97,13 +97,12 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
         cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), far, 1)
         return {order: p for (order, _), p in cells.items()}
 
-    geometric = "has the law of exponential noise, which is proved in this table: 004, lemma 4.1"
     return Row(
         function=function,
         noise=noise,
         variant="without gap",
         theorem="004, lemma 4.1" if noise == "geometric" else TOP_K[noise],
-        proof=Cited(geometric) if noise == "geometric" else _proved_without_gap(function, k),
+        proof=_proved_without_gap(function, noise, k),
         release=release,
         answers=(1, -1, 0),
         law=law,
@@ -111,9 +110,11 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
     )
 
 
-def _proved_without_gap(function: str, k: int) -> Proved:
+def _proved_without_gap(function: str, noise: str, k: int) -> Proved:
+    """With geometric noise for ties broken by place: given the coins, places are only in another order."""
+    entry = "noisy top-k, ties broken by place" if noise == "geometric" else "noisy top-k with gap"
     selected: dict[str, Any] = {"gap": False}
-    return Proved("noisy top-k with gap", selected | ({"k": k} if function == "noisy_max" else {}))
+    return Proved(entry, selected | ({"k": k} if function == "noisy_max" else {}))
 
 
 def _hybrid_top_k(noise: str) -> Row:

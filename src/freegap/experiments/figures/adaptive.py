@@ -1,4 +1,4 @@
-"""Figures 5-4, 5-5 and 5-6 of 000, and the one with more branches."""
+"""Figures 5-4, 5-5 and 5-6 of 000, figures 3 of 001 and 002, and the one with more branches."""
 
 from __future__ import annotations
 
@@ -9,37 +9,71 @@ import numpy as np
 from freegap.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
 from freegap.experiments.table import Table
 
-__all__ = ["draw_answers", "draw_branches", "draw_quality", "draw_remaining"]
+__all__ = ["draw_answers", "draw_answers_and_precision", "draw_branches", "draw_quality", "draw_remaining"]
 
 
-def draw_answers(table: Table) -> Any:
+def draw_answers(table: Table, *, noise: str) -> Any:
     """Figure 5-4: bars, the adaptive one divided by branch."""
     names = table.distinct("data")
     figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
+    _answers(axes, table, noise)
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def draw_answers_and_precision(table: Table) -> Any:
+    """Figure 3 of 002: the answers above, the precision below."""
+    names = table.distinct("data")
+    figure, axes = panels(2, len(names), size=(4.4, 3.0))
+    _answers(axes[: len(names)], table, "Laplace")
+    for own, name, letter in zip(axes[len(names) :], names, "defghi", strict=False):
+        for branches, title, colour, size in (
+            (0, "Sparse Vector", BLUE, 8),
+            (1, "Adaptive SVT w/ Gap", GREEN, 4),
+        ):
+            rows = table.where(data=name, branches=branches)
+            own.plot(
+                rows.numbers("k"),
+                rows.numbers("precision"),
+                "o-",
+                color=colour,
+                markersize=size,
+                label=title,
+            )
+        own.set_title(f"({letter}) {name}")
+        own.set(xlabel="k", ylim=(0, 1.05))
+        own.set_xticks(rows.distinct("k"))
+    axes[len(names)].set_ylabel("Precision")
+    axes[len(names)].legend(frameon=False, loc="lower right")
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def _answers(axes: list[Any], table: Table, noise: str) -> None:
+    """Bars for each data set, the adaptive one divided by branch."""
+    names = table.distinct("data")
     for own, name, letter in zip(axes, names, "abcdef", strict=False):
         classical, adaptive = (table.where(data=name, branches=b) for b in (0, 1))
         k = classical.numbers("k")
         middle = adaptive.numbers("base")
         top = adaptive.numbers("answers") - middle
         own.bar(
-            k - 0.4, classical.numbers("answers"), width=0.75, color=BLUE, label="Sparse Vector (Exponential)"
+            k - 0.4, classical.numbers("answers"), width=0.75, color=BLUE, label=f"Sparse Vector ({noise})"
         )
-        own.bar(k + 0.4, middle, width=0.75, color=YELLOW, label="Adaptive SVT w/ Gap (Middle) (Exponential)")
+        own.bar(k + 0.4, middle, width=0.75, color=YELLOW, label=f"Adaptive SVT w/ Gap (Middle) ({noise})")
         own.bar(
             k + 0.4,
             top,
             width=0.75,
             bottom=middle,
             color=GREEN,
-            label="Adaptive SVT w/ Gap (Top) (Exponential)",
+            label=f"Adaptive SVT w/ Gap (Top) ({noise})",
         )
         own.set_title(f"({letter}) {name}")
         own.set(xlabel="k")
         own.set_xticks(k)
         own.grid(axis="x", visible=False)
     axes[0].set_ylabel("# of Above-Threshold Answers")
-    legend(figure, axes[0], columns=3)
-    return figure
 
 
 def draw_quality(table: Table) -> Any:

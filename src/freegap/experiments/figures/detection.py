@@ -48,7 +48,7 @@ def draw_curves(table: Table) -> Any:
             )
             own.axvline(claim, color=colour, linestyle=":", linewidth=1.2)
         own.set_title(f"({letter}) {TITLES[name]}", fontsize=9.5)
-        own.set(ylim=(-0.03, 1.05), xlim=(0, 2.2))
+        own.set(ylim=(-0.03, 1.05), xlim=(0, max(table.distinct("test_epsilon"))))
     for own in axes[len(names) :]:
         own.set_visible(False)
     for place, own in enumerate(axes[: len(names)]):

@@ -1,4 +1,4 @@
-"""Figures 5-1, 5-2, 5-3 and 5-9 of 000."""
+"""Figures 5-1, 5-2, 5-3 and 5-9 of 000; figures 1 and 2 of 002."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from freegap.experiments.figures.style import BLUE, GREEN, INK, ORANGE, legend, panels
 from freegap.experiments.table import Table
 
-__all__ = ["draw_by_epsilon", "draw_by_k", "draw_shares", "draw_type_one"]
+__all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]
 
 _NOISES = {
     "laplace": ("Laplace", BLUE, "o"),
@@ -54,6 +54,37 @@ def _reductions(table: Table, column: str, label: str) -> Any:
         if column == "k":
             own.set_xticks(rows.distinct("k"))
     axes[0].set_ylabel("% improvement in MSE")
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def draw_grid(table: Table, *, column: str, label: str) -> Any:
+    """Figures 1 and 2 of 002: a row for each mechanism, a column for each data set; one noise."""
+    names, mechanisms = table.distinct("data"), table.distinct("mechanism")
+    figure, axes = panels(len(mechanisms), len(names), size=(3.9, 2.8), sharex=True, sharey=True)
+    least = float(table.numbers("reduction_percent").min())
+    for place, own in enumerate(axes):
+        name, mechanism = names[place % len(names)], mechanisms[place // len(names)]
+        rows = table.where(data=name, mechanism=mechanism)
+        x = rows.numbers(column)
+        own.errorbar(
+            x,
+            rows.numbers("reduction_percent"),
+            yerr=2 * rows.numbers("standard_error"),
+            color=BLUE,
+            marker="o",
+            markersize=4,
+            linestyle="none",
+            label="Laplace, measured",
+        )
+        own.plot(x, rows.numbers("theory_percent"), color=ORANGE, label="theory")
+        own.axhline(20, color=INK, linestyle=":", linewidth=1, label="limit for large k")
+        own.set_title(f"({'abcdef'[place]}) {mechanism.split(' with Gap')[0]}, {name}", fontsize=9.5)
+        own.set(ylim=(min(0.0, least - 3), 26))
+        if place % len(names) == 0:
+            own.set_ylabel("% improvement in MSE")
+        if place >= len(axes) - len(names):
+            own.set_xlabel(label)
     legend(figure, axes[0], columns=3)
     return figure
 

@@ -21,13 +21,17 @@ def plan(
     noise: str = "exponential",
     branches: int = 0,
     share: Fraction | str | None = None,
+    monotonic: bool = True,
 ) -> ThresholdPlan:
-    """The budget of a release on counts, divided as the library divides it; θ = 1/(1 + k^⅔) by default."""
+    """The budget of a release, divided as the library divides it; θ = 1/(1 + k^⅔) by default.
+
+    monotonic: as counts are; False for the noise that any queries need, with θ = 1/(1 + (2k)^⅔).
+    """
     return plan_threshold(
         k=k,
         epsilon=epsilon,
         sensitivity=1,
-        monotonic=True,
+        monotonic=monotonic,
         noise=noise,
         resolution=Fraction(1, 1024),
         share=share,

@@ -12,7 +12,7 @@ from freegap.experiments.simulate.above import Answered, answer, draw_threshold_
 from freegap.experiments.simulate.noise import Floats, chunks, reach
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 
-__all__ = ["Asked", "asked", "random_lines"]
+__all__ = ["Asked", "asked", "quantile_line", "random_lines"]
 
 Counts = NDArray[np.int64]
 
@@ -32,10 +32,23 @@ def random_lines(counts: Counts, k: int) -> Floats:
     return counts[min(2 * k, last) - 1 : last].astype(np.float64)
 
 
+def quantile_line(counts: Counts) -> Floats:
+    """The one threshold of 002, section 7: the 95 % quantile of the counts."""
+    return np.array([np.quantile(counts, 0.95, method="lower")], dtype=np.float64)
+
+
 def asked(
-    counts: Counts, plan: ThresholdPlan, lines: Floats, *, runs: int, rng: np.random.Generator
+    counts: Counts,
+    plan: ThresholdPlan,
+    lines: Floats,
+    *,
+    runs: int,
+    rng: np.random.Generator,
+    most: int | None = None,
 ) -> Iterator[Asked]:
     """Runs in pieces. Each asks all counts in a fresh random order against one of the lines, at random.
+
+    most: only the first so many of that order are asked, where a run has long stopped by then.
 
     counts: largest first. Those that no noise lifts over the lowest threshold are left out, which a whole
     figure would show with a chance of less than a millionth (see `reach`).
@@ -43,8 +56,12 @@ def asked(
     widest = max(float(branch.scale) for branch in plan.branches)
     floor = lines.min() - reach(widest, float(plan.threshold_scale), chances=runs * len(counts))
     near = counts[counts >= floor].astype(np.float64)
-    for size in chunks(runs, len(near)):
-        ordered = rng.permuted(np.broadcast_to(near, (size, len(near))), axis=1)
+    length = len(near) if most is None else min(most, len(near))
+    for size in chunks(runs, length):
+        if length == len(near):
+            ordered = rng.permuted(np.broadcast_to(near, (size, length)), axis=1)
+        else:
+            ordered = np.stack([near[rng.choice(len(near), length, replace=False)] for _ in range(size)])
         thresholds = rng.choice(lines, size)
-        noise = draw_threshold_noise(plan, size, len(near), rng)
+        noise = draw_threshold_noise(plan, size, length, rng)
         yield Asked(ordered, thresholds, answer(ordered - thresholds[:, None], plan, noise))

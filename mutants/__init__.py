@@ -1,0 +1,1 @@
+"""Generated mutants: what `make mutants-generated` runs, and what writes docs/mutants.md."""

@@ -1,0 +1,129 @@
+"""Which ordinary tests reach which lines, and how long each takes: a mutant is tried on those tests alone.
+
+As a pytest plugin (`-p mutants.reach`) it records one process's tests with coverage.py, a context for each;
+the variable MUTANTS_REACH names the file for what was seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+from mutants.generate import PACKAGES
+
+# The tests of the packages that are mutated. The others of `make test` (audits, experiments, the command
+# line) would kill some more; Spark's are left out: a start of it takes as long as many mutants.
+TESTS = (
+    "tests/values", "tests/bits", "tests/base2", "tests/estimate", "tests/budget", "tests/tables",
+    "tests/mechanisms", "tests/exact", "tests/prove", "tests/test_padding.py",
+    "tests/test_private_candidates.py", "tests/test_errors.py", "tests/test_public_surface.py",
+    "src/freegap/bits.py",
+    *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
+)  # fmt: skip
+WANTED = "not long and not spark"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Tests by the lines that they reach, and their seconds."""
+
+    lines: dict[str, dict[int, list[str]]]  # below src/freegap
+    seconds: dict[str, float]
+
+    def tests(self, file: str, first: int, last: int) -> list[str]:
+        """The tests that reach one of these lines, the quickest first.
+
+        Lines that no test was seen to reach may run on import, or in a process that a test starts: there,
+        all tests that reach the file.
+        """
+        known = self.lines.get(file, {})
+        found = {test for line in range(first, last + 1) for test in known.get(line, ())}
+        if not found:
+            found = {test for tests in known.values() for test in tests}
+        return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
+
+
+class Recorder:
+    """The pytest plugin."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.seconds: dict[str, float] = {}
+        self.coverage = coverage.Coverage(data_file=None, include=["*/src/freegap/*"])
+        self.coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """One context for each test, its fixtures included."""
+        self.coverage.switch_context(item.nodeid)
+        start = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = time.process_time() - start
+        self.coverage.switch_context("")
+        return result
+
+    def pytest_sessionfinish(self) -> None:
+        """Write down what was seen."""
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        lines = {
+            file.split("/src/freegap/")[1]: {
+                line: [test for test in tests if test]
+                for line, tests in data.contexts_by_lineno(file).items()
+            }
+            for file in data.measured_files()
+        }
+        self.place.write_text(json.dumps({"lines": lines, "seconds": self.seconds}), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start recording."""
+    config.pluginmanager.register(Recorder(Path(os.environ["MUTANTS_REACH"])))
+
+
+def recorded(root: Path, place: Path, jobs: int) -> Reach:
+    """Run the tests of this tree, in as many processes, or read what an earlier run of them wrote."""
+    place.mkdir(parents=True, exist_ok=True)
+
+    def one(test: str) -> Path:
+        written = place / f"{test.replace('/', '-')}.json"
+        if not written.exists():
+            print(f"which lines do the tests of {test} reach?", flush=True)
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants.reach", "-p", "no:cacheprovider"]
+            environment = os.environ | {
+                "MUTANTS_REACH": str(written), "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}",
+            }  # fmt: skip
+            done = subprocess.run(  # noqa: S603 (our own interpreter)
+                [*command, "-n", "0", "-m", WANTED, test],
+                cwd=root, env=environment, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                written.unlink(missing_ok=True)
+                raise SystemExit(f"{test} does not pass without a mutant:\n{done.stdout[-3000:]}")
+        return written
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return joined([json.loads(path.read_text(encoding="utf-8")) for path in pool.map(one, TESTS)])
+
+
+def joined(parts: list[dict[str, Any]]) -> Reach:
+    """What several processes saw."""
+    lines: dict[str, dict[int, list[str]]] = {}
+    seconds: dict[str, float] = {}
+    for part in parts:
+        seconds.update(part["seconds"])
+        for file, found in part["lines"].items():
+            for line, tests in found.items():
+                lines.setdefault(file, {}).setdefault(int(line), []).extend(tests)
+    return Reach(lines, seconds)

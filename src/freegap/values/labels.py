@@ -1,0 +1,81 @@
+"""The order of labelled answers: by their labels, and never as they came.
+
+A dict or a Series has an order of its own, and that order is often private: `value_counts()` and
+`most_common()` sort by the very counts that a release protects. Whoever sees a position, or the order of
+questions, then sees the true rank. So labels are put in an order that depends on the labels alone.
+
+Rule     ascending, where `<` makes a chain of the labels; else by the name of the type and then by the
+         text (`repr`) of each label
+Why it depends on the set of labels alone: a strict order arranges a set in at most one way in which each is
+smaller than the next, so that whatever arrangement was found and checked is that one, and where there is
+none, none is found. In the second form the keys are compared, and they must all differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from operator import lt
+from typing import Any
+
+from freegap.errors import REDACTED, InvalidArgument
+
+__all__ = ["order_of_labels"]
+
+_ADDRESS = " at 0x"  # in the text of an object that has no text of its own
+
+
+def order_of_labels(argument: str, labels: Sequence[Any]) -> list[int]:
+    """The places of the labels, in the order of the labels; see the module. The labels must be distinct.
+
+    >>> order_of_labels("answers", ["tea", "milk", "rice"]), order_of_labels("answers", ["b", 2, "a"])
+    ([1, 2, 0], [1, 2, 0])
+    """
+    try:
+        distinct = len(set(labels)) == len(labels)
+    except TypeError:
+        raise InvalidArgument(
+            argument, REDACTED, "must have hashable labels", "Use tuples in place of lists."
+        ) from None
+    if not distinct:
+        raise InvalidArgument(
+            argument,
+            REDACTED,
+            "must not have a label twice: labels alone tell the answers apart",
+            "Give each answer a label of its own, or pass a list.",
+        )
+    order = _rising(labels)
+    if order is None:
+        order = _rising(_texts(argument, labels))
+    if order is None:
+        raise _refuse(argument)
+    return order
+
+
+def _rising(keys: Sequence[Any]) -> list[int] | None:
+    """The places by rising keys; None where they cannot be arranged so that each is below the next."""
+    try:
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        chain = [keys[place] for place in order]
+        return order if all(map(lt, chain, islice(chain, 1, None))) else None
+    except Exception:  # what cannot be compared says so in its own way
+        return None
+
+
+def _texts(argument: str, labels: Sequence[Any]) -> list[tuple[str, str]]:
+    try:
+        texts = [(type(label).__name__, repr(label)) for label in labels]
+    except Exception:  # a label may be any object
+        raise _refuse(argument) from None
+    if any(_ADDRESS in text for _, text in texts):  # where an object lies in memory may tell when it was made
+        raise _refuse(argument)
+    return texts
+
+
+def _refuse(argument: str) -> InvalidArgument:
+    return InvalidArgument(
+        argument,
+        REDACTED,
+        "must have labels that can be put in an order of their own",
+        "Use numbers or texts as labels, or pass a list in an order that is not private.",
+    )

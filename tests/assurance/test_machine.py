@@ -1,0 +1,35 @@
+"""The arithmetic of this machine is looked at by `freegap assure`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from freegap.assurance import machine
+from freegap.assurance.machine import machine_checks, machine_text
+from freegap.exact.arithmetic import SINGLE_FUNCTIONS
+
+
+def test_every_function_is_looked_at() -> None:
+    checks = machine_checks(sample=500)
+    assert {(check["function"], check["precision"]) for check in checks} == {
+        ("exp", "single"),
+        ("expm1", "single"),
+        ("log", "single"),
+        ("log", "double"),
+        ("log1p", "double"),
+        ("expm1", "double"),
+    }
+    assert all(check["ok"] for check in checks)
+    assert "the proofs of the exact core allow 8" in machine_text(checks)
+
+
+def test_a_machine_whose_exp_errs_too_much_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = dataclasses.replace(
+        SINGLE_FUNCTIONS[0], computed=lambda x: np.exp(x) * np.float32(1 + 12 * 2.0**-23)
+    )
+    monkeypatch.setattr(machine, "SINGLE_FUNCTIONS", (wrong,))
+    checks = machine_checks(sample=500)
+    assert [check["ok"] for check in checks] == [False, True, True, True]

@@ -1,0 +1,276 @@
+"""Every number of an estimate by its formula, from the releases behind it, in rationals or balls."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+
+import freegap as fg
+from freegap.errors import InvalidArgument
+from freegap.estimate.bounds import confidence_argument, gap_noise
+from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound, variance
+from freegap.exact.reals import at_precision
+
+ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
+
+
+def weight_rows(k: int, ratio: Fraction) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
+    """000, theorem 5.9: the weights of the measurements, and those of the noisy answers behind the gaps."""
+    whole = (1 + ratio) * k
+    of_measurements = [[((1 + ratio * k) if i == j else 1) / whole for j in range(k)] for i in range(k)]
+    of_gaps = [[(k - 1 - j - (k if j < i else 0)) / whole for j in range(k - 1)] for i in range(k)]
+    # Gap j is the j-th noisy answer less the next one.
+    of_noise = [
+        [(row[j] if j < k - 1 else Fraction(0)) - (row[j - 1] if j else 0) for j in range(k)]
+        for row in of_gaps
+    ]
+    return of_measurements, of_noise
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("split", ["1/2", "1/5"])
+@pytest.mark.parametrize("monotonic", [True, False])
+def test_selected_by_rank(noise: str, k: int, split: str, monotonic: bool) -> None:
+    budget = Fraction(3, 2)
+    r = fg.select_and_measure(
+        ANSWERS, k, epsilon=budget, split=split, noise=noise, monotonic=monotonic, bits=fg.SeededBits(k)
+    )
+    assert isinstance(r.selection, fg.TopK)
+    assert r.measurement is not None
+    part = Fraction(split)
+    scale = (1 if monotonic else 2) * k / (part * budget)
+    measured = k / ((1 - part) * budget)  # Δ·k/ε of Laplace noise
+    assert (r.selection.parameters["scale"], r.measurement.scale) == (scale, measured)
+    assert r.measurement.variance >= 2 * measured**2  # the noise, and what rounding adds
+    of_one = (2 if noise == "laplace" else 1) * scale**2
+    ratio = of_one / r.measurement.variance
+    of_measurements, of_noise = weight_rows(k, ratio)
+    half = r.selection.resolution / 2
+    heights = [-sum((gap + half for gap in r.selection.gaps[:i]), Fraction(0)) for i in range(k)]
+    for i in range(k):
+        by_matrix = sum((w * a for w, a in zip(of_measurements[i], r.measured, strict=True)), Fraction(0))
+        by_matrix += sum((w * n for w, n in zip(of_noise[i], heights, strict=True)), Fraction(0))
+        assert r.estimates[i] == by_matrix
+        spread = r.measurement.variance * sum(w**2 for w in of_measurements[i])
+        spread += of_one * sum(w**2 for w in of_noise[i])
+        assert r.standard_errors[i] == pytest.approx(math.sqrt(spread), rel=1e-12)
+        mine = sorted([*(float(w) for w in of_measurements[i]), *(float(w) for w in of_noise[i])])
+        assert sorted(term.weight for term in r.terms[i]) == pytest.approx(mine, rel=1e-12, abs=1e-15)
+        kinds = [(term.noise, term.scale) for term in r.terms[i]]
+        assert kinds == [("laplace", float(measured))] * k + [(noise, float(scale))] * k
+    assert r.spent == budget
+    assert r.rounding == float(r.selection.resolution) * (k + 1)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+def test_selected_above_a_threshold(noise: str) -> None:
+    grid: Any = {"resolution": 1} if noise == "geometric" else {}
+    r = fg.select_and_measure(
+        ANSWERS, 4, epsilon=2, threshold=10, split="1/4", noise=noise, bits=fg.SeededBits(3), **grid
+    )
+    assert isinstance(r.selection, fg.AboveThreshold)
+    assert r.measurement is not None
+    assert len(r.labels) >= 2
+    for i, branch in enumerate(r.selection.branches):
+        law = gap_noise(r.selection, branch)
+        half = 0 if noise == "geometric" else r.selection.resolution / 2
+        by_gap = r.selection.estimates[i] + half - Fraction(law.mean)
+        a, b = r.measurement.variance, Fraction(law.variance)
+        assert r.estimates[i] == (r.measured[i] / a + by_gap / b) / (1 / a + 1 / b)
+        assert r.standard_errors[i] == pytest.approx(math.sqrt(1 / (1 / a + 1 / b)), rel=1e-12)
+        own = float((1 / a) / (1 / a + 1 / b))
+        wanted = [
+            ("laplace", float(r.measurement.scale), own),
+            (noise, float(law.scale), 1 - own),
+            (noise, float(law.threshold_scale), own - 1),
+        ]
+        for term, (kind, scale, weight) in zip(r.terms[i], wanted, strict=True):
+            assert (term.noise, term.scale) == (kind, scale)
+            assert term.weight == pytest.approx(weight, rel=1e-12)
+    measured = Fraction(3, 2) * len(r.labels) / 4  # three quarters of ε for four, of which these were found
+    assert r.measurement.spent == measured
+    assert r.spent == r.selection.spent + measured
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, "999/1000"])
+def test_intervals_have_a_tail_on_each_side(confidence: Any) -> None:
+    r = fg.select_and_measure(ANSWERS, 3, epsilon=1, noise="exponential", bits=fg.SeededBits(1))
+    tail = (1 - float(Fraction(confidence) if isinstance(confidence, str) else confidence)) / 2
+    for (low, high), estimate, terms in zip(
+        r.intervals(confidence=confidence), r.estimates, r.terms, strict=True
+    ):
+        turned = tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms)
+        assert low == pytest.approx(float(estimate) - tail_bound(terms, tail) - r.rounding, rel=1e-12)
+        assert high == pytest.approx(float(estimate) + tail_bound(turned, tail) + r.rounding, rel=1e-12)
+        assert tail_bound(terms, tail) != pytest.approx(tail_bound(turned, tail))  # the noise is one-sided
+
+
+def test_nothing_selected_is_nothing_measured() -> None:
+    r = fg.select_and_measure([1, 2], 1, epsilon=10, threshold=10_000, bits=fg.SeededBits(1))
+    assert (r.labels, r.estimates, r.measured, r.measurement) == ((), (), (), None)
+    assert r.spent == r.selection.spent < 10
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+@pytest.mark.parametrize("branches", [0, 1, 2])
+def test_lower_bounds_leave_each_branch_its_share_of_the_error(noise: str, branches: int) -> None:
+    grid: Any = {"resolution": 1} if noise == "geometric" else {}
+    r = fg.adaptive_sparse_vector(
+        [90, 12, 60, 11, 13, 40, 9, 200], 10, k=4, epsilon=4, branches=branches, noise=noise,
+        bits=fg.SeededBits(2), **grid,
+    )  # fmt: skip
+    scales = [Fraction(scale) for scale in r.parameters["scales"]]
+    assert len(scales) == branches + 1
+    assert scales == sorted(scales, reverse=True)  # the cheapest branch has the most noise
+    confidence = 0.9
+    for bound, estimate, branch in zip(
+        fg.lower_bounds(r, confidence=confidence), r.estimates, r.branches, strict=True
+    ):
+        law = GapNoise(noise, scales[len(scales) - 1 - branch], r.parameters["threshold_scale"])
+        error, allowed = float(estimate) - bound, (1 - confidence) / (branches + 1)
+        assert law.upper_tail(error) <= allowed * (1 + 1e-9)
+        less = error - (1 + 1e-6 if noise == "geometric" else 1e-6 * (1 + abs(error)))
+        assert law.upper_tail(less) > allowed
+    if branches:
+        assert len(set(r.branches)) > 1
+
+
+def test_gap_noise_of_each_branch() -> None:
+    r = fg.adaptive_sparse_vector(
+        [90, 12, 60], 10, k=3, epsilon=4, branches=2, noise="laplace", bits=fg.SeededBits(2)
+    )
+    scales = [Fraction(scale) for scale in r.parameters["scales"]]
+    assert [gap_noise(r, branch).scale for branch in range(3)] == scales[::-1]
+    assert fg.gap_variances(r) == tuple(
+        2 * float(gap_noise(r, branch).scale) ** 2 + 2 * float(r.parameters["threshold_scale"]) ** 2
+        for branch in r.branches
+    )
+
+
+@pytest.mark.parametrize("far", [Fraction(1, 10**12), 1 - Fraction(1, 10**12)])
+def test_confidence_up_to_its_limits(far: Fraction) -> None:
+    assert confidence_argument(far) == far
+    beyond = far / 2 if far < Fraction(1, 2) else (1 + far) / 2
+    with pytest.raises(InvalidArgument, match=r"at least 10\^-12 away"):
+        confidence_argument(beyond)
+
+
+@pytest.mark.parametrize("theta", [-700, -45, -31, -30, -29, -2, 0, 1, 5, 40, 700])
+def test_the_expected_gap(theta: int) -> None:
+    def exact() -> float:
+        x = arb(theta)
+        return float((1 + (-x).exp()) * x.exp().log1p())
+
+    assert fg.expected_gap(theta) == pytest.approx(at_precision(2500, exact), rel=4e-16)
+
+
+def laplace_tail(t: float, s: Fraction, r: Fraction) -> float:
+    """P(sX − rY > t), t ≥ 0, of two Laplace variables, s ≠ r."""
+    a, b, x = arb(s.numerator) / s.denominator, arb(r.numerator) / r.denominator, arb(t)
+    return float((a * a * (-x / a).exp() - b * b * (-x / b).exp()) / (2 * (a * a - b * b)))
+
+
+@pytest.mark.parametrize(
+    ("s", "r"),
+    [(Fraction(3), Fraction(1)), (Fraction(1), Fraction(4)), (Fraction(2), Fraction(2001, 1000))],
+)
+def test_laplace_tails_to_the_last_digits(s: Fraction, r: Fraction) -> None:
+    law = GapNoise("laplace", s, r)
+    for t in (0.0, 0.5, 3.0, 20.0, 60.0):
+        tail = at_precision(300, partial(laplace_tail, t, s, r))
+        assert law.upper_tail(t) == pytest.approx(tail, rel=1e-10)
+        assert law.upper_tail(-t) == pytest.approx(1 - tail if t else 0.5, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "r", [Fraction(2), Fraction(2) + Fraction(1, 10**7), Fraction(2) - Fraction(1, 10**7)]
+)
+def test_laplace_tails_of_close_scales_are_never_too_small(r: Fraction) -> None:
+    s = Fraction(2)
+    law = GapNoise("laplace", s, r)
+    other = r if r != s else s * (1 + Fraction(1, 10**30))
+    for t in (0.0, 0.5, 3.0, 20.0, 60.0):
+        tail = at_precision(600, partial(laplace_tail, t, s, other))
+        assert tail * (1 - 1e-12) <= law.upper_tail(t) <= tail * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.5, 3.0, 1e5])
+def test_variances_and_means_of_geometric_noise(scale: float) -> None:
+    def exact() -> tuple[float, float]:
+        q = (-1 / arb(scale)).exp()
+        return float(q / (1 - q)), float(q / (1 - q) ** 2)
+
+    mean, spread = at_precision(400, exact)
+    assert variance("geometric", scale) == pytest.approx(spread, rel=1e-12)
+    assert variance("exponential", scale) == pytest.approx(scale**2, rel=1e-15)
+    assert variance("laplace", scale) == pytest.approx(2 * scale**2, rel=1e-15)
+    law = GapNoise("geometric", Fraction(scale), Fraction(1, 10**6))
+    assert law.mean + law.shift == pytest.approx(mean, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
+@pytest.mark.parametrize("weight", [0.7, -0.7])
+def test_moments_are_those_of_the_noise(noise: str, weight: float) -> None:
+    """ln E[e^(s·w·(X − mean))], and no moment where there is none."""
+    scale, at = 3.0, [0.01, 0.1, 0.3]
+    moments = WeightedNoise(noise, scale, weight).log_moment(np.array([*at, 40.0]))
+    for s, moment in zip(at, moments, strict=False):
+        z = s * weight * scale
+        q = math.exp(-1 / scale)
+        wanted = {
+            "laplace": -math.log(1 - z * z),
+            "exponential": -z - math.log(1 - z),
+            "geometric": math.log((1 - q) / (1 - q * math.exp(s * weight))) - s * weight * q / (1 - q),
+        }[noise]
+        assert moment == pytest.approx(wanted, rel=1e-9)
+    assert math.isinf(moments[-1]) == (noise == "laplace" or weight > 0)
+
+
+@pytest.mark.parametrize(("s", "r"), [(Fraction(3), Fraction(1)), (Fraction(7, 3), Fraction(11, 5))])
+def test_quantiles_are_never_too_low_and_hardly_too_high(s: Fraction, r: Fraction) -> None:
+    """In ball arithmetic: the computed tail is off by some units in the last place; there is room."""
+    law = GapNoise("exponential", s, r)
+    for step in range(1, 200):
+        confidence = 1 - step / 400  # above one half, and above the part of the law that is below zero
+        t = law.quantile(confidence)
+
+        def tail(at: float, level: float) -> float:
+            """P(D > at) less 1 − level: exact for these two doubles."""
+            x = arb(at) + arb((s - r).numerator) / (s - r).denominator
+            scale, other = arb(s.numerator) / s.denominator, arb(r.numerator) / r.denominator
+            above = scale / (scale + other) * (-x / scale).exp()
+            below = 1 - other / (scale + other) * (x / other).exp()
+            return float((above if x >= 0 else below) - (1 - arb(level)))
+
+        assert at_precision(200, partial(tail, t, confidence)) <= 0
+        assert at_precision(200, partial(tail, t - 2.0**-36 * (1 + abs(t)), confidence)) > 0
+
+
+def test_which_columns_are_numbers() -> None:
+    r = fg.select_and_measure(ANSWERS, 3, epsilon=1, bits=fg.SeededBits(1))
+    names = ["rank", "item", "estimate", "standard error", "95 % interval"]
+    assert [(column.title, column.numeric) for column in r.columns()] == [
+        (name, name != "item") for name in names
+    ]
+    assert r.columns()[0].cells == ("1", "2", "3")
+
+
+def test_a_split_that_leaves_no_budget_to_measure_is_refused_before_anything_is_drawn() -> None:
+    bits = fg.RecordedBits(fg.SeededBits(1))
+    tiny = 1 - Fraction(1, 10**4000)
+    with pytest.raises(InvalidArgument):
+        fg.select_and_measure([5, 3, 1], 2, epsilon=1, split=tiny, bits=bits)
+    assert bits.record == ""
+
+
+def test_bounds_of_estimates_beyond_all_doubles() -> None:
+    r = fg.sparse_vector([10**400], 10, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
+    (bound,) = fg.lower_bounds(r)
+    assert 1e308 < bound < math.inf
