@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -147,7 +148,12 @@ def generated(count: int, seed: int = 1) -> Iterator[Generated]:
         file = f"<generated {seed} {place}>"
         remember_source(file, text)
         space: dict[str, Any] = {}
-        exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `is` with a literal
+            try:
+                exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
+            except SyntaxError:  # quotes or braces inside an f-string
+                continue
         epsilon = writer.random.choice([Fraction(1, 10**6), Fraction(1), Fraction(1), Fraction(2)])
         yield Generated(text, space["program"], space["alignment"], epsilon)
 

@@ -239,6 +239,7 @@ LIBRARY: tuple[Entry, ...] = (
         top_k.alignment,
         tuple(_top_k_claims()),
         form=_top_k_form,
+        form_sizes=(4, 5),
     ),
     Entry("noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())),
     Entry(
@@ -248,7 +249,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_sparse_vector_claims()),
         charge=sparse_vector.charge,
         form=_sparse_vector_form,
-        form_sizes=(3,),
+        form_sizes=(1, 2, 3),
     ),
     Entry(
         "adaptive sparse vector",
@@ -257,7 +258,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_adaptive_claims()),
         charge=sparse_vector.charge,
         form=_sparse_vector_form,
-        form_sizes=(3,),
+        form_sizes=(1, 2, 3),
     ),
     Entry(
         "hybrid top-k",
@@ -281,6 +282,6 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_base2_claims()),
         charge=ideal.charge,
         form=_base2_form,
-        form_sizes=(2,),
+        form_sizes=(1, 2, 3),
     ),
 )

@@ -80,8 +80,25 @@ def prove_alignment(
     except NotDecided as undecided:
         return attempt.result(None, reason=str(undecided))
     except _Refuted as refuted:
-        return attempt.result(False, refutation=refuted.refutation)
+        found = refuted.refutation
+        return attempt.result(False, refutation=found, reason=_rounded(found))
     return attempt.result(True)
+
+
+_ROUNDING = Fraction(1, 10**9)
+
+
+def _rounded(found: Refutation) -> str | None:
+    """What happened, where the cost is too large only by what a float loses."""
+    if found.condition != "cost" or found.cost is None or not found.charge:
+        return None
+    over = found.cost / found.charge - 1
+    if over > _ROUNDING:
+        return None
+    return (
+        f"the cost is {float(over):.1g} of the charge too large: a scale or a charge that was rounded as a "
+        "float, such as 1/0.3? Pass exact numbers: Fraction(10, 3), or epsilon, with 1 / epsilon in the text"
+    )
 
 
 class _Refuted(Exception):
@@ -241,7 +258,7 @@ class _Attempt:
             claim=claim_of(problem),
             conditions=tuple(conditions),
             refutation=refutation,
-            reason=reason if holds is not True else self.how.get("tightness"),
+            reason=self.how.get("tightness") if holds else reason,
             tightness=tight,
             paths=self.counts.paths,
             outputs=self.counts.outputs,

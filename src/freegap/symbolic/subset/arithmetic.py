@@ -24,6 +24,7 @@ __all__ = ["binary", "divided", "negative", "real", "simplified"]
 _MOST_POWER = 64
 _MOST_BITS = 20_000
 _LONGEST = 100_000
+_MOST_TERMS = 1000
 
 _POLYNOMIAL: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -96,18 +97,29 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
         if kind is ast.Mult:
             _require_sign(machine, left, right)
         if Symbol in (type(left), type(right)):
-            return simplified(_POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right)))
+            return _bounded(machine, simplified(_POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))))
         result = _POLYNOMIAL[kind](left, right)
         if kind is not ast.Mult and machine.rounded and abs(result) < max(abs(left), abs(right)) / 4:
             _require_whole(machine, left, right, "a difference")
-        if type(result) is int and result.bit_length() > _MOST_BITS:
-            raise machine.refusal("a number with too many digits")
-        return result
+        return _bounded(machine, result)
     if kind in _WHOLE and {type(left), type(right)} <= {bool, int}:
         return _WHOLE[kind](left, right)
     names = {ast.FloorDiv: "the floor", ast.Mod: "the remainder"}
     what = names.get(kind, kind.__name__)
     raise machine.refusal(f"{what} of {shown(left)} and {shown(right)}: only of whole numbers")
+
+
+def _bounded(machine: Machine, result: Any) -> Any:
+    """The number, if it can be worked with: a loop of squares must not take forever."""
+    if type(result) is Symbol:
+        if len(result.terms) > _MOST_TERMS:
+            raise machine.refusal(f"a polynomial of more than {_MOST_TERMS} terms")
+        parts: list[Any] = list(result.terms.values())
+    else:
+        parts = [result]
+    if any(max(p.numerator.bit_length(), p.denominator.bit_length()) > _MOST_BITS for p in parts):
+        raise machine.refusal("a number with too many digits")
+    return result
 
 
 def _require_whole(machine: Machine, left: Any, right: Any, what: str) -> None:
@@ -164,12 +176,15 @@ def _power(machine: Machine, base: Any, exponent: Any) -> Any:
     if type(base) is Symbol:
         if exponent < 0:
             raise machine.refusal("division by a symbol: by a number that depends on answers or noise")
-        return simplified(base**exponent)
+        product = Symbol.of(1)
+        for _ in range(exponent):
+            product = _bounded(machine, product * base)
+        return simplified(product)
     if type(base) is not Fraction and exponent >= 0:
         if base.bit_length() * exponent > _MOST_BITS:
             raise machine.refusal("a number with too many digits")
         return base**exponent
-    result = Fraction(base) ** exponent
+    result = _bounded(machine, Fraction(base) ** exponent)
     if type(base) is not Fraction and rounds_to_float(result):
         machine.rounded = True
     return result

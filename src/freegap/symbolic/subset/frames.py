@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -42,8 +41,9 @@ class Frame:
                 return function.__closure__[free.index(name)].cell_contents
             if name in function.__globals__:
                 return function.__globals__[name]
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
+            known: dict[str, Any] = getattr(function, "__builtins__")  # noqa: B009 - typeshed lacks it
+            if name in known:  # those of its module, which need not be Python's own
+                return known[name]
         raise NameError(f"{name} is not defined")
 
     def bind(self, name: str, value: Any) -> None:

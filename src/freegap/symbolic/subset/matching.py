@@ -9,6 +9,7 @@ from freegap.symbolic.subset import order
 from freegap.symbolic.subset.expressions import evaluate
 from freegap.symbolic.subset.frames import Frame
 from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.subset.values import Record, shown
 
 __all__ = ["matches"]
 
@@ -44,6 +45,8 @@ def matches(machine: Machine, frame: Frame, pattern: ast.pattern, subject: Any) 
 def _sequence(machine: Machine, frame: Frame, patterns: list[ast.pattern], subject: Any) -> bool:
     if any(isinstance(part, ast.MatchStar) for part in patterns):
         raise machine.refusal("a starred pattern is outside the subset")
+    if type(subject) in (range, Record):
+        raise machine.refusal(f"a pattern for {shown(subject)} is outside the subset")
     if type(subject) not in (list, tuple) or len(subject) != len(patterns):
         return False
     return all(matches(machine, frame, part, item) for part, item in zip(patterns, subject, strict=True))

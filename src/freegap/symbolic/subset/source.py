@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,11 +75,13 @@ def _located(code: CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lamb
 
 @lru_cache(maxsize=64)
 def _parsed(file: str, text: str) -> tuple[ast.Module, CodeType] | None:
-    try:
-        tree = ast.parse(text)
-        return tree, compile(tree, file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the text, which has been compiled before
+        try:
+            tree = ast.parse(text)
+            return tree, compile(tree, file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return None
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.Lambda]:

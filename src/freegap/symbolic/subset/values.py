@@ -182,7 +182,7 @@ def read(value: Any) -> Any:
         return frozenset(map(read, value))
     if any(kind is known for known in RECORDS):
         return Record(kind, tuple(map(read, value)))
-    if kind in (FunctionType, ModuleType, Trusted):
+    if kind in (FunctionType, ModuleType):
         return value
     if kind is partial:
         words = {name: read(item) for name, item in value.keywords.items()}
