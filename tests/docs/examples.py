@@ -76,7 +76,7 @@ def _session(block: Block, page: Path, scope: dict[str, Any]) -> int:
     test = doctest.DocTestParser().get_doctest(block.text, scope, name, str(page), block.line)
     for place, example in enumerate(
         test.examples
-    ):  # the prover reads the source of functions of earlier blocks
+    ):  # for the prover, which reads the source
         lines = example.source.splitlines(keepends=True)
         file = f"<doctest {name}[{place}]>"
         linecache.cache[file] = (len(example.source), None, lines, file)
