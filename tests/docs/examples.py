@@ -74,9 +74,7 @@ def run(page: Path, folder: Path) -> int:
 def _session(block: Block, page: Path, scope: dict[str, Any]) -> int:
     name = f"{page.name}:{block.line}"
     test = doctest.DocTestParser().get_doctest(block.text, scope, name, str(page), block.line)
-    for place, example in enumerate(
-        test.examples
-    ):  # for the prover, which reads the source
+    for place, example in enumerate(test.examples):  # for the prover, which reads the source
         lines = example.source.splitlines(keepends=True)
         file = f"<doctest {name}[{place}]>"
         linecache.cache[file] = (len(example.source), None, lines, file)

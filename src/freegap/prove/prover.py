@@ -279,8 +279,11 @@ def claim_of(problem: Problem) -> str:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else f"{type(value).__name__}(…)"
+    try:
+        text = str(value)
+    except ValueError:  # a number of more digits than Python shows
+        text = ""
+    return text if 0 < len(text) <= 40 else f"{type(value).__name__}(…)"
 
 
 def check_draws(classes: list[OutputClass]) -> str:

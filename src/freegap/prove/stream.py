@@ -85,7 +85,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     return Proof(
         holds=True if reason is None else None,
         claim=(
-            f"stream is private at ε = {problem.epsilon} for all n "
+            f"stream is private at ε = {_claimed(problem, form)} for all n "
             f"({problem.relation}, Δ = {problem.sensitivity})"
         ),
         conditions=conditions,
@@ -93,6 +93,10 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         outputs=states,
         tightness=Tightness(worst, problem.epsilon, {}) if reason is None else None,
     )
+
+
+def _claimed(problem: Problem, form: Stream) -> str:
+    return f"{problem.epsilon}" if form.entry_charge is None else f"its charge, at most {problem.epsilon}"
 
 
 def _charged(form: Stream) -> str:

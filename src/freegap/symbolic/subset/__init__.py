@@ -7,7 +7,7 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
     values        what a program can hold, and what it may read from outside
     frames        names
     arithmetic, order    numbers, comparisons: each decided at once
-    expressions, statements, matching, calls, builtins, methods    the constructs
+    expressions, statements, matching, calls, attributes, methods, builtins    the constructs
     machine       the state of one run
     follow        all paths, each confirmed by the real function
 """

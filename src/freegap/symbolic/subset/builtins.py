@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.symbolic.subset import arithmetic, order
+from freegap.symbolic.subset.attributes import attribute
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import MODELS, Lazy, Partial, Record, View, is_number, shown
 from freegap.symbolic.symbols import Symbol
@@ -192,9 +193,7 @@ def _fraction(machine: Machine, value: Any = 0, denominator: Any = None) -> Any:
 
 
 def _str(machine: Machine, value: Any) -> str:
-    from freegap.symbolic.subset.expressions import as_text  # which needs builtins by way of methods
-
-    return as_text(machine, value)
+    return machine.text(value)
 
 
 _KINDS = (int, bool, str, tuple, list, dict)
@@ -210,8 +209,6 @@ def _isinstance(machine: Machine, value: Any, kinds: Any) -> bool:
 
 
 def _getattr(machine: Machine, owner: Any, name: Any) -> Any:
-    from freegap.symbolic.subset.expressions import attribute  # which needs builtins by way of methods
-
     if type(name) is not str:
         raise machine.refusal(f"getattr with {shown(name)}")
     return attribute(machine, machine.noise(owner), name)

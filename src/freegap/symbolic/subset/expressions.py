@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from freegap.symbolic.subset import arithmetic, order
+from freegap.symbolic.subset.attributes import attribute
 from freegap.symbolic.subset.frames import Frame, target_names
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.source import Definition
 from freegap.symbolic.subset.values import (
     Closure,
-    KnownNoise,
     Lazy,
-    Method,
-    Noise,
     Record,
-    is_frozen,
     is_number,
     shown,
 )
 
-__all__ = ["as_text", "assign", "attribute", "evaluate", "make_closure"]
+__all__ = ["assign", "evaluate", "make_closure"]
 
 
 def evaluate(machine: Machine, frame: Frame, node: ast.expr) -> Any:
@@ -71,15 +67,8 @@ def _text(machine: Machine, frame: Frame, node: ast.JoinedStr) -> str:
             continue
         if not isinstance(part, ast.FormattedValue) or part.format_spec is not None or part.conversion != -1:
             raise machine.refusal("a format in a text is outside the subset")
-        parts.append(as_text(machine, evaluate(machine, frame, part.value)))
+        parts.append(machine.text(evaluate(machine, frame, part.value)))
     return "".join(parts)
-
-
-def as_text(machine: Machine, value: Any) -> str:
-    """The text of a whole number or of a text; nothing else has one."""
-    if type(value) in (int, str):
-        return str(value)
-    raise machine.refusal(f"the text of {shown(value)}: only whole numbers have one here")
 
 
 # Operators --------------------------------------------------------------------------------------------
@@ -304,45 +293,6 @@ def _attribute(machine: Machine, frame: Frame, node: ast.Attribute) -> Any:
     owner = evaluate(machine, frame, node.value)
     _back(machine, frame, node)
     return attribute(machine, owner, node.attr)
-
-
-def attribute(machine: Machine, owner: Any, name: str) -> Any:
-    """owner.name: a name of a module, a law of the noise, a field, or a method that has a meaning."""
-    from freegap.symbolic.subset.methods import METHODS  # which calls functions, which are evaluated here
-
-    kind = type(owner)
-    if kind is ModuleType:
-        if name not in owner.__dict__:
-            raise machine.refusal(f"the module {owner.__name__} has no {name}")
-        return machine.outside(owner.__dict__[name])
-    if kind is Noise or kind is KnownNoise:
-        return Method(owner, name)
-    if kind is Record:
-        if name in owner.kind._fields:
-            return owner.field(name)
-    elif name in METHODS.get(kind, {}):
-        return Method(owner, name)
-    elif is_frozen(owner) and not name.startswith("__"):
-        return _field(machine, owner, name)
-    raise machine.refusal(f"the attribute {name} of {shown(owner)} is outside the subset")
-
-
-def _field(machine: Machine, owner: Any, name: str) -> Any:
-    """A field, a property or a method of a frozen dataclass."""
-    found = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
-    if type(found) is property:
-        return machine.call(found.fget, [owner])
-    if type(found) is MemberDescriptorType:  # of a dataclass with slots
-        return machine.outside(found.__get__(owner), f"the field {name}")
-    if type(found) is not FunctionType and hasattr(type(found), "__get__"):
-        raise machine.refusal(
-            f"the attribute {name} of {shown(owner)} is computed by a {type(found).__name__}"
-        )
-    if name in type(owner).__dataclass_fields__ and name in vars(owner):
-        return machine.outside(vars(owner)[name], f"the field {name}")
-    if type(found) is FunctionType:
-        return machine.outside(MethodType(found, owner))
-    raise machine.refusal(f"the attribute {name} of {shown(owner)} is outside the subset")
 
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Any) -> None:

@@ -107,6 +107,12 @@ class Machine:
             return tuple(map(self.key, value))
         raise self.refusal(f"{shown(value)} as a key or label: TypeError, or it would show its identity")
 
+    def text(self, value: Any) -> str:
+        """The text of a whole number or of a text; nothing else has one."""
+        if type(value) in (int, str):
+            return str(value)
+        raise self.refusal(f"the text of {shown(value)}: only whole numbers have one here")
+
     def iterate(self, value: Any) -> Iterator[Any]:
         """Go through the items of a value, in an order that the program may know."""
         kind = type(value)

@@ -6,19 +6,25 @@ carries the name of what it wraps, and a function whose code was exchanged are a
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
+import functools
 import linecache
+import operator
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CodeType, FunctionType
 
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
 __all__ = ["Definition", "definition_of", "remember_source"]
+
+_FUTURE = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
 
 _MARK = "the body of the function that is looked for"
 
@@ -54,9 +60,10 @@ def definition_of(function: FunctionType) -> Definition:
     return Definition(found, code.co_filename)
 
 
-@lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024)
 def _located(code: CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
-    parsed = _parsed(file, text)
+    flags = code.co_flags & _FUTURE  # a notebook or a doctest can have them from an earlier cell
+    parsed = _parsed(file, text, flags)
     if parsed is None:
         return None
     tree, compiled = parsed
@@ -67,19 +74,19 @@ def _located(code: CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lamb
     # Lambdas on one line: each in turn gets a body that is recognised, to see where its code is.
     codes = dict(_codes(compiled))
     for node in candidates:
-        place = _place_of(tree, node, file)
+        place = _place_of(tree, node, file, flags)
         if place is not None and codes.get(place) == code:
             return node
     return None
 
 
-@lru_cache(maxsize=64)
-def _parsed(file: str, text: str) -> tuple[ast.Module, CodeType] | None:
+@functools.lru_cache(maxsize=64)
+def _parsed(file: str, text: str, flags: int) -> tuple[ast.Module, CodeType] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the text, which has been compiled before
         try:
             tree = ast.parse(text)
-            return tree, compile(tree, file, "exec", dont_inherit=True)
+            return tree, compile(tree, file, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return None
 
@@ -105,7 +112,9 @@ def _codes(code: CodeType, at: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int
         yield from _codes(constant, (*at, place))
 
 
-def _place_of(tree: ast.Module, node: ast.FunctionDef | ast.Lambda, file: str) -> tuple[int, ...] | None:
+def _place_of(
+    tree: ast.Module, node: ast.FunctionDef | ast.Lambda, file: str, flags: int
+) -> tuple[int, ...] | None:
     place = next(i for i, other in enumerate(_functions(tree)) if other is node)
     marked = copy.deepcopy(tree)
     target = next(other for i, other in enumerate(_functions(marked)) if i == place)
@@ -114,7 +123,7 @@ def _place_of(tree: ast.Module, node: ast.FunctionDef | ast.Lambda, file: str) -
         target.body = body
     else:
         target.body = [ast.copy_location(ast.Return(body), node)]
-    for at, code in _codes(compile(marked, file, "exec", dont_inherit=True)):
+    for at, code in _codes(compile(marked, file, "exec", flags, dont_inherit=True)):
         if _MARK in code.co_consts:
             return at
     return None

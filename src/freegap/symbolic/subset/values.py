@@ -26,6 +26,7 @@ import numpy as np
 from freegap.symbolic.draws import SymbolicNoise
 from freegap.symbolic.subset.source import Definition
 from freegap.symbolic.symbols import Symbol
+from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
     from freegap.symbolic.subset.frames import Frame
@@ -205,9 +206,9 @@ def parameter(value: Any) -> Any:
     if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return int(value)
     if kind is Decimal and value.is_finite():
-        return Fraction(value)
+        return rational("parameters", value)
     if (kind is float or isinstance(value, np.floating)) and math.isfinite(value):
-        return Fraction(str(value))  # not repr, which NumPy wraps
+        return rational("parameters", value)
     if kind is tuple:
         return tuple(map(parameter, value))
     return value
