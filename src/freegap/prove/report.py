@@ -152,10 +152,11 @@ class Proof:
         verdict = {True: "proved", False: "this alignment does not prove it", None: "not decided"}[self.holds]
         lines = [f"{verdict}: {self.claim}"]
         if self.reason is not None and self.holds is None:
-            lines.append(f"  {self.reason}")
+            lines.append(f"  {self.reason.removeprefix('not decided: ')}")
         for condition in self.conditions:
             mark = {True: "✓", False: "✗", None: "?"}[condition.holds]
-            lines.append(f"  {mark} {condition.statement}: {condition.how}")
+            how = "not decided" if condition.how == self.reason else condition.how
+            lines.append(f"  {mark} {condition.statement}: {how}")
         if self.tightness is not None:
             lines.append(f"  smallest ε for this alignment: {self.tightness.epsilon}")
         if self.reason is not None and self.holds is not None:
