@@ -135,7 +135,7 @@ def _model(machine: Machine, path: Path) -> Any:
     if answer != z3.sat and inside:
         answer = solver.check()
     if answer == z3.unknown:
-        raise NotDecided("z3 found no point of a path in time, so that it could not be confirmed")
+        raise NotDecided("z3 did not decide on a point of a path in time, so that it is not confirmed")
     return solver.model() if answer == z3.sat else None
 
 
