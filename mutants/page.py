@@ -19,6 +19,8 @@ one place at a time: a constant by one, a comparison to its neighbour or its opp
 `-`, `min` to `max`; or they drop a check, a condition, a term, a factor, an argument, a lock, a decorator, a
 `from None`. Each mutant is tried on those tests of `make test` that belong to the packages below and reach
 the changed line; the ones that need Spark are left out. It is *killed* where a test fails or does not end.
+`make test` also runs a linter and a type checker, which notice some more (a dropped `from None`, an argument
+that is missing); they are not counted here.
 
     make mutants-generated                          # all of them: many hours; what is stopped goes on
     make mutants-generated SAMPLE=100 ONLY="exact"  # at most 100 of a package, drawn with a fixed seed

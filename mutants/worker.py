@@ -78,6 +78,8 @@ def tried(root: Path, job: dict[str, object]) -> dict[str, str]:
         return {"outcome": "survived", "by": ""}
     text = said.read_text(encoding="utf-8", errors="replace")
     failed = [line for line in text.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if code == INTERNAL and f"{root}/src/freegap/" in text:
+        return {"outcome": "killed", "by": "it cannot be imported"}
     if code in (INTERNAL, NOTHING) or (not failed and code == USAGE):
         return {"outcome": "untested", "by": text[-300:]}
     return {"outcome": "killed", "by": failed[0].split(" - ")[0][:200] if failed else f"exit code {code}"}

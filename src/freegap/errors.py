@@ -52,9 +52,6 @@ class InvalidArgument(FreegapError, ValueError):
     freegap.errors.InvalidArgument: k = 0: must be at least 1. Pass k=1 for the largest item.
     """
 
-    raised_here = True
-    """False for one that came from another process: what that process had drawn is not known here."""
-
     def __init__(self, argument: str, value: object, constraint: str, remedy: str) -> None:
         self.argument = argument
         self.value = value
@@ -65,8 +62,7 @@ class InvalidArgument(FreegapError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that an error crosses from a worker process as it is."""
-        arguments = (self.argument, self.value, self.constraint, self.remedy)
-        return type(self), arguments, {"raised_here": False}
+        return type(self), (self.argument, self.value, self.constraint, self.remedy)
 
 
 class BitsExhausted(FreegapError, EOFError):

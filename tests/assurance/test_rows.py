@@ -17,9 +17,10 @@ import freegap as fg
 from freegap import base2
 from freegap.assurance.checks import FULL, QUICK, check_audit, check_distribution, check_proof, claims_of
 from freegap.assurance.library import LIBRARY
+from freegap.assurance.machine import machine_checks
 from freegap.assurance.row import Cited, Proved, Released, Row
 from freegap.assurance.rows import ROWS
-from freegap.assurance.table import markdown
+from freegap.assurance.table import markdown, summarised
 from freegap.cli import app
 
 # They take a privacy parameter, and release nothing about data.
@@ -129,10 +130,14 @@ def test_the_short_form_is_green(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
     assert record["green"]
+    assert all(check["ok"] for check in record["machine"])
     assert [row["mechanism"] for row in record["rows"]] == [row.title for row in ROWS]
     text = page.read_text(encoding="utf-8")
     assert all(row.title in text for row in ROWS)
     assert f"{len(ROWS)} of {len(ROWS)} rows are green" in text
+    compared = [row["checks"]["regimes"] for row in record["rows"] if "cases" in row["checks"]["regimes"]]
+    assert all(found["cases"] == QUICK.more and found["twin_caught"] for found in compared)
+    assert len(compared) > 40
 
 
 def row_named(title: str) -> Row:
@@ -187,10 +192,14 @@ def test_the_audit_of_a_row() -> None:
 
 
 def test_a_red_row_is_seen_on_the_page() -> None:
-    good = {
+    good: dict[str, dict[str, Any]] = {
         "proof": {"cited": "a reason", "ok": True},
         "distribution": {"p": 0.5, "twin_p": 1e-20, "ok": True},
         "audit": {"left_out": "", "ok": True},
+        "regimes": {"cases": 9, "number_of_disagreements": 1, "twin_caught": True, "ok": False},
     }
     records = [{"mechanism": "m", "theorem": "t", "checks": good, "ok": False}]
-    assert "**red**" in markdown(records, command="freegap assure", seconds=60)
+    assert summarised("regimes", good["regimes"]) == "9 cases, 1 DIFFER, twin caught"
+    page = markdown(records, machine=machine_checks(sample=50), command="freegap assure", seconds=60)
+    assert "**red**" in page
+    assert "the proofs of the exact core allow 8" in page

@@ -19,6 +19,7 @@ from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights, get_sum
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent
+from freegap.values.floats import meant_by_float
 
 
 def settled(**changed: Any) -> Setting:
@@ -125,7 +126,8 @@ def test_answers_at_the_ends_of_the_range(grid: Fraction) -> None:
     expected = [max(low, min(high, value // grid)) for value in values]
     assert [answer_units(value, grid, low, high) for value in values] == expected
     floats = [float(value) for value in values]
-    exact = [max(low, min(high, Fraction(value) // grid)) for value in floats]
+    meant = [meant_by_float(value, grid.denominator) for value in floats]
+    exact = [max(low, min(high, value // grid)) for value in meant]
     units = array_units(np.array(floats), grid, low, high)[0]
     assert units.tolist() == exact
     assert [answer_units(value, grid, low, high) for value in floats] == exact

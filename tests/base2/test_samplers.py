@@ -172,8 +172,8 @@ def test_precision_depends_on_public_parameters_alone() -> None:
             lambda: base2.get_sum("1/3", 0, 1),
             r"base = '1/3': must be a finite binary number.*Fraction\(3, 8\)",
         ),
-        (lambda: base2.normalized_sample([0, 0]), r"weights = \[0, 0\]: must be at least 0, and not all 0"),
-        (lambda: base2.normalized_sample([2, -1]), r"weights = \[2, -1\]: must be at least 0"),
+        (lambda: base2.normalized_sample([0, 0]), "weights: must be at least 0, and not all 0"),
+        (lambda: base2.normalized_sample([2, -1]), "weights: must be at least 0"),
         (lambda: base2.clamped_laplace(Eta(1, 1, 1), 3, -3), r"low = 3: must not be above high = -3. Swap"),
         (
             lambda: base2.clamped_laplace(Eta(1, 1, 1), "1/2", 3),

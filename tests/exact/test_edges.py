@@ -14,6 +14,7 @@ import pytest
 
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.doubles import Candidates, stream_noise
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking
@@ -59,6 +60,8 @@ def test_two_answers_that_nearly_tie(law: str, ahead: int) -> None:
             found = ranking(values, scale, law, seed, Fraction(1, 1024)).largest(2)
             assert found.items == [winner, 1 - winner]
             assert found.gaps == [0]
+            # The last place that is asked for may be the one that is undecided.
+            assert ranking(values, scale, law, seed, Fraction(1, 1024)).largest(1).items == [winner]
             seen += 1
     assert seen >= 4
 
@@ -120,6 +123,65 @@ def test_large_differences_of_answers_are_exact_in_gaps(far: int) -> None:
         reals = [exact.noisy_answer(item) for item in found.items]
         assert found.items == [0, 2, 1]
         assert found.gaps == [(reals[j] - reals[j + 1]).floor(grid) for j in range(2)]
+
+
+@pytest.mark.parametrize("per_unit", [1, 2, 4, 8, 16, 2**40])
+def test_two_answers_as_far_apart_as_they_can_be(per_unit: int) -> None:
+    grid, far = Fraction(1, per_unit), 2**61 - 1
+    exact = ranking(np.array([-far, far], dtype=np.int64), Fraction(3), "laplace", 1, grid)
+    found = exact.largest(2)
+    assert found.items == [1, 0]
+    assert found.gaps == [(exact.noisy_answer(1) - exact.noisy_answer(0)).floor(grid)]
+    assert found.gaps[0] > 0
+
+
+def nudged(found: Candidates, error: Any, signs: Any) -> Candidates:
+    """The same candidates with doubles that are off by nearly as much as their bounds allow."""
+    off = 0.99 * error * signs
+    return Candidates(found.items, found.ranks, found.noise + off, found.noisy + off, error)
+
+
+@pytest.mark.parametrize("law", ["exponential", "laplace", "gumbel"])
+@pytest.mark.parametrize("which", ["first", "second", "both apart", "both together", "at random"])
+@pytest.mark.parametrize("top", [1, 2, 5, 12])
+def test_doubles_that_err_by_as_much_as_they_say_change_nothing(law: str, which: str, top: int) -> None:
+    """Order and gaps are decided right by any doubles within their bounds, whichever of two is off."""
+    n = 30
+    values = np.arange(n, dtype=np.int64) // 3
+    signs = {
+        "first": np.arange(n) % 2,
+        "second": (np.arange(n) + 1) % 2,
+        "both apart": np.where(np.arange(n) % 2, 1, -1),
+        "both together": np.ones(n),
+        "at random": np.random.default_rng(top).choice([-1, 1], n),
+    }[which]
+    for seed in range(6):
+        right = ranking(values, Fraction(2), law, seed, Fraction(1, 4)).largest(top)
+        sizes = np.random.default_rng(seed).choice([0.001, 0.05, 2.0], n)  # some know much less than others
+        for error in (np.full(n, 0.05), np.full(n, 0.3), sizes):
+            again = ranking(values, Fraction(2), law, seed, Fraction(1, 4))
+            drawn = again._drawn(np.arange(n), 0, -np.inf, top)
+            exact = np.argsort(-drawn.noisy)  # neighbours in the true order have the signs in turn
+            turned = np.empty(n)
+            turned[exact] = signs
+            ordered = again._ordered(nudged(drawn, error, turned), top)
+            assert ordered.items.tolist() == right.items
+            assert again._gaps(ordered) == right.gaps
+
+
+@pytest.mark.parametrize("factor", [Fraction(700), Fraction(10**12)], ids=str)
+def test_rounded_noise_that_is_nearly_nothing(factor: Fraction) -> None:
+    """Laplace noise next to 0 is a difference of two logarithms: it errs by much more than its own size."""
+    n = 3000
+    digits = KeyedDigits(SeededBits(7), n)
+    noise, _ = stream_noise(LAWS["laplace"], digits, 1, np.arange(n), 2.0**-44)
+    for place in np.argsort(np.abs(noise))[:12].tolist():
+        stream = KeyedDigits(SeededBits(7), n).stream(place, 1)
+        known = Real(0, {Variable(LAWS["laplace"], stream): factor}).floor(FINE) * FINE
+        for offset, floor in ((-known, 0), (-known - FINE, -1)):
+            again = KeyedDigits(SeededBits(7), n)
+            found = floored_noise(LAWS["laplace"], place + 1, factor=factor, offset=offset, digits=again)
+            assert found[place] == floor
 
 
 @pytest.mark.parametrize("law", ["laplace", "exponential"])

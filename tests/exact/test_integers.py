@@ -69,6 +69,15 @@ def test_sample_without_replacement_gives_every_ordered_choice_the_same_chance()
     assert_law(decided, undecided, {p: 1 / 12 for p in permutations(range(4), 2)}, loose=0.01)
 
 
+@pytest.mark.parametrize("n", [*range(2, 20), 33])
+def test_sample_without_replacement_reaches_every_member(n: int) -> None:
+    """Next to the powers of two as well, by draws with repetitions dropped (one of n) and by a shuffle."""
+    for size in (1, n // 2, n - 1):
+        source = SeededBits(n)
+        seen = {member for _ in range(30 * n) for member in sample_without_replacement(size, n, source)}
+        assert seen == set(range(n)) if size else not seen
+
+
 def test_sample_without_replacement_from_a_huge_set() -> None:
     chosen = sample_without_replacement(1000, 10**12, SeededBits(3))
     assert len(set(chosen)) == 1000

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from freegap.bits import SeededBits
+from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, stream_noise
 from freegap.exact.laws import LAWS
@@ -63,3 +64,18 @@ def test_certain_bounds_lie_on_either_side() -> None:
     assert (both.noise.tolist(), both.noisy.tolist()) == ([0.0, 1.0, 2.0], [10.0, 11.0, 12.0])
     assert both.error.tolist() == [np.inf, 0.25, 0.5]
     assert len(both) == 3
+
+
+def test_where_the_machine_is_measured() -> None:
+    """The arguments for which the proofs assume something of exp, expm1, log and log1p."""
+    assert [(f.name, f.low, f.high, f.sign, f.unit) for f in SINGLE_FUNCTIONS] == [
+        ("exp", 2.0**-30, 80.0, 1, 2.0**-23),
+        ("exp", 2.0**-30, 80.0, -1, 2.0**-23),
+        ("expm1", 2.0**-80, 128.0, -1, 2.0**-23),
+        ("log", 2.0**-4, 4.0, 1, 2.0**-23),
+    ]
+    assert [(f.name, f.low, f.high, f.sign, f.unit) for f in DOUBLE_FUNCTIONS] == [
+        ("log", 2.0**-75, 1.0, 1, 2.0**-53),
+        ("log1p", 2.0**-75, 0.5, -1, 2.0**-53),
+        ("expm1", 2.0**-140, 64.0, -1, 2.0**-53),
+    ]

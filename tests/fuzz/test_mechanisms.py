@@ -27,6 +27,7 @@ SELECT = {
     "monotonic": True,
     "noise": "exponential",
     "resolution": "1/1024",
+    "ledger": None,
     "bits": None,
 }
 ABOVE = SELECT | {"threshold": 250}
@@ -42,6 +43,7 @@ BASE2: dict[str, Any] = {
     "width": 300,
     "sensitivity": 1,
     "granularity": 1,
+    "ledger": None,
     "bits": None,
 }
 HALF = base2.Eta(1, 1, 1)
@@ -53,8 +55,8 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT,
-    "noisy_max": without(SELECT, "k"),
+    "noisy_top_k": SELECT | {"gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True},
     "sparse_vector": SHARED | {"gap": True},
     "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
     "hybrid_top_k": ABOVE,
@@ -74,6 +76,7 @@ ONLINE: dict[str, dict[str, Any]] = {
 BASE2_CALLS: dict[str, dict[str, Any]] = {
     "sparse_vector": BASE2,
     "sparse_vector_with_gap": BASE2 | {"gaps": range(25, 500, 25)},
+    "unclamped_sparse_vector": without(BASE2, "low", "high", "width"),
     "share_epsilon": {"epsilon": 1, "k": 3, "sensitivity": 1, "granularity": "1/4", "share": "1/2"},
     "Eta": {"x": 3, "y": 2, "z": 4},
     "get_sum": {"base": "1/2", "low": -1, "high": 2},
@@ -102,6 +105,7 @@ CANDIDATE = {
     "epsilon": 1,
     "stop": "1/4",
     "hard_stop": "1/2",
+    "ledger": None,
     "bits": None,
 }
 OTHERS: dict[str, dict[str, Any]] = {

@@ -138,4 +138,4 @@ def test_scores_that_are_no_numbers_are_below_all_others() -> None:
     for bad in wrong:
         with pytest.raises(fg.InvalidArgument) as caught:
             exact_score(bad)
-        assert caught.value.__suppress_context__
+        assert caught.value.__context__ is None  # it would hold the value

@@ -98,7 +98,7 @@ def test_expected_gap_is_the_mean_of_the_truncated_logistic(theta: float) -> Non
         ({"utilities": []}, "must not be empty"),
         ({"utilities": [1, float("inf")]}, "must not contain NaN, infinity"),
         ({"epsilon": 0}, "epsilon = 0: must be greater than 0"),
-        ({"sampler": 3}, "sampler = 3: must be a function from exponents to an index"),
+        ({"sampler": 3}, "sampler: must be a function from exponents to an index"),
         ({"sampler": lambda e: 7}, "must return an index from 0 to 1"),
         ({"sampler": lambda e: "a"}, "must return an index from 0 to 1"),
         ({"gap": "no"}, "gap = 'no': must be True or False"),

@@ -24,7 +24,7 @@ FINE = Fraction(1, 2**20)
 def plan(**changed: Any) -> Any:
     usual: dict[str, Any] = {
         "k": 3, "epsilon": Fraction(7, 5), "sensitivity": 2, "monotonic": False, "noise": "laplace",
-        "resolution": 1, "share": Fraction(1, 4), "halvings": 2, "margin": Fraction(3, 2),
+        "resolution": 1, "share": Fraction(1, 3), "halvings": 2, "margin": Fraction(3, 2),
     }  # fmt: skip
     return plan_threshold(**(usual | changed))
 
@@ -46,9 +46,9 @@ def p_value_of(gap: Fraction) -> float:
 @pytest.mark.parametrize(("noise", "monotonic"), list(product(NOISES, [True, False])))
 def test_the_budget_of_a_threshold_is_divided_exactly(noise: str, monotonic: bool) -> None:
     made = plan(noise=noise, monotonic=monotonic)
-    assert made.threshold_budget == Fraction(7, 20)
-    assert made.threshold_scale == 2 / Fraction(7, 20)
-    each = (Fraction(7, 5) - Fraction(7, 20)) / 3
+    assert made.threshold_budget == Fraction(7, 15)
+    assert made.threshold_scale == 2 / Fraction(7, 15)
+    each = (Fraction(7, 5) - Fraction(7, 15)) / 3
     assert made.answer_budget == each
     assert made.threshold_budget + 3 * made.answer_budget == made.epsilon == Fraction(7, 5)
     factor = 1 if monotonic else 2

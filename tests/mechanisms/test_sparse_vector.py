@@ -378,7 +378,7 @@ class NoBits:
         ({"threshold": True}, "threshold = True: must be a number"),
         ({"threshold": [1, 2]}, "must be one for all or one for each of the 3 answers"),
         ({"threshold": [1, 2, float("nan")]}, "threshold: must not contain NaN, infinity or missing values"),
-        ({"answers": []}, "answers = []: must not be empty"),
+        ({"answers": []}, "answers: must not be empty"),
         ({"answers": [1, None]}, "answers: must not contain NaN, infinity or missing values"),
         ({"monotonic": 1}, "monotonic = 1: must be True or False"),
         ({"bits": 1}, "bits = 1: must be a source of bits"),

@@ -36,7 +36,7 @@ class NoBits:
             "k = 4: must be smaller than the number of answers, which is 4: the last gap is to a runner-up",
         ),
         ({"answers": [1]}, "k = 2: must be smaller than the number of answers, which is 1"),
-        ({"answers": []}, "answers = []: must not be empty"),
+        ({"answers": []}, "answers: must not be empty"),
         ({"answers": [1.0, float("nan"), 2.0]}, "answers: must not contain NaN, infinity or missing values"),
         ({"answers": [1.0, float("inf"), 2.0]}, "answers: must not contain NaN, infinity or missing values"),
         ({"epsilon": 0}, "epsilon = 0: must be greater than 0. Pass for example epsilon=1."),

@@ -26,3 +26,18 @@ def test_every_edit_fits(mutant: dict[str, Any]) -> None:
         path, _, name = test.partition("::")
         assert (ROOT / path).is_file()
         assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+SURVIVORS = tomllib.loads((ROOT / "mutants" / "survivors.toml").read_text(encoding="utf-8"))["survivor"]
+
+
+@pytest.mark.parametrize("survivor", SURVIVORS, ids=lambda survivor: survivor["change"][0][:60])
+def test_every_survivor_is_a_change_of_the_sources_as_they_are_and_has_a_reason(
+    survivor: dict[str, Any],
+) -> None:
+    old, new = survivor["change"]
+    text = (ROOT / "src" / "freegap" / survivor["file"]).read_text(encoding="utf-8")
+    assert old != new
+    assert " ".join(old.split()) in " ".join(text.split())
+    assert survivor["kind"] in ("equal", "tuning")
+    assert survivor["why"].endswith(".")

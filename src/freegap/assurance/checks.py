@@ -1,9 +1,10 @@
-"""The three checks of a row, each with a twin that is wrong on purpose and must be caught.
+"""The four checks of a row, each with a twin that is wrong on purpose and must be caught.
 
 The twin of a proof is the same program with all noise a tenth too narrow, at the same charge. The twin of the
 releases is the public function itself, asked for more than it then claims: noise a fifth too narrow for the
 test of the distribution (a quarter for tables, whose releases are few), and a quarter as wide for the audit.
-(Smaller mistakes are for the tests of each mechanism, which make many more releases.)
+(Smaller mistakes are for the tests of each mechanism, which make many more releases.) The twin of the program
+is the same program in double precision; in base 2, where nothing is a double, it rounds to the nearest.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 
 from freegap.assurance.fit import ALPHA, fit_p
 from freegap.assurance.library import LIBRARY
-from freegap.assurance.row import EPSILON, Cited, Proved, Row
+from freegap.assurance.regimes.matrix import walk
+from freegap.assurance.row import EPSILON, Cited, NoFastPath, Proved, Row
 from freegap.audit import audit
 from freegap.bits import SeededBits
 from freegap.prove.registry import Claim, Entry
@@ -33,12 +35,14 @@ __all__ = [
     "check_audit",
     "check_distribution",
     "check_proof",
+    "check_regimes",
     "claims_of",
     "effort_of",
 ]
 
 NARROW = Fraction(9, 10)
 BLATANT = 4
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Effort:
     draws: releases for the test of the distribution.
     narrow: how much too narrow the noise is of the twin in that test.
     samples, search: of the audit; 0 to leave it out.
+    first, more: cases of the regime matrix: so many of those that visit every cell (None for all), and how
+        many whose levels are drawn.
     """
 
     claims: int | None
@@ -56,11 +62,15 @@ class Effort:
     narrow: Fraction
     samples: int
     search: int
+    first: int | None
+    more: int
 
 
-FULL = Effort(claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000)
-COSTLY = Effort(claims=None, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
-QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0)
+FULL = Effort(
+    claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
+)
+COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
+QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
 COSTLY_QUICK = replace(QUICK, draws=400)
 
 
@@ -220,3 +230,22 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tig
         seed=1,
         progress=False,
     )
+
+
+# Regimes --------------------------------------------------------------------------------------
+
+
+def check_regimes(row: Row, effort: Effort) -> dict[str, Any]:
+    """The fast path equals the program on the same bits, wherever it was looked; the twin does not."""
+    if isinstance(row.regimes, NoFastPath):
+        return {"no_fast_path": row.regimes.reason, "ok": True}
+    seen = walk(row.regimes, f"regimes of {row.title}", first=effort.first, more=effort.more)
+    return {
+        "cases": seen.cases,
+        "cells": len(seen.visited),
+        "cells_not_visited": seen.missing,
+        "disagreements": seen.disagreements[:MOST_SHOWN],
+        "number_of_disagreements": len(seen.disagreements),
+        "twin_caught": seen.twin_caught,
+        "ok": not seen.disagreements and seen.twin_caught and not (effort.first is None and seen.missing),
+    }

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from freegap.assurance.regimes.case import Matrix
 from freegap.bits import BitSource
 
-__all__ = ["EPSILON", "Cited", "Pair", "Proved", "Released", "Row"]
+__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row"]
 
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
@@ -41,6 +42,13 @@ class Cited:
     reason: str
 
 
+@dataclass(frozen=True)
+class NoFastPath:
+    """Why there is nothing to compare: the release runs the program itself."""
+
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """How to check one mechanism with one noise.
@@ -52,6 +60,7 @@ class Row:
     answers, law: a tiny case, and the exact probability of each output of it at `EPSILON`, worked out
         without the library's formulas. What the law leaves out is one cell of the test.
     pairs: neighbouring answers at which the audit looks.
+    regimes: where the fast path is compared with the program.
     charge: the most that a release at ε spends.
     costly: a release takes milliseconds, so there are fewer of them.
     """
@@ -65,6 +74,7 @@ class Row:
     answers: tuple[int, ...]
     law: Callable[[], Mapping[Any, float]]
     pairs: tuple[Pair, ...]
+    regimes: Matrix | NoFastPath
     charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
     costly: bool = False
 

@@ -13,7 +13,14 @@ from time import monotonic
 from typing import Any
 
 import freegap
-from freegap.assurance.checks import check_audit, check_distribution, check_proof, effort_of
+from freegap.assurance.checks import (
+    check_audit,
+    check_distribution,
+    check_proof,
+    check_regimes,
+    effort_of,
+)
+from freegap.assurance.machine import machine_text
 from freegap.assurance.row import Proved
 from freegap.assurance.rows import ROWS
 
@@ -31,11 +38,23 @@ Every mechanism with every noise that the library releases with has a row. A tes
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has
   noise a quarter as wide and must be caught.
+- **Regimes**: the release, which computes in doubles where a bound on their error decides, against the
+  paper's program on exact reals, bit for bit on the same bits. So many cases: items and groups, few and more
+  than are screened, groups of up to 2^62 items, answers at the edges of int64 and beyond, grids from 1 to
+  10^-60, noise of scales from 10^-90 to 10^90, every k, every kind of input, with the filter's precision as
+  released and lower. Every two levels that can go together meet in some case. The twin is the same program
+  in double precision (in base 2: rounding answers to the nearest) and must differ somewhere. Where a release
+  runs the program itself there is nothing to compare; the reasons are below the table.
 
 How many mistakes the ordinary tests notice, of those that a program makes: [mutants](mutants.md).
 """
 
-CHECKS = {"proof": check_proof, "distribution": check_distribution, "audit": check_audit}
+CHECKS = {
+    "proof": check_proof,
+    "distribution": check_distribution,
+    "audit": check_audit,
+    "regimes": check_regimes,
+}
 
 Shown = Callable[[str, int, int], None]
 
@@ -94,12 +113,16 @@ def summarised(name: str, found: dict[str, Any]) -> str:
     """One check in a few words."""
     if "cited" in found:
         return "cited"
-    if "left_out" in found:
+    if "left_out" in found or "no_fast_path" in found:
         return "–"
     if name == "proof":
         return f"{found['proved']} of {found['claims']} proved, twin {_caught(found['twin_refuted'])}"
     if name == "distribution":
         return f"p {found['p']:.2g}, twin {found['twin_p']:.0e}"
+    if name == "regimes":
+        wrong = found["number_of_disagreements"]
+        differ = f"{wrong} DIFFER, " if wrong else ""
+        return f"{found['cases']} cases, {differ}twin {_caught(found['twin_caught'])}"
     return f"ε ≥ {found['lower_bound']:.2f} of {found['epsilon']:.2f}, twin {_caught(found['twin_caught'])}"
 
 
@@ -107,8 +130,10 @@ def _caught(caught: bool) -> str:
     return "caught" if caught else "NOT caught"
 
 
-def markdown(records: list[dict[str, Any]], *, command: str, seconds: float) -> str:
-    """`docs/assurance.md`."""
+def markdown(
+    records: list[dict[str, Any]], *, machine: list[dict[str, Any]], command: str, seconds: float
+) -> str:
+    """`docs/assurance.md`; machine: what `machine_checks` found."""
     good = sum(record["ok"] for record in records)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     python = platform.python_version()
@@ -120,8 +145,8 @@ def markdown(records: list[dict[str, Any]], *, command: str, seconds: float) -> 
         "",
         *_EXPLAINED.strip().splitlines(),
         "",
-        "| mechanism | theorem | proof | distribution | audit | |",
-        "|---|---|---|---|---|---|",
+        f"| mechanism | theorem | {' | '.join(CHECKS)} | |",
+        f"|---|---|{'---|' * len(CHECKS)}---|",
     ]
     for record in records:
         cells = [summarised(name, record["checks"][name]) for name in CHECKS]
@@ -129,10 +154,19 @@ def markdown(records: list[dict[str, Any]], *, command: str, seconds: float) -> 
             f"| {record['mechanism']} | {record['theorem']} | {' | '.join(cells)} | "
             f"{'green' if record['ok'] else '**red**'} |"
         )
-    cited: dict[str, list[str]] = {}
-    for record in records:
-        if "cited" in record["checks"]["proof"]:
-            cited.setdefault(record["checks"]["proof"]["cited"], []).append(record["mechanism"])
-    lines += ["", "## Cited proofs", ""]
-    lines += [f"- {'; '.join(names)}: {reason}." for reason, names in cited.items()]
+    for title, check, key in (
+        ("Cited proofs", "proof", "cited"),
+        ("Without a fast path", "regimes", "no_fast_path"),
+    ):
+        lines += ["", f"## {title}", "", *_reasons(records, check, key)]
+    lines += ["", "## The machine", "", machine_text(machine)]
     return "\n".join(lines) + "\n"
+
+
+def _reasons(records: list[dict[str, Any]], check: str, key: str) -> list[str]:
+    """Which rows have this key in this check, by the reason that they give."""
+    reasons: dict[str, list[str]] = {}
+    for record in records:
+        if key in record["checks"][check]:
+            reasons.setdefault(record["checks"][check][key], []).append(record["mechanism"])
+    return [f"- {'; '.join(names)}: {reason}." for reason, names in reasons.items()]

@@ -14,9 +14,9 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from freegap.bits import BitSource, source_or_system
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.answers import require_countable
-from freegap.values.rationals import rational
+from freegap.values.rationals import private_rational
 
 __all__ = ["WORD", "BitDraws", "Draws", "normalized_sample"]
 
@@ -74,12 +74,14 @@ def normalized_sample(weights: Sequence[Any], *, bits: BitSource | None = None) 
     """
     source = source_or_system(bits)
     if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
-        raise InvalidArgument("weights", weights, "must be a sequence of numbers", "Pass for example [3, 1].")
+        raise InvalidArgument(
+            "weights", REDACTED, "must be a sequence of numbers", "Pass for example [3, 1]."
+        )
     require_countable("weights", weights)
-    exact = [rational("weights", weight) for weight in weights]
+    exact = [private_rational("weights", weight) for weight in weights]
     if not any(exact) or min(exact) < 0:
         raise InvalidArgument(
-            "weights", weights, "must be at least 0, and not all 0", "Pass for example [3, 1]."
+            "weights", REDACTED, "must be at least 0, and not all 0", "Pass for example [3, 1]."
         )
     common = math.lcm(*(weight.denominator for weight in exact))
     cumulative = list(accumulate(int(weight * common) for weight in exact))

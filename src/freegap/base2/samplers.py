@@ -16,7 +16,7 @@ from freegap.base2.eta import Eta
 from freegap.base2.reading import answer_units, eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import Rational, positive_rational, whole
 
 __all__ = [
@@ -39,7 +39,8 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
     """
     for name, value in (("rho", rho), ("x", x), ("w", w)):
         if type(value) is not int and whole(value) is None:  # the first is the fast one
-            raise InvalidArgument(name, value, "must be a whole number", "Pass units of the granularity.")
+            # ρ comes from noise and x from the data.
+            raise InvalidArgument(name, REDACTED, "must be a whole number", "Pass units of the granularity.")
     centre, width = int(x), int(w)  # Python's integers do not overflow
     return max(centre - width, min(centre + width, int(rho)))
 

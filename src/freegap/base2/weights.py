@@ -17,7 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import rational, whole
 
 __all__ = ["MOST_BITS", "Weights", "get_sum"]
@@ -94,5 +94,5 @@ def get_sum(base: Any, low: int | None, high: int | None) -> Fraction:
 def _end_argument(argument: str, value: Any) -> int | None:
     number = whole(value)
     if number is None and value is not None:
-        raise InvalidArgument(argument, value, "must be a whole number", "Pass None for an infinite end.")
+        raise InvalidArgument(argument, REDACTED, "must be a whole number", "Pass None for an infinite end.")
     return number

@@ -179,7 +179,7 @@ class Ledger:
                 with allowance.in_force():
                     result = release_function()
             except InvalidArgument as error:
-                if allowance.untouched and error.raised_here and _raised_by_freegap(error):
+                if allowance.untouched and _raised_by_freegap(error):
                     reservation._give_back(error)
                 raise
             allowance.end(result, reservation._settle_or_warn)
@@ -349,7 +349,11 @@ def _last_line(journal: Journal, dataset: Any) -> Line | None:
 
 
 def _raised_by_freegap(error: BaseException) -> bool:
-    """Whether the error comes from freegap's own code, and not from a caller's that uses the same class."""
+    """Whether freegap's own code raised the error, here.
+
+    Not a caller's that uses the same class, and not another process, whose errors are raised again here by
+    whoever received them: what was drawn there is not known.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

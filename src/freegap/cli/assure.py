@@ -28,6 +28,7 @@ def assure(
     for package, extra in (("z3", "prove"), ("sklearn", "audit"), ("narwhals", "tables")):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, extra)
+    from freegap.assurance.machine import machine_checks, machine_text
     from freegap.assurance.table import CHECKS, assured, markdown, summarised
 
     start = monotonic()
@@ -38,13 +39,17 @@ def assure(
             bar.update(task, description=what, completed=done, total=total)
 
         records = assured(quick=quick, jobs=jobs, progress=show)
+    machine = machine_checks()
     seconds = monotonic() - start
     if page is not None:
         command = "freegap assure" + (" --quick" if quick else "")
-        page.write_text(markdown(records, command=command, seconds=seconds), encoding="utf-8")
+        text = markdown(records, machine=machine, command=command, seconds=seconds)
+        page.write_text(text, encoding="utf-8")
     good = sum(record["ok"] for record in records)
+    green = good == len(records) and all(check["ok"] for check in machine)
     if as_json:
-        typer.echo(json.dumps({"green": good == len(records), "rows": records}, indent=2, ensure_ascii=False))
+        found = {"green": green, "rows": records, "machine": machine}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         table = Table("mechanism", *CHECKS, "")
         for record in records:
@@ -52,5 +57,6 @@ def assure(
             cells = [summarised(name, record["checks"][name]) for name in CHECKS]
             table.add_row(record["mechanism"], *cells, verdict)
         Console().print(table)
+        typer.echo(machine_text(machine))
         typer.echo(f"{good} of {len(records)} rows are green, {seconds:.0f} s")
-    raise typer.Exit(0 if good == len(records) else 1)
+    raise typer.Exit(0 if green else 1)

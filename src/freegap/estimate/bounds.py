@@ -10,7 +10,7 @@ from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise, variance
 from freegap.mechanisms.hybrids import HybridTopK
 from freegap.values.above import AboveThreshold
-from freegap.values.rationals import Rational, double, proper_fraction, rational
+from freegap.values.rationals import Rational, double, private_rational, proper_fraction
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 
@@ -41,6 +41,16 @@ def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
     )
 
 
+def _require_known_noise(release: AboveThreshold) -> None:
+    if "scales" not in release.parameters:
+        raise InvalidArgument(
+            "release",
+            f"<{release.mechanism}>",
+            "must have exponential, Laplace or geometric noise; the gaps of a base-2 release are of a list",
+            "Ask with sparse_vector, adaptive_sparse_vector or hybrid_sparse_vector.",
+        )
+
+
 def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tuple[float, ...]:
     """For each answer above the threshold a value that it exceeds, with this confidence.
 
@@ -60,6 +70,7 @@ def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tup
             "must be a sparse-vector release with gaps",
             "Ask with gap=True.",
         )
+    _require_known_noise(release)
     # A question has one chance to be wrong in each branch: the error is divided among them.
     chances = len(release.parameters["scales"])
     level = 1 - (1 - float(confidence_argument(confidence))) / chances
@@ -85,6 +96,7 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
         both = 2 * variance(release.parameters["noise"], float(release.parameters["scale"]))
         return (both,) * len(release.estimates or ())
     if isinstance(release, AboveThreshold):
+        _require_known_noise(release)
         return tuple(gap_noise(release, branch).variance for branch in release.branches)
     raise InvalidArgument(
         "release", type(release).__name__, "must be a release with gaps to a threshold", "See hybrid_top_k."
@@ -100,7 +112,7 @@ def expected_gap(theta: Rational) -> float:
     >>> round(expected_gap(0.0), 4)  # 2·ln 2
     1.3863
     """
-    location = double(rational("theta", theta))
+    location = double(private_rational("theta", theta))
     softplus = math.log1p(math.exp(-abs(location))) + max(location, 0.0)
     if location < -30:
         return 1.0 + math.exp(location) / 2  # the product of a huge and a tiny number, by its series

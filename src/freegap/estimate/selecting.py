@@ -15,7 +15,7 @@ from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import Account, charged
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
@@ -171,7 +171,7 @@ def select_and_measure(
     else:
         if isinstance(answers, Counts):
             raise InvalidArgument(
-                "answers", answers, "must be listed one by one for a threshold", "Leave out the threshold."
+                "answers", REDACTED, "must be listed one by one for a threshold", "Leave out the threshold."
             )
         plan = plan_threshold(share=None, **shared)
         read, offsets = read_offsets(answers, threshold, plan)

@@ -26,7 +26,7 @@ from flint import arb, fmpq
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import Account, charged
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import GUMBEL
 from freegap.exact.ranking import NoisyRanking
@@ -130,7 +130,7 @@ def exponential_mechanism(
     wants_gap = flag_argument("gap", gap)
     if sampler is not None and not callable(sampler):
         raise InvalidArgument(
-            "sampler", sampler, "must be a function from exponents to an index", "Leave it out."
+            "sampler", REDACTED, "must be a function from exponents to an index", "Leave it out."
         )
     read = read_answers(utilities, grid)
     if len(read) < 2:
@@ -190,7 +190,7 @@ def _by_sampler(
     if isinstance(index, bool) or not hasattr(index, "__index__") or not 0 <= index < len(exponents):
         raise InvalidArgument(
             "sampler",
-            sampler,
+            REDACTED,
             f"must return an index from 0 to {len(exponents) - 1}",
             "Return the position of the chosen utility.",
         )

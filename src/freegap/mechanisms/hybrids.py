@@ -351,7 +351,8 @@ def _with_threshold(population: Population, bar: Fraction, grid: Fraction) -> tu
     grain = population.grain if (bar / population.grain).denominator == 1 else grid
     factor, last = int(population.grain / grain), int(bar / grain)
     if isinstance(values, np.ndarray):
-        largest = max(factor * max(int(values.max()), -int(values.min())), abs(last))
+        # Where all answers are 0 the factor itself must fit as well.
+        largest = max(factor * max(int(values.max()), -int(values.min()), 1), abs(last))
         if largest < 2**61:  # so that differences fit an int64
             return np.append(values * factor, last), grain
     return [*(int(value) * factor for value in values), last], grain

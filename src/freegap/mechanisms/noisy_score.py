@@ -54,7 +54,10 @@ class NoisyScore:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidArgument(
-                "function", self.function, "must be callable", "Pass a function of a candidate's output."
+                "function",
+                REDACTED,
+                "must be callable",
+                "Pass a function of a candidate's output.",
             )
         if self.steps[0] >= self.steps[1]:
             raise InvalidArgument("low", self.low, f"must be below high = {self.high}", "Swap them.")
@@ -95,6 +98,5 @@ def exact_score(value: Any) -> Fraction | float:
             return -math.inf
         return Fraction(value) if math.isfinite(value) else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(
-            "score", REDACTED, "must return a number", "Return an int, a float or a Fraction."
-        ) from None
+        pass  # raised below, so that its context does not hold the value
+    raise InvalidArgument("score", REDACTED, "must return a number", "Return an int, a float or a Fraction.")

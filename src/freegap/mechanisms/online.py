@@ -137,7 +137,7 @@ class _Online(Asking):
             bar = self._threshold
         else:
             bar = read_threshold(None, discrete=False)  # says that a threshold is needed
-        if type(answer) is int:
+        if type(answer) is int and abs(answer) < 2**63:  # the fast one; else its size is looked at
             return answer - bar
         return exact_number(answer, "answer", plan.resolution) // plan.resolution * plan.resolution - bar
 

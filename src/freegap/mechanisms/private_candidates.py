@@ -48,7 +48,7 @@ from typing import Any, NamedTuple
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import Account, charged
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
@@ -287,7 +287,7 @@ class _Search:
         self._names, mechanisms = _candidates_argument(candidates)
         self._number = len(mechanisms)
         if not isinstance(score, NoisyScore) and not callable(score):
-            raise InvalidArgument("score", score, "must be callable", "Pass a function or a NoisyScore.")
+            raise InvalidArgument("score", REDACTED, "must be callable", "Pass a function or a NoisyScore.")
         self._noise = (
             positive_rational("epsilon", score.epsilon) if isinstance(score, NoisyScore) else Fraction(0)
         )
@@ -361,7 +361,7 @@ def _candidates_argument(candidates: Any) -> tuple[list[Any] | None, list[Mechan
     if not mechanisms or not all(map(callable, mechanisms)):
         raise InvalidArgument(
             "candidates",
-            candidates,
+            REDACTED,
             "must be a list or a dict of functions, at least one",
             "Pass private mechanisms of a source of bits: lambda bits: noisy_max(..., bits=bits).",
         )

@@ -68,7 +68,7 @@ def counted(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
         frame = in_engine(lambda: count_people(source))
-        if source.lazy and _stays(source, chosen) and can_keep(_without_rows(source)):
+        if source.lazy and _stays(source, chosen) and can_keep(in_engine(lambda: _without_rows(source))):
             with keep(frame.lazy()) as kept:
                 tally = in_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)

@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import in_engine
-from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_files
+from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
 from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
@@ -150,8 +150,8 @@ def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[D
 
 
 def _file_frame(connection: Any, files: FileTable, column: str | None, source: Source) -> Frame:
-    names = list(read_files(connection, files).columns)
-    name = _column(names, column, source, files.path)
+    names = column_names(connection, files)
+    name = _column(names, column, source, files.path, named=not files.by_header)
     return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
@@ -221,7 +221,11 @@ def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
-def _column(names: list[str], column: str | None, source: Source, shown: str) -> str:
+def _column(names: list[str], column: str | None, source: Source, shown: str, *, named: bool = True) -> str:
+    """The column that holds the items.
+
+    named: False where a first line is taken for the names: the only line that says otherwise may be an item.
+    """
     if column is not None:
         if column not in names:
             raise InvalidArgument(
@@ -233,13 +237,14 @@ def _column(names: list[str], column: str | None, source: Source, shown: str) ->
         return column
     if source.item in names:
         return source.item
-    if len(names) == 1:
+    if len(names) == 1 and named:
         return names[0]
     raise InvalidArgument(
         "domain",
         shown,
-        f"has several columns and none is called {source.item!r}",
-        "Name the column with domain_column.",
+        f"has no column called {source.item!r}",
+        "Name the column with domain_column (--domain-column). The first line of a CSV or TSV file must be "
+        "the names of its columns: were it an item, that item would be lost.",
     )
 
 

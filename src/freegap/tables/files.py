@@ -6,7 +6,7 @@ nothing is guessed. Formats without types (CSV, JSON lines, FIMI) give text; the
 file's name; and text is read as numbers or dates row by row, only where the public domain says so.
 
     .csv .tsv                a header line, then rows
-    .jsonl .ndjson           one object a line
+    .jsonl .ndjson           one object a line; only the named keys are looked at
     .parquet .pq             typed
     .dat                     FIMI: items separated by spaces; one line is one person
 
@@ -28,7 +28,7 @@ from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.engine_errors import in_engine
 from freegap.tables.watching import followed
 
-__all__ = ["FileTable", "is_path", "open_connection", "read_columns", "read_files", "read_lines"]
+__all__ = ["FileTable", "column_names", "is_path", "open_connection", "read_columns", "read_lines"]
 
 _FORMATS = {
     ".csv": "csv",
@@ -102,26 +102,60 @@ class FileTable:
         """Whether the format states the types of its columns."""
         return self.format == "parquet"
 
+    @property
+    def by_header(self) -> bool:
+        """Whether the columns are named by a first line, which may be missing."""
+        return self.format in ("csv", "tsv")
+
     def refuse(self, column: str, columns: list[str]) -> InvalidArgument:
-        """There is no such column."""
+        """There is no such column. Without a header the first line is a person's, so it is not shown."""
         known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
-        return InvalidArgument(
-            self.argument, self.path, f"has no column {column!r}", f"Its columns are: {known}."
+        remedy = (
+            f"It must be one of the {len(columns)} names in the first line of the file, the header. Look at "
+            "that line; if it holds data, add a header."
+            if self.by_header
+            else f"Its columns are: {known}."
         )
+        return InvalidArgument(self.argument, self.path, f"has no column {column!r}", remedy)
 
 
-def read_files(connection: Any, files: FileTable) -> Any:
-    """A DuckDB relation with all columns of the files; text formats give text alone."""
-    if files.format == "parquet":
-        return in_engine(
-            lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
-        )
+def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
+    """A DuckDB relation with these columns of the files; text formats give text alone.
+
+    In JSON lines each row is read by itself: a key that it does not have, or a line that is no object, is a
+    missing value there and nothing to any other row. So no row can be missed to have a column, either.
+    """
     if files.format == "json lines":
-        names = in_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
-        columns = {name: "VARCHAR" for name in names}
         return in_engine(
-            lambda: connection.read_json(files.files, columns=columns, format="newline_delimited")
+            lambda: connection.read_json(
+                files.files,
+                columns={name: "VARCHAR" for name in columns},
+                format="newline_delimited",
+                ignore_errors=True,
+            )
         )
+    relation = _typed(connection, files) if files.typed else _separated(connection, files)
+    for column in columns:
+        if column not in relation.columns:
+            raise files.refuse(column, list(relation.columns))
+    return relation
+
+
+def column_names(connection: Any, files: FileTable) -> list[str]:
+    """The names of the columns of public files; of JSON lines, all keys that occur."""
+    if files.format == "json lines":
+        rows = in_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
+        return list(rows)
+    return list((_typed if files.typed else _separated)(connection, files).columns)
+
+
+def _typed(connection: Any, files: FileTable) -> Any:
+    return in_engine(
+        lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
+    )
+
+
+def _separated(connection: Any, files: FileTable) -> Any:
     delimiter = "\t" if files.format == "tsv" else ","
     header = _header(connection, files, delimiter)
     return in_engine(
@@ -135,15 +169,6 @@ def read_files(connection: Any, files: FileTable) -> Any:
             escapechar='"',
         )
     )
-
-
-def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
-    """As `read_files`; every one of these columns is there."""
-    relation = read_files(connection, files)
-    for column in columns:
-        if column not in relation.columns:
-            raise files.refuse(column, list(relation.columns))
-    return relation
 
 
 def read_lines(connection: Any, files: FileTable) -> Any:

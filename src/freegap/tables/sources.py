@@ -78,9 +78,9 @@ class Source:
             if schema[column].is_float():
                 present = present & ~nw.col(column).is_nan()
         frame: Frame = self.frame.filter(present)
-        if schema["item"].is_float():
-            frame = frame.with_columns(nw.col("item") + 0.0)
-        return frame
+        zeros = [nw.col(column) + 0.0 for column in ("item", "person") if schema[column].is_float()]
+        # PyArrow tells -0.0 from 0.0, and so would count one person twice.
+        return frame.with_columns(*zeros) if zeros else frame
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -102,7 +103,7 @@ def read_answers(answers: Any, resolution: Fraction) -> Answers:
     numbers_, names = split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
-        raise InvalidArgument("answers", answers, "must not be empty", _KINDS)
+        raise InvalidArgument("answers", REDACTED, "must not be empty", _KINDS)
     return Answers(values, grain, names)
 
 
@@ -137,10 +138,18 @@ def split_labels(answers: Any, argument: str = "answers") -> tuple[Any, list[Any
         return answers, None
     index = getattr(answers, "index", None)
     if index is None or callable(index):
-        return answers.to_numpy(), None
+        return _values_of(answers, argument), None
     labels = list(index)  # pandas: labelled by its index
     order = order_of_labels(argument, labels)
-    return answers.to_numpy()[order], [labels[place] for place in order]
+    return _values_of(answers, argument)[order], [labels[place] for place in order]
+
+
+def _values_of(column: Any, argument: str) -> NDArray[Any]:
+    """A column as an array, by its own conversion where that works; its complaint could tell values."""
+    for read in (lambda: column.to_numpy(), lambda: as_array(column.to_pylist(), argument)):
+        with suppress(Exception):  # PyArrow refuses to copy what has missing values, and says how many
+            return np.asarray(read())
+    raise InvalidArgument(argument, REDACTED, "cannot be read as numbers", _KINDS)
 
 
 def as_array(numbers_: Any, argument: str) -> NDArray[Any]:

@@ -48,8 +48,8 @@ class Counts:
         if len(self._sizes) != len(values):
             raise InvalidArgument(
                 "sizes",
-                f"<{len(self._sizes)} sizes>",
-                f"must be as many as the values, which are {len(values)}",
+                REDACTED,
+                "must be as many as the values",
                 "Pass one size for each value.",
             )
         self.items = int(self._sizes.sum(dtype=object)) if len(self._sizes) else 0
@@ -60,7 +60,7 @@ class Counts:
         if not callable(name):
             raise InvalidArgument(
                 "name",
-                name,
+                REDACTED,
                 "must be a function of (group, member) that gives an item's label",
                 "Or use Counts.over(domain, counts), which names the items of a domain.",
             )
@@ -97,7 +97,9 @@ class Counts:
         absent = len(domain) - len(positions)
         if absent == 0:
             return cls(values, np.ones(len(positions), np.int64), name=lambda group, _: items[group])
-        padded = np.append(values, 0) if isinstance(values, np.ndarray) else [*values, 0]
+        # A zero of the same kind: with another, NumPy would turn uint64 into doubles, and round.
+        zero = np.zeros(1, values.dtype) if isinstance(values, np.ndarray) else [0]
+        padded = np.append(values, zero) if isinstance(values, np.ndarray) else [*values, *zero]
         sizes = np.ones(len(positions) + 1, np.int64)
         sizes[-1] = absent
         # How many absent places come before each present one: never falls.
@@ -120,7 +122,7 @@ class Counts:
         values: GridValues
         values, grain = read_numbers(self._values, resolution)
         if self.items == 0:
-            raise InvalidArgument("answers", self, "must not be empty", "Pass at least two items.")
+            raise InvalidArgument("answers", REDACTED, "must not be empty", "Pass at least two items.")
         return Answers(values, grain, None)
 
     def label(self, group: int, member: int) -> Any:
@@ -128,7 +130,7 @@ class Counts:
         return self._name(group, member)
 
     def __repr__(self) -> str:
-        return f"<Counts: {self.items} items in {len(self._sizes)} groups>"
+        return f"<Counts: {self.items} items>"  # how many groups there are is private
 
 
 def _require_sized(argument: str, value: Any) -> None:
@@ -161,16 +163,11 @@ def _read_sizes(sizes: Any) -> NDArray[np.int64]:
 def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """The places of the items in the domain, sorted; every item must be in it, once."""
     if isinstance(domain, range) and domain.step == 1 and isinstance(items, np.ndarray):
-        if items.dtype.kind not in "iu":
-            raise _outside()
-        positions = items.astype(np.int64) - domain.start
-        inside = bool(((positions >= 0) & (positions < len(domain))).all())
+        positions = _positions_in_range(domain, items)
     else:
         find = domain.index if isinstance(domain, range) else _lookup(domain)
-        found = [_find(find, item) for item in items]
-        positions = np.array(found, dtype=np.int64)
-        inside = True
-    if not inside:
+        positions = np.array([_find(find, item) for item in items], dtype=np.int64)
+    if (positions < 0).any():
         raise _outside()
     positions = np.sort(positions)
     if (positions[1:] == positions[:-1]).any():
@@ -181,6 +178,20 @@ def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> ND
             "Add up the counts of each item first.",
         )
     return positions
+
+
+def _positions_in_range(domain: range, items: NDArray[Any]) -> NDArray[np.int64]:
+    """Items minus the start of a range with step 1; a negative number where one is outside of it."""
+    if items.ndim != 1 or (len(items) and items.dtype.kind not in "iu"):
+        return np.array([-1])
+    if len(items) == 0:
+        return np.empty(0, dtype=np.int64)
+    low, high = int(items.min()), int(items.max())  # Python's: the largest unsigned ones are no int64
+    if low < domain.start or high >= domain.stop:
+        return np.array([-1])
+    if min(low, domain.start) >= -(2**63) and high < 2**63:
+        return items.astype(np.int64) - domain.start
+    return np.array([int(item) - domain.start for item in items], dtype=np.int64)
 
 
 def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
@@ -196,11 +207,12 @@ def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
 
 
 def _find(find: Callable[[Any], int], item: Any) -> int:
+    """The item's place; -1 outside the domain. An error raised here would carry the item in its context."""
     try:
         # NumPy integers equal Python's, but range.index looks them up by walking.
         return find(int(item) if isinstance(item, numbers.Integral) else item)
     except (KeyError, ValueError, TypeError):
-        raise _outside() from None
+        return -1
 
 
 def _outside() -> InvalidArgument:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -15,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 
 __all__ = [
     "Rational",
     "count_argument",
     "double",
     "positive_rational",
+    "private_rational",
     "proper_fraction",
     "rational",
     "require_scale",
@@ -60,6 +62,13 @@ def rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fractio
     number = _exactly(argument, value)
     _require_digits(argument, value, number, digits)
     return number
+
+
+def private_rational(argument: str, value: Any) -> Fraction:
+    """As `rational`, for a number that comes from the data: an error does not show it."""
+    with suppress(InvalidArgument):
+        return rational(argument, value)
+    raise InvalidArgument(argument, REDACTED, "must be a finite number", _REMEDY)
 
 
 def _require_digits(argument: str, value: Any, number: Any, digits: int) -> None:

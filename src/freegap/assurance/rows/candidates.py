@@ -12,7 +12,7 @@ from typing import Any
 import freegap as fg
 from freegap.assurance.base2_law import discrete_laplace
 from freegap.assurance.candidate_laws import best_law, selected_law
-from freegap.assurance.row import EPSILON, Cited, Released, Row
+from freegap.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
 from freegap.bits import BitSource
 from freegap.exact.integers import bernoulli
 from freegap.mechanisms.private_candidates import hard_stop_after
@@ -24,6 +24,7 @@ SCORES = ((1, 2), (2, 3))  # by candidate and output; the public preference of t
 SCORE_EPSILON = Fraction(1, 8)
 LOWEST, HIGHEST = 0, 4
 PAIRS = (((0, 0), (1, 1)), ((0, 1), (1, 0)))
+LOOP = NoFastPath("a loop over the draws of the candidates, which is itself what is run")
 CITED = Cited("a random number of draws, not an alignment: Liu and Talwar 2019; 003, section 6, corrected")
 
 
@@ -104,6 +105,7 @@ def _select(noisy: bool) -> Row:
         answers=(1, 0),
         law=law,
         pairs=PAIRS,
+        regimes=LOOP,
         charge=lambda epsilon: 2 * (epsilon + (SCORE_EPSILON if noisy else 0)),
     )
 
@@ -135,5 +137,6 @@ def _best(noisy: bool) -> Row:
         answers=(1, 0),
         law=law,
         pairs=PAIRS,
+        regimes=LOOP,
         charge=lambda epsilon: 3 * (epsilon + (SCORE_EPSILON if noisy else 0) + HARD_STOP),
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import freegap as fg
 from freegap.assurance.densities import NoiseLaw
-from freegap.assurance.row import EPSILON, Cited, Proved, Released, Row
+from freegap.assurance.regimes import comparing, measuring, ranking
+from freegap.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
 from freegap.assurance.threshold_laws import Setting, sparse_vector_law
 from freegap.assurance.top_k_law import coin_top_k_law, top_k_cells
 from freegap.bits import BitSource
@@ -61,6 +62,7 @@ def _noisy_max(noise: str) -> Row:
         answers=(1, -1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseLaw(noise, 2 / float(EPSILON)), 1.0, 26),
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
+        regimes=ranking.noisy_max(noise),
     )
 
 
@@ -78,6 +80,7 @@ def _noisy_top_k(noise: str) -> Row:
         answers=(1, -1, 0),
         law=partial(top_k_cells, [1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
+        regimes=ranking.noisy_top_k(noise),
     )
 
 
@@ -107,6 +110,7 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
         answers=(1, -1, 0),
         law=law,
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if k == 1 else (((1, 1, 0, 0), (0, 0, 1, 1)),),
+        regimes=ranking.noisy_max(noise, gap=False) if k == 1 else ranking.noisy_top_k(noise, gap=False),
     )
 
 
@@ -139,6 +143,7 @@ def _hybrid_top_k(noise: str) -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
+        regimes=ranking.hybrid_top_k(noise),
     )
 
 
@@ -154,6 +159,9 @@ def weighted_choice(exponents: Sequence[Fraction], bits: BitSource) -> int:
         if point < 0:
             return i
     return len(weights) - 1
+
+
+OWN_SAMPLER = "the choice is the caller's, and the gap is drawn as an exact real"
 
 
 def _exponential(variant: str) -> Row:
@@ -174,6 +182,7 @@ def _exponential(variant: str) -> Row:
         answers=(2, 0, 1),
         law=lambda: exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
+        regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
     )
 
 
@@ -216,6 +225,7 @@ def _measure() -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((0, 0), (1, 1)),),
+        regimes=measuring.measure(),
     )
 
 
@@ -263,6 +273,7 @@ def _select_and_measure(noise: str) -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((2, -1), (1, 0)),),
+        regimes=ranking.selecting(noise),
     )
 
 
@@ -299,4 +310,5 @@ def _select_above_and_measure(noise: str) -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
+        regimes=comparing.selecting_above(noise),
     )

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import freegap as fg
 from freegap.assurance.densities import NoiseLaw
+from freegap.assurance.regimes import tables as regimes
 from freegap.assurance.row import EPSILON, Cited, Released, Row
 from freegap.assurance.rows.selection import WIDE, measured_cells
 from freegap.assurance.threshold_laws import HybridSparseVector, Setting
@@ -72,6 +73,7 @@ def _top_k(noise: str) -> Row:
         answers=COUNTS,
         law=partial(top_k_cells, counts, 1, NoiseLaw(noise, 1 / float(EPSILON)), 1.0, 20),
         pairs=PAIRS,
+        regimes=regimes.top_items(noise, measure=False),
         costly=True,
     )
 
@@ -102,6 +104,7 @@ def _top_k_measured(noise: str) -> Row:
         answers=COUNTS,
         law=law,
         pairs=PAIRS,
+        regimes=regimes.top_items(noise, measure=True),
         costly=True,
     )
 
@@ -134,5 +137,6 @@ def _above(noise: str) -> Row:
         answers=COUNTS,
         law=law,
         pairs=PAIRS,
+        regimes=regimes.above(noise),
         costly=True,
     )

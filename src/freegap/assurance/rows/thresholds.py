@@ -10,7 +10,9 @@ from typing import Any
 import freegap as fg
 from freegap import base2
 from freegap.assurance import base2_law
-from freegap.assurance.row import EPSILON, Proved, Released, Row
+from freegap.assurance.regimes import base2 as base2_regimes
+from freegap.assurance.regimes import comparing, ranking
+from freegap.assurance.row import EPSILON, NoFastPath, Proved, Released, Row
 from freegap.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
 from freegap.bits import BitSource
 from freegap.mechanisms.threshold_plan import NOISES
@@ -86,6 +88,7 @@ def _batch(noise: str, *, gap: bool) -> Row:
         answers=ANSWERS,
         law=lambda: _law(noise, gap=gap),
         pairs=PAIRS,
+        regimes=comparing.sparse_vector(noise, gap=gap),
     )
 
 
@@ -96,7 +99,12 @@ def _online(noise: str) -> Row:
         )
         return _asked(mechanism, answers, 0)
 
-    return replace(_batch(noise, gap=True), function="SparseVector", release=release)
+    return replace(
+        _batch(noise, gap=True),
+        function="SparseVector",
+        release=release,
+        regimes=comparing.sparse_vector(noise, online=True),
+    )
 
 
 def _adaptive(noise: str) -> Row:
@@ -115,6 +123,7 @@ def _adaptive(noise: str) -> Row:
         answers=ANSWERS,
         law=lambda: _law(noise, halvings=1),
         pairs=PAIRS,
+        regimes=comparing.adaptive(noise),
     )
 
 
@@ -125,7 +134,12 @@ def _adaptive_online(noise: str) -> Row:
         )
         return _asked(mechanism, answers, 1)
 
-    return replace(_adaptive(noise), function="AdaptiveSparseVector", release=release)
+    return replace(
+        _adaptive(noise),
+        function="AdaptiveSparseVector",
+        release=release,
+        regimes=comparing.adaptive(noise, online=True),
+    )
 
 
 def _hybrid(noise: str) -> Row:
@@ -149,6 +163,7 @@ def _hybrid(noise: str) -> Row:
         answers=ANSWERS,
         law=law,
         pairs=(((1, 0, 0, 0, 0), (0, 1, 1, 1, 1)), ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1))),
+        regimes=ranking.hybrid_sparse_vector(noise),
     )
 
 
@@ -204,6 +219,7 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
         answers=ANSWERS,
         law=law,
         pairs=PAIRS,
+        regimes=base2_regimes.sparse_vector(with_gap=bool(gaps), online=online),
     )
 
 
@@ -228,6 +244,7 @@ def _base2_unclamped() -> Row:
         answers=ANSWERS,
         law=law,
         pairs=PAIRS,
+        regimes=NoFastPath("the program of 003, algorithm 1, is itself what is run"),
     )
 
 
