@@ -19,7 +19,10 @@ from . import programs
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))
-TOP_K, SPARSE_VECTOR, ADAPTIVE, HYBRID_TOP_K, HYBRID_SPARSE_VECTOR, *_ = LIBRARY
+NAMED = {entry.name: entry for entry in LIBRARY}
+TOP_K, SPARSE_VECTOR = NAMED["noisy top-k with gap"], NAMED["sparse vector"]
+ADAPTIVE = NAMED["adaptive sparse vector"]
+HYBRID_TOP_K, HYBRID_SPARSE_VECTOR = NAMED["hybrid top-k"], NAMED["hybrid sparse vector"]
 
 
 Case = tuple[str, Entry, dict[str, Any]]

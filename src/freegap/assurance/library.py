@@ -282,6 +282,6 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_base2_claims()),
         charge=ideal.charge,
         form=_base2_form,
-        form_sizes=(1, 2, 3),
+        form_sizes=(1, 2),
     ),
 )

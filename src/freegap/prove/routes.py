@@ -123,7 +123,7 @@ def prove_claim(entry: Entry, claim: Claim, *, progress: Progress | None = None)
     return replace(proof, claim=f"{proof.claim}; {tied}")
 
 
-_BEYOND = (*range(5, 13), 40)
+_BEYOND = (*range(2, 13), 40)
 _SAMPLES = 6
 
 
