@@ -12,6 +12,7 @@ folder.
 from __future__ import annotations
 
 import doctest
+import linecache
 import re
 import shlex
 from collections.abc import Iterator
@@ -71,7 +72,12 @@ def run(page: Path, folder: Path) -> int:
 
 
 def _session(block: Block, page: Path, scope: dict[str, Any]) -> int:
-    test = doctest.DocTestParser().get_doctest(block.text, scope, page.name, str(page), block.line)
+    name = f"{page.name}:{block.line}"
+    test = doctest.DocTestParser().get_doctest(block.text, scope, name, str(page), block.line)
+    for place, example in enumerate(test.examples):  # for the prover, which reads the source
+        lines = example.source.splitlines(keepends=True)
+        file = f"<doctest {name}[{place}]>"
+        linecache.cache[file] = (len(example.source), None, lines, file)
     # get_doctest copies the scope; what a block defines is for the blocks after it.
     test.globs = scope
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)

@@ -26,6 +26,7 @@ from freegap.audit import audit
 from freegap.bits import SeededBits
 from freegap.prove.registry import Claim, Entry
 from freegap.prove.routes import prove_any, prove_claim
+from freegap.symbolic.subset import MODELS
 
 __all__ = [
     "FULL",
@@ -92,6 +93,14 @@ class _NarrowNoise:
     def __getattr__(self, law: str) -> Callable[..., Any]:
         drawn = getattr(self._noise, law)
         return lambda scale, **options: drawn(scale * NARROW, **options)
+
+
+def _narrowed(machine: Any, noise: Any) -> Any:
+    """What `_NarrowNoise` means to the prover's interpreter."""
+    return replace(machine.noise(noise), factor=NARROW)
+
+
+MODELS[_NarrowNoise] = _narrowed
 
 
 def claims_of(row: Row) -> list[tuple[Entry, Claim]]:

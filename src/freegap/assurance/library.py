@@ -157,7 +157,14 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
         branch = [branch.budget for branch in plan.branches].index(entry[1])
         return {branch: lift(direction) + answer - neighbour}
 
-    return Stream(start, step, lambda direction: {"threshold": lift(direction)}, step_shifts)
+    return Stream(
+        start,
+        step,
+        lambda direction: {"threshold": lift(direction)},
+        step_shifts,
+        start_charge=plan.threshold_budget,
+        entry_charge=lambda entry: 0 if entry is None else entry[1],
+    )
 
 
 # Measuring ----------------------------------------------------------------------------------
@@ -214,7 +221,15 @@ def _base2_form(
         change = ideal.clamp(rho + sensitivity, neighbour, width) - ideal.clamp(rho, answer, width)
         return {"answer": answer - neighbour + change}
 
-    return Stream(start, step, lambda direction: {"threshold": sensitivity}, step_shifts, place_alone=True)
+    return Stream(
+        start,
+        step,
+        lambda direction: {"threshold": sensitivity},
+        step_shifts,
+        place_alone=True,
+        start_charge=eta[0],
+        entry_charge=lambda entry: 0 if entry is None else eta[1] / k,
+    )
 
 
 LIBRARY: tuple[Entry, ...] = (
@@ -224,6 +239,7 @@ LIBRARY: tuple[Entry, ...] = (
         top_k.alignment,
         tuple(_top_k_claims()),
         form=_top_k_form,
+        form_sizes=(4, 5),
     ),
     Entry("noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())),
     Entry(
@@ -233,7 +249,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_sparse_vector_claims()),
         charge=sparse_vector.charge,
         form=_sparse_vector_form,
-        form_sizes=(3,),
+        form_sizes=(1, 2, 3),
     ),
     Entry(
         "adaptive sparse vector",
@@ -242,7 +258,7 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_adaptive_claims()),
         charge=sparse_vector.charge,
         form=_sparse_vector_form,
-        form_sizes=(3,),
+        form_sizes=(1, 2, 3),
     ),
     Entry(
         "hybrid top-k",
@@ -266,6 +282,6 @@ LIBRARY: tuple[Entry, ...] = (
         tuple(_base2_claims()),
         charge=ideal.charge,
         form=_base2_form,
-        form_sizes=(2,),
+        form_sizes=(1, 2),
     ),
 )

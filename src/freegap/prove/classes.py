@@ -30,18 +30,17 @@ from freegap.prove.problem import Problem
 from freegap.symbolic import (
     Condition,
     Draw,
-    NotDecided,
     Path,
     Symbol,
     SymbolicNoise,
     Variable,
     both,
     either,
-    explore,
     real,
 )
+from freegap.symbolic.subset import follow
 
-__all__ = ["OutputClass", "classes_of", "formula", "generic"]
+__all__ = ["OutputClass", "classes_of", "formula", "generic", "holes_of"]
 
 
 def formula(condition: Condition | bool) -> Any:
@@ -167,7 +166,7 @@ def _all_variables(path: Path, numbers: tuple[Symbol, ...]) -> frozenset[Variabl
 
 def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None) -> list[OutputClass]:
     """All output classes of the mechanism at this size; `NotDecided` if it cannot be followed."""
-    paths = explore(
+    paths = follow(
         problem.mechanism,
         [list(problem.answers), SymbolicNoise()],
         problem.keywords(problem.mechanism, all_given=True),
@@ -175,11 +174,10 @@ def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None)
         progress=progress,
     )
     groups: dict[Any, list[tuple[Path, tuple[Symbol, ...]]]] = {}
-    holes = _holes([flatten(path.result)[0] for path in paths])
+    holes = holes_of([flatten(path.result)[0] for path in paths])
     for path in paths:
         shape, _ = flatten(path.result)
         skeleton, numbers = flatten(path.result, holes[shape])
-        _require_public_scales(path)
         group = groups.setdefault((skeleton, tuple(d.kind for d in path.draws)), [])
         group.append((path, tuple(numbers)))
     return [
@@ -194,7 +192,7 @@ def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None)
     ]
 
 
-def _holes(skeletons: list[Any]) -> dict[Any, frozenset[Position]]:
+def holes_of(skeletons: list[Any]) -> dict[Any, frozenset[Position]]:
     """For each skeleton, the numbers that another output of the same kind has as a symbol.
 
     A released number can be a constant on one path and an expression on another, as in min(cap, gap). Both
@@ -214,9 +212,3 @@ def _holes(skeletons: list[Any]) -> dict[Any, frozenset[Position]]:
                 changed = changed or joined != found[left] or joined != found[right]
                 found[left] = found[right] = joined
     return found
-
-
-def _require_public_scales(path: Path) -> None:
-    for draw in path.draws:
-        if isinstance(draw.scale, Symbol):
-            raise NotDecided(f"the scale of the draw {draw.label!r} depends on the answers or on noise")

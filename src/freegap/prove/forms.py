@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-__all__ = ["Change", "Selection", "Stream"]
+from freegap.errors import InvalidArgument
+from freegap.values.rationals import count_argument
+
+__all__ = ["Change", "Known", "Labelled", "Selection", "Stream"]
 
 
 class Change(NamedTuple):
@@ -51,6 +54,13 @@ class Selection:
     scale: Any
     release: Callable[[Sequence[Any], Any], Any]
     shifts: Callable[[Sequence[Change], Change, Any], tuple[Sequence[Any], Any]]
+
+    def __post_init__(self) -> None:
+        count_argument("k", self.k)
+        if not isinstance(self.law, str):
+            raise InvalidArgument("law", self.law, "must be the name of a law", 'Pass for example "laplace".')
+        for name in ("release", "shifts"):
+            _require_function(name, getattr(self, name))
 
     def program(self, answers: Sequence[Any], noise: Any) -> tuple[list[int], Any]:
         """The ordinary program, for any number of answers greater than k."""
@@ -94,13 +104,25 @@ class Stream:
     """For `alignment` at a bounded size; a proof for all n goes through the cases of its relation."""
     place_alone: bool = False
     """A step makes one draw, and it is labelled i and not (i, label)."""
+    start_charge: Any = None
+    """What the start is charged, if the charge depends on the output; None where each output is charged ε."""
+    entry_charge: Callable[[Any], Any] | None = None
+    """entry_charge(entry) -> what this entry of the output is charged besides."""
+
+    def __post_init__(self) -> None:
+        for name in ("start", "step", "start_shifts", "step_shifts"):
+            _require_function(name, getattr(self, name))
+        if (self.start_charge is None) != (self.entry_charge is None):
+            raise InvalidArgument(
+                "entry_charge", self.entry_charge, "goes with start_charge", "Pass both, or neither."
+            )
 
     def program(self, answers: Sequence[Any], noise: Any) -> list[Any]:
         """The ordinary program. The draws of step i are labelled (i, label), or i alone."""
         state = self.start(noise)
         output = []
         for i, answer in enumerate(answers):
-            state, entry, stop = self.step(state, answer, _Labelled(noise, partial(self._label, i)))
+            state, entry, stop = self.step(state, answer, Labelled(noise, partial(self._label, i)))
             output.append(entry)
             if stop:
                 break
@@ -111,20 +133,36 @@ class Stream:
     ) -> dict[Any, Any]:
         """The ordinary alignment: the states are those of the first run."""
         moved = {label: noise[label] + s for label, s in self.start_shifts(self.direction).items()}
-        source = _Known(noise)
+        source = Known(noise)
         state = self.start(source)
         for i, entry in enumerate(output):
             shifts = self.step_shifts(self.direction, state, entry, answers[i], neighbour[i])
             for label, shift in shifts.items():
                 moved[self._label(i, label)] = noise[self._label(i, label)] + shift
-            state, _, _ = self.step(state, answers[i], _Labelled(source, partial(self._label, i)))
+            state, _, _ = self.step(state, answers[i], Labelled(source, partial(self._label, i)))
         return moved
+
+    def charge(self, output: Sequence[Any]) -> Any:
+        """What an output is charged, where that depends on it."""
+        if self.entry_charge is None:
+            raise InvalidArgument(
+                "entry_charge", None, "is missing", "Every output of this form is charged ε."
+            )
+        total = self.start_charge
+        for entry in output:
+            total += self.entry_charge(entry)
+        return total
 
     def _label(self, place: int, label: Any) -> Any:
         return place if self.place_alone else (place, label)
 
 
-class _Labelled:
+def _require_function(name: str, function: Any) -> None:
+    if not callable(function):
+        raise InvalidArgument(name, function, "must be a function", "Pass the function itself.")
+
+
+class Labelled:
     """A noise interface that passes other labels on, those of the whole program."""
 
     def __init__(self, noise: Any, rename: Callable[[Any], Any]) -> None:
@@ -136,7 +174,7 @@ class _Labelled:
         return lambda scale, label=None, **options: draw(scale, label=self._rename(label), **options)
 
 
-class _Known:
+class Known:
     """A noise interface whose draws are known already, by label."""
 
     def __init__(self, noise: Mapping[Any, Any]) -> None:

@@ -1,26 +1,27 @@
 """Outputs as a skeleton (everything discrete) with holes for the symbolic numbers.
 
-Two runs can have the same output only if their skeletons are equal, or differ where one has a hole and
-the other a number (`half_holes`); the latter are made holes everywhere, and then equal skeletons it is.
+An output is None, a truth value, text, a whole or a real number, or a list, tuple or dict of outputs, and
+nothing else. Kinds are told apart: True is not 1, and the whole number 1 is not the real number 1.0. So two
+runs can have the same output only if their skeletons are equal, or differ where one has a hole and the
+other a real number (`half_holes`); the latter are made holes everywhere, and then equal skeletons it is.
 The skeleton is what a local alignment may depend on without becoming uncountably many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from freegap.symbolic import NotDecided, Symbol
-from freegap.symbolic.symbols import constant
 
 __all__ = [
     "Hole",
+    "Leaf",
+    "Node",
     "Position",
+    "count_holes",
     "flatten",
     "half_holes",
     "outline",
@@ -39,8 +40,16 @@ class Hole:
 
 
 @dataclass(frozen=True)
-class _Node:
-    """A list, tuple, dict or dataclass: its kind, and its children in order."""
+class Leaf:
+    """A discrete value, with its type: to Python True, 1 and Fraction(1) are equal, but they differ."""
+
+    kind: type
+    value: Any
+
+
+@dataclass(frozen=True)
+class Node:
+    """A list, tuple or dict: its kind, its keys as leaves, and its children in order."""
 
     kind: type
     names: tuple[Any, ...] | None
@@ -67,53 +76,63 @@ def _flatten(value: Any, at: Position, holes: frozenset[Position], numbers: list
     def children(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_flatten(v, (*at, i), holes, numbers) for i, v in enumerate(values))
 
-    if is_dataclass(value) and not isinstance(value, type):
-        names = tuple(f.name for f in fields(value))
-        return _Node(type(value), names, children(getattr(value, name) for name in names))
-    if isinstance(value, dict):
-        return _Node(dict, tuple(value), children(value.values()))
-    if isinstance(value, list | tuple):
-        return _Node(type(value), None, children(value))
-    if value is None or isinstance(value, bool | np.bool_ | str | bytes):
-        return bool(value) if isinstance(value, np.bool_) else value
-    number = value.as_constant() if isinstance(value, Symbol) else constant(value)
-    if (isinstance(value, Symbol) and number is None) or (number is not None and at in holes):
+    kind = type(value)
+    if kind is dict:
+        return Node(dict, tuple(map(_leaf, value)), children(value.values()))
+    if kind in (list, tuple):
+        return Node(kind, None, children(value))
+    if kind is Symbol or (kind is Fraction and at in holes):
         numbers.append(Symbol.of(value))
         return Hole(len(numbers) - 1)
-    if number is not None:
-        return number
-    # An object that compares by identity would make any two outputs different.
-    compares = "__eq__" in {name for kind in type(value).__mro__[:-1] for name in vars(kind)}
-    if not (compares or isinstance(value, Enum | type)) or type(value).__hash__ is None:
-        raise NotDecided(f"an output of type {type(value).__name__} cannot be compared")
-    return value
+    return _leaf(value)
+
+
+def _leaf(value: Any) -> Leaf:
+    kind = type(value)
+    if kind is tuple:  # a key of a dict
+        return Leaf(tuple, tuple(map(_leaf, value)))
+    if value is not None and kind not in (bool, int, Fraction, str):
+        raise NotDecided(
+            f"an output of type {kind.__name__}: it must be None, a truth value, a number, text, or a list, "
+            "tuple or dict of these"
+        )
+    return Leaf(kind, value)
 
 
 def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
-    """The output with these numbers in the holes; whole numbers come back as ints."""
+    """The output with these numbers in the holes."""
     if isinstance(skeleton, Hole):
         return numbers[skeleton.place]
-    if isinstance(skeleton, _Node):
+    if isinstance(skeleton, Node):
         children = [rebuild(child, numbers) for child in skeleton.children]
-        if skeleton.kind is dict:
-            return dict(zip(skeleton.names or (), children, strict=True))
         if skeleton.names is not None:
-            return skeleton.kind(**dict(zip(skeleton.names, children, strict=True)))
-        return skeleton.kind(*children) if hasattr(skeleton.kind, "_fields") else skeleton.kind(children)
-    if isinstance(skeleton, Fraction) and skeleton.denominator == 1:
-        return int(skeleton)
-    return skeleton
+            return dict(zip((rebuild(name, ()) for name in skeleton.names), children, strict=True))
+        return skeleton.kind(children)
+    if skeleton.kind is tuple:
+        return tuple(rebuild(part, ()) for part in skeleton.value)
+    return skeleton.value
+
+
+def count_holes(skeleton: Any) -> int:
+    """How many numbers vary."""
+    if isinstance(skeleton, Node):
+        return sum(map(count_holes, skeleton.children))
+    return int(isinstance(skeleton, Hole))
 
 
 def outline(skeleton: Any) -> Any:
-    """The skeleton with all numbers as holes: two outputs that can be equal have equal outlines."""
-    if isinstance(skeleton, _Node):
-        return _Node(skeleton.kind, skeleton.names, tuple(map(outline, skeleton.children)))
-    return Hole(0) if isinstance(skeleton, Fraction | Hole) else (type(skeleton), skeleton)
+    """The skeleton with all real numbers as holes: two outputs that can be equal have equal outlines."""
+    if isinstance(skeleton, Node):
+        return Node(skeleton.kind, skeleton.names, tuple(map(outline, skeleton.children)))
+    return Hole(0) if _is_real(skeleton) else skeleton
+
+
+def _is_real(skeleton: Any) -> bool:
+    return isinstance(skeleton, Hole) or (isinstance(skeleton, Leaf) and skeleton.kind is Fraction)
 
 
 def half_holes(left: Any, right: Any) -> list[Position] | None:
-    """Where one skeleton has a hole and the other a number; None if the outputs differ in any case."""
+    """Where one skeleton has a hole and the other a real number; None if the outputs differ in any case."""
     return _half_holes(left, right, ())
 
 
@@ -121,8 +140,8 @@ def _half_holes(left: Any, right: Any, at: Position) -> list[Position] | None:
     if isinstance(left, Hole) or isinstance(right, Hole):
         if isinstance(left, Hole) and isinstance(right, Hole):
             return []
-        return [at] if all(isinstance(side, Hole | Fraction) for side in (left, right)) else None
-    if isinstance(left, _Node) and isinstance(right, _Node):
+        return [at] if _is_real(left) and _is_real(right) else None
+    if isinstance(left, Node) and isinstance(right, Node):
         same = left.kind is right.kind and left.names == right.names
         if not same or len(left.children) != len(right.children):
             return None
@@ -133,29 +152,28 @@ def _half_holes(left: Any, right: Any, at: Position) -> list[Position] | None:
                 return None
             found += positions
         return found
-    return [] if type(left) is type(right) and left == right else None
+    return [] if left == right else None
 
 
 def show(skeleton: Any) -> str:
     """The skeleton as text, with `_` for each number that varies."""
     if isinstance(skeleton, Hole):
         return "_"
-    if not isinstance(skeleton, _Node):
-        return str(skeleton) if isinstance(skeleton, Fraction) else repr(skeleton)
+    if isinstance(skeleton, Leaf):
+        return str(skeleton.value) if skeleton.kind is Fraction else repr(rebuild(skeleton, ()))
     children = [show(child) for child in skeleton.children]
     if skeleton.names is not None:
-        inside = ", ".join(f"{n}={c}" for n, c in zip(skeleton.names, children, strict=True))
-        return f"{skeleton.kind.__name__}({inside})"
+        return f"{{{', '.join(f'{show(n)}: {c}' for n, c in zip(skeleton.names, children, strict=True))}}}"
     if skeleton.kind is list:
         return f"[{', '.join(children)}]"
     return f"({', '.join(children)}{',' if len(children) == 1 else ''})"
 
 
-def whole_numbers(skeleton: Any) -> list[Fraction]:
-    """The discrete numbers of a skeleton."""
-    if isinstance(skeleton, _Node):
+def whole_numbers(skeleton: Any) -> list[int]:
+    """The whole numbers of a skeleton."""
+    if isinstance(skeleton, Node):
         return [number for child in skeleton.children for number in whole_numbers(child)]
-    return [skeleton] if isinstance(skeleton, Fraction) else []
+    return [skeleton.value] if isinstance(skeleton, Leaf) and skeleton.kind is int else []
 
 
 def pattern(skeleton: Any) -> tuple[str, str]:
@@ -168,23 +186,15 @@ def pattern(skeleton: Any) -> tuple[str, str]:
 def _pattern(skeleton: Any, guards: list[str]) -> str:
     if isinstance(skeleton, Hole):
         return "_"
-    if isinstance(skeleton, _Node):
+    if isinstance(skeleton, Node):
         children = [_pattern(child, guards) for child in skeleton.children]
-        if skeleton.kind is dict:
-            return (
-                "{"
-                + ", ".join(f"{n!r}: {c}" for n, c in zip(skeleton.names or (), children, strict=True))
-                + "}"
-            )
-        if skeleton.names is not None:
-            raise NotDecided(f"no pattern is written for outputs of type {skeleton.kind.__name__}")
-        return "[" + ", ".join(children) + "]"
-    if isinstance(skeleton, Fraction):
-        if skeleton.denominator == 1:
-            return str(skeleton)
+        if skeleton.names is None:
+            return "[" + ", ".join(children) + "]"
+        if any(name.kind not in (int, str) for name in skeleton.names):
+            raise NotDecided("no pattern is written for a dict whose keys are not whole numbers or texts")
+        return "{" + ", ".join(f"{show(n)}: {c}" for n, c in zip(skeleton.names, children, strict=True)) + "}"
+    if skeleton.kind is Fraction:
         name = f"number{len(guards)}"
-        guards.append(f"{name} == {skeleton!r}")
+        guards.append(f"{name} == {skeleton.value!r}")
         return name
-    if skeleton is None or isinstance(skeleton, bool | str | bytes):
-        return repr(skeleton)
-    raise NotDecided(f"no pattern is written for outputs of type {type(skeleton).__name__}")
+    return repr(skeleton.value)

@@ -29,7 +29,8 @@ from freegap.prove.classes import OutputClass, formula, generic
 from freegap.prove.laws import LAWS
 from freegap.prove.outputs import rebuild
 from freegap.prove.problem import Alignment, Case
-from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either, explore
+from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either
+from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.symbols import constant
 
 __all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "scale_of", "value_of"]
@@ -66,14 +67,8 @@ class Piece:
 def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Piece]:
     """All pieces of the alignment on one output class and one case of the relation."""
     problem = output.problem
-
-    def local(answers: list[Any], neighbour: list[Any], released: list[Any], noise: dict[Any, Any]) -> Any:
-        value = rebuild(output.skeleton, released)
-        moved = problem.align(alignment, answers, neighbour, value, noise)
-        return moved, problem.charged(rebuild(output.skeleton, released))
-
-    paths = explore(
-        local,
+    paths = follow(
+        _local(output, alignment),
         [list(problem.answers), list(problem.neighbour), list(output.released), dict(output.noise)],
         assuming=[case.formula, output.before],
         limits=problem.limits,
@@ -81,12 +76,40 @@ def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Pie
     pieces: dict[Any, Piece] = {}
     for path in paths:
         where = both(generic(c, output.continuous) for c in path.conditions)
-        piece = Piece(where, _shifts(output, path.result[0]), Symbol.of(path.result[1]))
+        piece = Piece(where, _shifts(output, path.result[0]), _charge(output, path.result[1]))
         same = pieces.get(piece.key)  # paths that shift alike are one piece: there are fewer to check
         pieces[piece.key] = (
             piece if same is None else replace(same, condition=either([same.condition, where]))
         )
     return list(pieces.values())
+
+
+def _local(output: OutputClass, alignment: Alignment) -> Trusted:
+    """The alignment and the charge of one kind of output, as a function of the numbers that vary."""
+    problem, skeleton = output.problem, output.skeleton
+
+    def meaning(machine: Any, answers: Any, neighbour: Any, released: Any, noise: Any) -> Any:
+        given = [answers, neighbour, rebuild(skeleton, released), noise]
+        moved = machine.call(alignment, given, machine.parameters(problem.keywords(alignment)))
+        if problem.charge is None:
+            return moved, problem.epsilon
+        words = machine.parameters(problem.keywords(problem.charge))
+        charge = machine.call(problem.charge, [rebuild(skeleton, released)], words)
+        return moved, machine.smaller(charge, problem.epsilon)
+
+    def real(answers: Any, neighbour: Any, released: Any, noise: Any) -> Any:
+        moved = problem.align(alignment, answers, neighbour, rebuild(skeleton, released), noise)
+        return moved, problem.charged(rebuild(skeleton, released))
+
+    return Trusted(meaning, real)
+
+
+def _charge(output: OutputClass, charge: Any) -> Symbol:
+    if type(charge) is not Symbol and constant(charge) is None:
+        raise InvalidArgument(
+            "charge", charge, f"is no number for the output {output.name}", "Return what the output costs."
+        )
+    return Symbol.of(charge)
 
 
 def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:

@@ -24,6 +24,7 @@ from typing import Any
 
 import z3
 
+import freegap.prove.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
 from freegap.symbolic import Limits, Symbol, Variable, integer, real
 
@@ -139,7 +140,8 @@ class Problem:
         """What this output may cost: what the mechanism charges for it, and in no case more than ε."""
         if self.charge is None:
             return self.epsilon
-        return min(self.charge(output, **self.keywords(self.charge)), self.epsilon)
+        charge = self.charge(output, **self.keywords(self.charge))
+        return charge if charge <= self.epsilon else self.epsilon
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -20,6 +20,7 @@ from freegap.prove.replay import Replay, replay
 from freegap.prove.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prove.tightness import Suprema
 from freegap.symbolic import Limits, NotDecided
+from freegap.symbolic.subset import parameter
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
 __all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
@@ -54,7 +55,7 @@ def problem_of(
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
         relation=relation,
-        parameters=dict(parameters or {}),
+        parameters={name: parameter(value) for name, value in (parameters or {}).items()},
         charge=charge,
         grid=None if grid is None else positive_rational("grid", grid),
         limits=Limits(milliseconds=max(1, milliseconds)),
@@ -79,8 +80,25 @@ def prove_alignment(
     except NotDecided as undecided:
         return attempt.result(None, reason=str(undecided))
     except _Refuted as refuted:
-        return attempt.result(False, refutation=refuted.refutation)
+        found = refuted.refutation
+        return attempt.result(False, refutation=found, reason=_rounded(found))
     return attempt.result(True)
+
+
+_ROUNDING = Fraction(1, 10**9)
+
+
+def _rounded(found: Refutation) -> str | None:
+    """What happened, where the cost is too large only by what a float loses."""
+    if found.condition != "cost" or found.cost is None or not found.charge:
+        return None
+    over = found.cost / found.charge - 1
+    if over > _ROUNDING:
+        return None
+    return (
+        f"the cost is {float(over):.1g} of the charge too large: a scale or a charge that was rounded as a "
+        "float, such as 1/0.3? Pass exact numbers: Fraction(10, 3), or epsilon, with 1 / epsilon in the text"
+    )
 
 
 class _Refuted(Exception):
@@ -240,7 +258,7 @@ class _Attempt:
             claim=claim_of(problem),
             conditions=tuple(conditions),
             refutation=refutation,
-            reason=reason if holds is not True else self.how.get("tightness"),
+            reason=self.how.get("tightness") if holds else reason,
             tightness=tight,
             paths=self.counts.paths,
             outputs=self.counts.outputs,
@@ -261,8 +279,11 @@ def claim_of(problem: Problem) -> str:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else f"{type(value).__name__}(…)"
+    try:
+        text = str(value)
+    except ValueError:  # a number of more digits than Python shows
+        text = ""
+    return text if 0 < len(text) <= 40 else f"{type(value).__name__}(…)"
 
 
 def check_draws(classes: list[OutputClass]) -> str:

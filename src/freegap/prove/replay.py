@@ -9,51 +9,9 @@ from typing import Any
 
 from freegap.prove.laws import LAWS
 from freegap.prove.problem import Alignment, Problem
+from freegap.symbolic.given import GivenNoise
 
 __all__ = ["GivenNoise", "Replay", "replay"]
-
-
-class GivenNoise:
-    """Noise whose values are given by label (0 for any other); records the law and scale of each draw.
-
-    >>> noise = GivenNoise({"threshold": Fraction(1, 2)})
-    >>> noise.laplace(2, label="threshold")
-    Fraction(1, 2)
-    """
-
-    def __init__(self, values: Mapping[Any, Fraction]) -> None:
-        self._values = values
-        self.drawn: dict[Any, tuple[str, Fraction, Fraction | None, Fraction | None]] = {}
-
-    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Fraction:
-        key = len(self.drawn) if label is None else label
-        unit, width = (None if value is None else Fraction(value) for value in (grid, step))
-        self.drawn[key] = (law, Fraction(scale), unit, width)
-        return self._values.get(key, Fraction(0))
-
-    def laplace(self, scale: Any, label: Any = None) -> Fraction:
-        """The given value, as Laplace noise."""
-        return self._draw("laplace", scale, label)
-
-    def exponential(self, scale: Any, label: Any = None) -> Fraction:
-        """The given value, as exponential noise."""
-        return self._draw("exponential", scale, label)
-
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Fraction:
-        """The given value, as geometric noise."""
-        return self._draw("geometric", scale, label, grid)
-
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Fraction:
-        """The given value, as discrete Laplace noise."""
-        return self._draw("discrete_laplace", scale, label, grid)
-
-    def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Fraction:
-        """The given value, as staircase noise."""
-        return self._draw("staircase", scale, label, step=step)
-
-    def logistic(self, scale: Any, label: Any = None) -> Fraction:
-        """The given value, as logistic noise."""
-        return self._draw("logistic", scale, label)
 
 
 @dataclass(frozen=True)

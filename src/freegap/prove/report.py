@@ -149,14 +149,17 @@ class Proof:
         return self.holds is True
 
     def __str__(self) -> str:
-        verdict = {True: "proved", False: "refuted", None: "not decided"}[self.holds]
+        verdict = {True: "proved", False: "this alignment does not prove it", None: "not decided"}[self.holds]
         lines = [f"{verdict}: {self.claim}"]
+        if self.reason is not None and self.holds is None:
+            lines.append(f"  {self.reason.removeprefix('not decided: ')}")
         for condition in self.conditions:
             mark = {True: "✓", False: "✗", None: "?"}[condition.holds]
-            lines.append(f"  {mark} {condition.statement}: {condition.how}")
+            how = "not decided" if condition.how == self.reason else condition.how
+            lines.append(f"  {mark} {condition.statement}: {how}")
         if self.tightness is not None:
             lines.append(f"  smallest ε for this alignment: {self.tightness.epsilon}")
-        if self.reason is not None:
+        if self.reason is not None and self.holds is not None:
             lines.append(f"  {self.reason}")
         if self.refutation is not None:
             lines += ["  refuted by:", *("    " + line for line in str(self.refutation).splitlines())]

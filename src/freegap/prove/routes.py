@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from freegap.errors import InvalidArgument
-from freegap.prove.equivalence import require_same
+from freegap.prove.equivalence import require_same, require_same_charge, require_same_on_samples
 from freegap.prove.forms import Selection, Stream
 from freegap.prove.problem import Problem
 from freegap.prove.prover import Progress, problem_of, prove_alignment
@@ -116,10 +117,31 @@ def prove_claim(entry: Entry, claim: Claim, *, progress: Progress | None = None)
     if not proof.holds:
         return proof
     try:
-        for queries in entry.form_sizes:
-            sized = replace(problem, queries=queries)
-            require_same(sized, replace(sized, mechanism=form.program, parameters={}))
+        tied = _tie(problem, form, entry.form_sizes)
     except NotDecided as undecided:
         return replace(proof, holds=None, reason=str(undecided))
-    sizes = ", ".join(map(str, entry.form_sizes))
-    return replace(proof, claim=f"{proof.claim}; the form is the released program (z3, n = {sizes})")
+    return replace(proof, claim=f"{proof.claim}; {tied}")
+
+
+_BEYOND = (*range(2, 13), 40)
+_SAMPLES = 6
+
+
+def _tie(problem: Problem, form: Selection | Stream, sizes: Sequence[int]) -> str:
+    """That the form is the released program, and charges what it charges; how far that was checked."""
+    if problem.charge is not None and (isinstance(form, Selection) or form.entry_charge is None):
+        raise NotDecided("the program charges by its output and the form does not say so (entry_charge)")
+    for queries in sizes:
+        sized = replace(problem, queries=queries)
+        require_same(sized, replace(sized, mechanism=form.program, parameters={}, charge=None))
+        if isinstance(form, Stream):
+            require_same_charge(sized, form)
+    beyond = [size for size in _BEYOND if size > max(sizes)]
+    require_same_on_samples(
+        problem, replace(problem, mechanism=form.program, parameters={}, charge=None), beyond, _SAMPLES
+    )
+    shown = ", ".join(map(str, sizes))
+    return (
+        f"that the form is the released program was shown by z3 for n = {shown}, and seen on {_SAMPLES} "
+        f"samples each for n = {', '.join(map(str, beyond))}"
+    )

@@ -23,7 +23,7 @@ from freegap.prove.replay import replay
 from freegap.prove.report import CONDITIONS, Established, Proof, Refutation
 from freegap.symbolic import NotDecided
 
-__all__ = ["sample_alignment"]
+__all__ = ["SampledRun", "sample_alignment", "sampled_runs"]
 
 _UNIT = 1 << 64
 
@@ -48,6 +48,7 @@ class _SearchNoise:
     def __init__(self, numbers: _Numbers, small: bool) -> None:
         self._numbers, self._small = numbers, small
         self.values: dict[Any, Fraction] = {}
+        self.drawn: list[tuple[Any, ...]] = []
 
     def __getattr__(self, law: str) -> Callable[..., Fraction]:
         if law not in LAWS:
@@ -58,11 +59,33 @@ class _SearchNoise:
         size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
         low = Fraction(0) if LAWS[law].one_sided else -size
         value = self._numbers.between(low, size)
-        if LAWS[law].lattice:
-            unit = Fraction(1 if grid is None else grid)
+        unit = Fraction(1 if grid is None else grid) if LAWS[law].lattice else None
+        if unit is not None:
             value = round(value / unit) * unit
-        self.values[len(self.values) if label is None else label] = value
+        key = len(self.values) if label is None else label
+        self.values[key] = value
+        self.drawn.append((key, law, Fraction(scale), unit, step))
         return value
+
+
+@dataclass(frozen=True)
+class SampledRun:
+    """What a program put out and drew on one sample."""
+
+    output: Any
+    draws: list[tuple[Any, ...]]
+
+
+def sampled_runs(problem: Problem, samples: int, *, seed: int = 0) -> Iterator[SampledRun]:
+    """The program on the same samples for the same seed: the n-th draw of a sample is the same number for
+    programs that make the same draws."""
+    for place, (answers, _, small) in enumerate(_inputs(problem, _Numbers(SeededBits(seed)), samples)):
+        noise = _SearchNoise(_Numbers(SeededBits(seed + place + 1)), small)
+        try:
+            output = problem.run(list(answers), noise)
+        except Exception as error:  # whatever the program raises on numbers
+            raise NotDecided(f"the program raised {type(error).__name__} on a sample: {error}") from error
+        yield SampledRun(output, noise.drawn)
 
 
 def sample_alignment(problem: Problem, alignment: Alignment, *, samples: int, seed: int = 0) -> Proof:
@@ -70,8 +93,13 @@ def sample_alignment(problem: Problem, alignment: Alignment, *, samples: int, se
     numbers = _Numbers(SeededBits(seed))
     for answers, neighbour, small in _inputs(problem, numbers, samples):
         noise = _SearchNoise(numbers, small)
-        problem.run(list(answers), noise)
-        run = replay(problem, alignment, answers, neighbour, noise.values)
+        try:
+            problem.run(list(answers), noise)
+            run = replay(problem, alignment, answers, neighbour, noise.values)
+        except NotDecided:
+            raise
+        except Exception as error:  # whatever the user's programs raise on numbers
+            return _result(problem, None, None, f"the programs raised {type(error).__name__}: {error}")
         if run.violated:
             condition = "support" if run.off_support else "output" if not run.same_output else "cost"
             return _result(problem, False, Refutation.of(condition, run), None)

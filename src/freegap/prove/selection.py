@@ -34,13 +34,14 @@ from typing import Any
 
 import z3
 
-from freegap.prove.classes import formula
+from freegap.prove.classes import formula, holes_of
 from freegap.prove.forms import Change, Selection
 from freegap.prove.laws import LAWS, NoiseLaw
 from freegap.prove.outputs import flatten
 from freegap.prove.problem import Problem
 from freegap.prove.report import CONDITIONS, Established, Proof
-from freegap.symbolic import Condition, NotDecided, Symbol, Variable, explore, real
+from freegap.symbolic import Condition, NotDecided, Symbol, Variable, real
+from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 
 __all__ = ["prove_selection"]
@@ -164,21 +165,30 @@ class _Summary:
         return [value.z3 >= 0 for value in noise] if self.law.one_sided else []
 
     def _pieces(self) -> list[_Piece]:
-        paths = explore(
-            lambda: self.form.shifts(list(self.selected), self.second, self.best),
-            [],
+        paths = follow(
+            self.form.shifts,
+            [list(self.selected), self.second, self.best],
             assuming=self._premises(),
             limits=self.problem.limits,
         )
         found = []
         for path in paths:
-            moves, last = path.result
-            if len(moves) != self.form.k:
-                raise NotDecided(f"{len(moves)} shifts for {self.form.k} selected answers")
+            moves, last = self._checked(path.result)
             # Not without null sets: where s is the best of the neighbour too, `best` and the noise of s
             # cancel, and an equation between them can hold for all noise.
             found.append(_Piece(path.conditions, tuple(map(Symbol.of, moves)), Symbol.of(last)))
         return found
+
+    def _checked(self, result: Any) -> tuple[Any, Any]:
+        """What `shifts` returned, if it is what it should."""
+        if type(result) is not tuple or len(result) != 2 or type(result[0]) not in (list, tuple):
+            raise NotDecided("shifts must return (a list of shifts, the shift of the runner-up)")
+        moves, last = result
+        if len(moves) != self.form.k:
+            raise NotDecided(f"{len(moves)} shifts for {self.form.k} selected answers")
+        if not all(type(move) is Symbol or constant(move) is not None for move in [*moves, last]):
+            raise NotDecided("a shift is no number")
+        return moves, last
 
     @property
     def _noise(self) -> frozenset[Variable]:
@@ -229,11 +239,12 @@ class _Summary:
     def _same_release(self, moved: list[Symbol], top: Symbol) -> Any:
         """`release` says the same about the aligned values of the neighbour."""
         values, last = [real(f"value[{i}]") for i in range(self.form.k)], real("runner_up")
-        paths = explore(self.form.release, [values, last], limits=self.problem.limits)
+        paths = follow(self.form.release, [values, last], limits=self.problem.limits)
         names = [next(iter(v.variables)) for v in [*values, last]]
         here = dict(zip(names, [*self.values, self.top], strict=True))
         there = dict(zip(names, [*moved, top], strict=True))
-        flat = [(path, *flatten(path.result)) for path in paths]
+        holes = holes_of([flatten(path.result)[0] for path in paths])
+        flat = [(path, *flatten(path.result, holes[flatten(path.result)[0]])) for path in paths]
         same = []
         for path, skeleton, numbers in flat:
             taken = [formula(c.substitute(here)) for c in path.conditions]

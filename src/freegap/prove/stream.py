@@ -30,13 +30,15 @@ from freegap.prove.classes import OutputClass, classes_of
 from freegap.prove.forms import Stream
 from freegap.prove.injective import check_injective
 from freegap.prove.laws import LAWS
-from freegap.prove.outputs import flatten, rebuild, show
+from freegap.prove.outputs import count_holes, flatten, half_holes, rebuild, show
 from freegap.prove.pieces import PieceChecks, on_lattice, pieces_of, scale_of
 from freegap.prove.problem import Case, Problem
 from freegap.prove.prover import check_laws
 from freegap.prove.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prove.tightness import Suprema
-from freegap.symbolic import NotDecided, Symbol, SymbolicNoise, explore
+from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, real
+from freegap.symbolic.subset import Trusted, follow, parameter
+from freegap.symbolic.symbols import constant
 
 __all__ = ["prove_stream"]
 
@@ -54,6 +56,9 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         for direction in names.get(problem.relation, [problem.relation]):
             induction = _Induction(problem, form, direction)
             worst = max(worst, induction.run())
+            over = induction.overcharge()
+            if over > 0:
+                raise NotDecided(f"some run costs {over} more than it is charged")
             states = max(states, len(induction.edges))
             laws |= induction.laws
         if worst > problem.epsilon:
@@ -67,7 +72,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         "noise": "; ".join(sorted(laws)),
         "support": text,
         "output": text,
-        "cost": f"{text}; at most {worst} on any number of answers",
+        "cost": f"{text}; at most {worst} on any number of answers{_charged(form)}",
         "injective": "one step at a time, each by earlier draws",
         "countable": "finitely many for each n",
     }
@@ -80,7 +85,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     return Proof(
         holds=True if reason is None else None,
         claim=(
-            f"stream is private at ε = {problem.epsilon} for all n "
+            f"stream is private at ε = {_claimed(problem, form)} for all n "
             f"({problem.relation}, Δ = {problem.sensitivity})"
         ),
         conditions=conditions,
@@ -90,10 +95,19 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     )
 
 
+def _claimed(problem: Problem, form: Stream) -> str:
+    return f"{problem.epsilon}" if form.entry_charge is None else f"its charge, at most {problem.epsilon}"
+
+
+def _charged(form: Stream) -> str:
+    return "" if form.entry_charge is None else ", and no more than the charge of each output"
+
+
 @dataclass(frozen=True)
 class _Edge:
     target: Any
     cost: Fraction
+    charge: Fraction
     stops: bool
     kinds: tuple[Any, ...]
 
@@ -112,8 +126,8 @@ class _Induction:
 
     def run(self) -> Fraction:
         """The largest cost of any run on any number of answers."""
-        first, cost = self._start()
-        ahead = [first]
+        self.first, self.start_cost = self._start()
+        ahead = [self.first]
         while ahead:
             skeleton = ahead.pop()
             if skeleton in self.edges:
@@ -122,14 +136,25 @@ class _Induction:
                 raise NotDecided(f"more than {_MOST_STATES} kinds of state")
             self.edges[skeleton] = self._steps(skeleton)
             ahead += [edge.target for edge in self.edges[skeleton] if not edge.stops]
-        return self._longest(first, cost)
+        return self._longest(self.start_cost, [edge.cost for edges in self.edges.values() for edge in edges])
+
+    def overcharge(self) -> Fraction:
+        """By how much some run, on any number of answers, costs more than its output is charged."""
+        if self.form.entry_charge is None:
+            return Fraction(0)
+        (path,) = follow(_start_charge(self.form), [], limits=self.problem.limits)
+        start = constant(path.result)
+        if start is None:
+            raise NotDecided("the charge of the start is no number")
+        weights = [edge.cost - edge.charge for edges in self.edges.values() for edge in edges]
+        return self._longest(self.start_cost - start, weights)
 
     def _start(self) -> tuple[Any, Fraction]:
         noise = SymbolicNoise(prefix="start")
-        paths = explore(self.form.start, [noise], limits=self.problem.limits)
+        paths = follow(self.form.start, [noise], limits=self.problem.limits)
         if len(paths) != 1:
             raise NotDecided("the start branches on its noise")
-        shifts = {label: Symbol.of(s) for label, s in self.form.start_shifts(self.direction).items()}
+        shifts = self._start_shifts(paths[0])
         cost, moved = Fraction(0), {}
         for draw in paths[0].draws:
             law = LAWS.get(draw.law)
@@ -149,6 +174,17 @@ class _Induction:
         self._require_lattice(numbers)
         return skeleton, cost
 
+    def _start_shifts(self, start: Path) -> dict[Any, Symbol]:
+        (path,) = follow(self.form.start_shifts, [self.direction], limits=self.problem.limits)
+        labels = {draw.label for draw in start.draws}
+        if type(path.result) is not dict or not path.result.keys() <= labels:
+            raise NotDecided(
+                f"start_shifts must return shifts of the draws of the start: {sorted(map(str, labels))}"
+            )
+        if any(constant(shift) is None for shift in path.result.values()):
+            raise NotDecided("a shift at the start is no number")
+        return {label: Symbol.of(shift) for label, shift in path.result.items()}
+
     def _require_lattice(self, numbers: Iterable[Symbol]) -> None:
         """With a grid, the numbers of a state are taken for multiples of it: so they must be."""
         grid = self.problem.grid
@@ -159,38 +195,61 @@ class _Induction:
         step = self._step_problem(skeleton)
         classes = classes_of(step)
         self.laws.update(check_laws(classes).split("; "))
-        edges: dict[Any, _Edge] = {}
+        edges: list[tuple[Any, _Edge]] = []
         suprema = Suprema()
         for output in classes:
             entry, target, stops = self._parts(output)
-            edge = _Edge(target, self._prove_step(step, skeleton, output, suprema), stops, output.kinds)
-            if entry in edges and not edges[entry].agrees(edge):
-                raise NotDecided(f"the entry {show(entry)} does not determine the draws and the next state")
-            edges[entry] = max(edge, edges.get(entry, edge), key=lambda e: e.cost)
-        return list(edges.values())
+            cost = self._prove_step(step, skeleton, output, suprema)
+            edge = _Edge(target, cost, self._charge(entry), stops, output.kinds)
+            for other, known in edges:
+                # Not only equal entries: a number that varies can be the number that another entry has.
+                if half_holes(entry, other) is not None and not known.agrees(edge):
+                    raise NotDecided(
+                        f"the entry {show(entry)} does not determine the draws and the next state"
+                    )
+            edges.append((entry, edge))
+        return [edge for _, edge in edges]
+
+    def _charge(self, entry: Any) -> Fraction:
+        """The least that this kind of entry is charged."""
+        if self.form.entry_charge is None:
+            return Fraction(0)
+        numbers = [real(f"released[{i}]") for i in range(count_holes(entry))]
+        paths = follow(self.form.entry_charge, [rebuild(entry, numbers)], limits=self.problem.limits)
+        charges = [constant(path.result) for path in paths]
+        if any(charge is None for charge in charges):
+            raise NotDecided(f"the charge of the entry {show(entry)} depends on the released numbers")
+        return min(charge for charge in charges if charge is not None)
 
     def _parts(self, output: OutputClass) -> tuple[Any, Any, bool]:
         """Entry, next state and whether to stop, as skeletons; the next state has the offsets' numbers."""
         entry, state, stop = output.skeleton.children
         for released in output.numbers:
-            self._require_lattice([] if state is None else released[-len(self.offsets) :])
+            self._require_lattice([] if stop.value else released[-len(self.offsets) :])
         skeleton, numbers = flatten(rebuild(state, output.released))
-        if not isinstance(stop, bool):
-            raise NotDecided("whether to stop must be True or False")
-        if not stop and len(numbers) != len(self.offsets):
+        if not stop.value and len(numbers) != len(self.offsets):
             raise NotDecided("the numbers of the state do not stay as many as at the start")
-        return flatten(rebuild(entry, output.released))[0], skeleton, stop
+        return flatten(rebuild(entry, output.released))[0], skeleton, stop.value
 
     def _step_problem(self, skeleton: Any) -> Problem:
         """One step as a mechanism: the answer, and the numbers of the state as further answers."""
 
-        def mechanism(answers: list[Any], noise: Any) -> tuple[Any, Any, bool]:
-            state, entry, stop = self.form.step(rebuild(skeleton, answers[1:]), answers[0], noise)
-            return entry, None if stop else state, bool(stop)
+        def parts(found: Any) -> tuple[Any, Any, bool]:
+            if type(found) is not tuple or len(found) != 3 or type(found[2]) is not bool:
+                raise NotDecided("a step must return (state, entry, whether to stop: True or False)")
+            state, entry, stop = found
+            return entry, None if stop else state, stop
+
+        def meaning(machine: Any, answers: list[Any], noise: Any) -> Any:
+            state = rebuild(skeleton, answers[1:])
+            return parts(machine.call(self.form.step, [state, answers[0], noise]))
+
+        def on_numbers(answers: list[Any], noise: Any) -> Any:
+            return parts(self.form.step(rebuild(skeleton, answers[1:]), answers[0], noise))
 
         step = replace(
             self.problem,
-            mechanism=mechanism,
+            mechanism=Trusted(meaning, on_numbers),
             queries=1 + len(self.offsets),
             relation=self.direction,
             parameters={},
@@ -206,15 +265,29 @@ class _Induction:
     def _prove_step(self, step: Problem, skeleton: Any, output: OutputClass, suprema: Suprema) -> Fraction:
         """The largest cost of this step with this entry, which is proved to be aligned."""
 
-        def alignment(answers: list[Any], neighbour: list[Any], value: Any, noise: dict[Any, Any]) -> Any:
-            shifts = self.form.step_shifts(
-                self.direction, rebuild(skeleton, answers[1:]), value[0], answers[0], neighbour[0]
-            )
+        def moved(shifts: Any, noise: Any) -> Any:
+            if type(shifts) is not dict or not shifts.keys() <= noise.keys():
+                raise NotDecided(
+                    f"step_shifts must return shifts of the draws of the step: {sorted(map(str, noise))}"
+                )
+            if not all(type(shift) is Symbol or constant(shift) is not None for shift in shifts.values()):
+                raise NotDecided("a shift of a step is no number")
             return {label: noise[label] + shift for label, shift in shifts.items()}
 
-        _, state, _ = output.skeleton.children
-        entry_numbers = len(output.released) - (0 if state is None else len(self.offsets))
-        offsets = (Fraction(0),) * entry_numbers + (() if state is None else self.offsets)
+        def meaning(machine: Any, answers: Any, neighbour: Any, value: Any, noise: Any) -> Any:
+            state = rebuild(skeleton, answers[1:])
+            given = [self.direction, state, value[0], answers[0], neighbour[0]]
+            return moved(machine.call(self.form.step_shifts, given), noise)
+
+        def on_numbers(answers: Any, neighbour: Any, value: Any, noise: Any) -> Any:
+            state = rebuild(skeleton, answers[1:])
+            given = [self.direction, state, value[0], answers[0], neighbour[0]]
+            return moved(self.form.step_shifts(*given), noise)
+
+        alignment = Trusted(meaning, on_numbers)
+        _, _, stop = output.skeleton.children
+        entry_numbers = len(output.released) - (0 if stop.value else len(self.offsets))
+        offsets = (Fraction(0),) * entry_numbers + (() if stop.value else self.offsets)
         shifted = replace(output, offsets=offsets)
         (case,) = step.cases
         pieces = pieces_of(shifted, case, alignment)
@@ -233,20 +306,30 @@ class _Induction:
             raise NotDecided(f"the alignment for the entry {output.name} is not acyclic")
         return suprema.of(shifted)
 
-    def _longest(self, first: Any, cost: Fraction) -> Fraction:
-        worst = {first: cost}
-        largest = cost
+    def _longest(self, start: Fraction, weights: Iterable[Fraction]) -> Fraction:
+        """The largest sum along any run, with one weight for each edge in order."""
+        given = iter(weights)
+        weighted = {source: [(edge, next(given)) for edge in edges] for source, edges in self.edges.items()}
+        worst = {self.first: start}
+        largest = start
         for _ in range(len(self.edges) + 1):
             changed = False
-            for source, edges in self.edges.items():
+            for source, edges in weighted.items():
                 if source not in worst:
                     continue
-                for edge in edges:
-                    total = worst[source] + edge.cost
+                for edge, weight in edges:
+                    total = worst[source] + weight
                     largest = max(largest, total)
-                    if not edge.stops and total > worst.get(edge.target, Fraction(-1)):
+                    if not edge.stops and (edge.target not in worst or total > worst[edge.target]):
                         worst[edge.target] = total
                         changed = True
             if not changed:
                 return largest
         raise NotDecided("the cost grows with the number of answers")
+
+
+def _start_charge(form: Stream) -> Trusted:
+    def meaning(machine: Any) -> Any:
+        return machine.outside(form.start_charge, "start_charge")
+
+    return Trusted(meaning, lambda: parameter(form.start_charge))

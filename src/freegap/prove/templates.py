@@ -10,15 +10,17 @@ answer, for outputs that name answers by their place.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from freegap.prove.classes import OutputClass
-from freegap.prove.outputs import pattern, whole_numbers
+from freegap.prove.outputs import Hole, pattern, whole_numbers
 from freegap.prove.problem import Alignment
 from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic.subset import remember_source
 
 __all__ = ["Choice", "Template", "compiled", "source_of", "templates_of"]
 
@@ -92,7 +94,7 @@ def _writable(label: Any) -> bool:
 
 def _template(output: OutputClass, owners: Owners) -> Template:
     n = output.problem.queries
-    named = {int(v) for v in whole_numbers(output.skeleton) if v.denominator == 1 and 0 <= v < n}
+    named = {number for number in whole_numbers(output.skeleton) if 0 <= number < n}
     labels = {i: label for label in output.noise for i in owners[label]}
     rest = tuple(i for i in range(n) if i not in named)
     if not named or not rest or any(i not in labels for i in rest):
@@ -144,13 +146,22 @@ def source_of(
             lines.append(f"    if all(a {sign} b for a, b in zip(answers, neighbour)):")
             deep = 2
         lines.append("    " * deep + "match output:")
-        # The fewer numbers vary, the more special the pattern: those come first.
-        for template, choices in sorted(entries, key=lambda entry: len(entry[0].output.released)):
+        for template, choices in _special_first(entries):
             text, guard = pattern(template.output.skeleton)
             lines.append("    " * (deep + 1) + f"case {text}{guard}:")
             lines.append(_indented("\n".join(_body(template, choices)), deep + 2))
     text = "\n".join(lines)
     return ("from fractions import Fraction\n\n\n" if "Fraction(" in text else "") + text + "\n"
+
+
+def _special_first(
+    entries: Sequence[tuple[Template, Mapping[Any, Choice]]],
+) -> list[tuple[Template, Mapping[Any, Choice]]]:
+    """The fewer numbers vary, the more special the pattern; a number alone fits everything, and is last."""
+    patterns = [pattern(template.output.skeleton) for template, _ in entries]
+    if len(set(patterns)) < len(patterns):
+        raise NotDecided("one kind of output comes with different draws: no alignment can tell them apart")
+    return sorted(entries, key=lambda e: (isinstance(e[0].output.skeleton, Hole), len(e[0].output.released)))
 
 
 def _body(template: Template, chosen: Mapping[Any, Choice]) -> list[str]:
@@ -179,7 +190,9 @@ def _indented(text: str, deep: int) -> str:
 
 def compiled(source: str) -> Alignment:
     """The alignment that a text defines."""
+    file = f"<synthesised alignment {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
     space: dict[str, Any] = {}
-    exec(compile(source, "<synthesised alignment>", "exec"), space)  # noqa: S102 - our own text
+    remember_source(file, source)
+    exec(compile(source, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
     alignment: Alignment = space["alignment"]
     return alignment

@@ -1,4 +1,8 @@
-"""Symbolic execution of ordinary Python: run a function on symbols and get all of its paths.
+"""Symbolic execution: all paths of a program on numbers that are not known.
+
+`freegap.symbolic.subset.follow` reads the source and interprets a defined subset of Python, and refuses the
+rest: for proofs. `explore` runs the real function on symbols, NumPy included: for searches such as the
+audit's, where a path that was missed costs a hint and no soundness.
 
     >>> from freegap.symbolic import explore, real
     >>> def larger(a, b):
@@ -6,11 +10,9 @@
     >>> [(str(path.conditions[0]), str(path.result)) for path in explore(larger, [real("a"), real("b")])]
     [('-a + b < 0', 'a'), ('a - b <= 0', 'b')]
 
-`explore` calls the function once a path. A branch on a symbolic truth value asks z3 which sides can
-happen; where both can, one is taken now and the other in a later call. Loops unroll, and lists, sorting,
-`max`, `min`, `abs`, `np.argmax` and early exit work because they only add, multiply and compare.
-What cannot be followed (an unbounded loop, `exp` of a symbol, a symbol as an index) raises `NotDecided`
-with the line of the program at which it happened. It never drops a path.
+Both go through the program once a path. A branch on a symbolic truth value asks z3 which sides can
+happen; where both can, one is taken now and the other in a later call. What cannot be followed (an
+unbounded loop, `exp` of a symbol, a symbol as an index) raises `NotDecided` with the line of the program.
 """
 
 from freegap.errors import MissingExtra
@@ -22,7 +24,9 @@ except ImportError:  # the core of freegap works without it
 
 from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
-from freegap.symbolic.explore import Branch, Limits, Path, explore
+from freegap.symbolic.explore import explore
+from freegap.symbolic.given import GivenNoise
+from freegap.symbolic.paths import Branch, Limits, Path
 from freegap.symbolic.symbols import Symbol, Variable, integer, real
 from freegap.symbolic.undecided import NotDecided
 
@@ -30,6 +34,7 @@ __all__ = [
     "Branch",
     "Condition",
     "Draw",
+    "GivenNoise",
     "Limits",
     "NotDecided",
     "Path",

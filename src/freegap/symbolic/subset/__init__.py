@@ -1,0 +1,29 @@
+"""A defined subset of Python, with its own meaning: programs are read as text and never run to be proved.
+
+`follow` takes a function, reads its source as a tree, and goes through it on symbols. Every construct has a
+meaning here, or is refused with its line and the reason; docs/prove.md has the table. What there is:
+
+    source        the tree of a function, and that it is the tree of what runs
+    values        what a program can hold, and what it may read from outside
+    frames        names
+    arithmetic, order    numbers, comparisons: each decided at once
+    expressions, statements, matching, calls, attributes, methods, builtins    the constructs
+    machine       the state of one run
+    follow        all paths, each confirmed by the real function
+"""
+
+from freegap.symbolic.subset.follow import agree, follow
+from freegap.symbolic.subset.source import remember_source
+from freegap.symbolic.subset.values import MODELS, RECORDS, KnownNoise, Noise, Trusted, parameter
+
+__all__ = [
+    "MODELS",
+    "RECORDS",
+    "KnownNoise",
+    "Noise",
+    "Trusted",
+    "agree",
+    "follow",
+    "parameter",
+    "remember_source",
+]

@@ -1,0 +1,183 @@
+"""The methods of lists, tuples, dicts and sets that have a meaning, and the draws of the noise interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from freegap.symbolic.subset import order
+from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.subset.values import KnownNoise, Method, Noise, View, shown
+from freegap.symbolic.symbols import Symbol
+
+__all__ = ["METHODS", "call_method"]
+
+
+def call_method(machine: Machine, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """owner.name(…)."""
+    if isinstance(method.owner, Noise | KnownNoise):
+        return _draw(machine, method.owner, method.name, *arguments, **keywords)
+    return METHODS[type(method.owner)][method.name](machine, method.owner, *arguments, **keywords)
+
+
+# Noise ------------------------------------------------------------------------------------------------
+
+_LAWS = {
+    "laplace": None,
+    "exponential": None,
+    "geometric": "grid",
+    "discrete_laplace": "grid",
+    "staircase": "step",
+    "gumbel": None,
+    "logistic": None,
+    "uniform": None,
+}
+"""The laws, each with what it needs besides its scale."""
+
+
+def _draw(
+    machine: Machine, noise: Noise | KnownNoise, law: str, scale: Any, label: Any = None, **options: Any
+) -> Any:
+    if law not in _LAWS:
+        raise machine.refusal(f"the noise interface has no {law}: there are {', '.join(_LAWS)}")
+    width = _LAWS[law]
+    if set(options) - {width}:
+        raise TypeError(f"noise.{law} takes no {', '.join(sorted(options))}")
+    _require_scale(machine, law, scale)
+    if width is not None:
+        options.setdefault(width, 1 if width == "grid" else None)
+        if not _positive(options[width]):
+            raise machine.refusal(
+                f"the {width} of noise.{law} is {shown(options[width])}: it must be a positive number that "
+                "does not depend on answers or noise"
+            )
+    key = label if label is None else machine.key(label)
+    if noise.rename is not None:
+        key = machine.key(machine.call(noise.rename, [key]))
+    if isinstance(noise, KnownNoise):
+        return noise.values[key]
+    known = {draw.label for draw in noise.recorder.draws}
+    if (len(known) if key is None else key) in known:
+        raise machine.refusal(f"two draws have the label {key!r}")
+    return getattr(noise.recorder, law)(scale * noise.factor, label=key, **options)
+
+
+def _positive(value: Any) -> bool:
+    return type(value) in (int, Fraction) and value > 0
+
+
+def _require_scale(machine: Machine, law: str, scale: Any) -> None:
+    if type(scale) is Symbol:
+        raise machine.refusal(f"the scale of a draw of {law} noise depends on the answers or on noise")
+    if not _positive(scale):
+        raise machine.refusal(f"the scale of a draw of {law} noise is not a positive number")
+
+
+# Lists and tuples ---------------------------------------------------------------------------------------
+
+
+def _append(machine: Machine, owner: list[Any], item: Any) -> None:
+    owner.append(item)
+
+
+def _extend(machine: Machine, owner: list[Any], items: Any) -> None:
+    owner.extend(list(machine.iterate(items)))
+
+
+def _insert(machine: Machine, owner: list[Any], place: Any, item: Any) -> None:
+    owner.insert(machine.integer(place, "insert"), item)
+
+
+def _pop(machine: Machine, owner: list[Any], place: Any = -1) -> Any:
+    return owner.pop(machine.integer(place, "pop"))
+
+
+def _index(machine: Machine, owner: Any, item: Any) -> int:
+    for place, other in enumerate(owner):
+        if order.equal(machine, other, item):
+            return place
+    raise ValueError("index of an item that is not there")
+
+
+def _count(machine: Machine, owner: Any, item: Any) -> int:
+    return sum([order.equal(machine, other, item) for other in owner])
+
+
+def _reverse(machine: Machine, owner: list[Any]) -> None:
+    owner.reverse()
+
+
+def _sort(machine: Machine, owner: list[Any], *, key: Any = None, reverse: Any = False) -> None:
+    keys = list(owner) if key is None else [machine.call(key, [item]) for item in owner]
+    owner[:] = order.ordered(machine, list(owner), keys, order.true(machine, reverse))
+
+
+def _remove(machine: Machine, owner: list[Any], item: Any) -> None:
+    del owner[_index(machine, owner, item)]
+
+
+def _clear(machine: Machine, owner: Any) -> None:
+    owner.clear()
+
+
+def _copy(machine: Machine, owner: Any) -> Any:
+    return owner.copy()
+
+
+# Dicts and sets ---------------------------------------------------------------------------------------
+
+
+def _get(machine: Machine, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
+    return owner.get(machine.key(key), default)
+
+
+def _set_default(machine: Machine, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
+    return owner.setdefault(machine.key(key), default)
+
+
+def _pop_key(machine: Machine, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
+    return owner.pop(machine.key(key), *default)
+
+
+def _update(machine: Machine, owner: dict[Any, Any], other: Any) -> None:
+    if type(other) is not dict:
+        raise machine.refusal(f"update with {shown(other)}")
+    owner.update(other)
+
+
+def _add(machine: Machine, owner: set[Any], item: Any) -> None:
+    owner.add(machine.key(item))
+
+
+def _discard(machine: Machine, owner: set[Any], item: Any) -> None:
+    owner.discard(machine.key(item))
+
+
+METHODS: dict[type, dict[str, Callable[..., Any]]] = {
+    list: {
+        "append": _append,
+        "clear": _clear,
+        "copy": _copy,
+        "count": _count,
+        "extend": _extend,
+        "index": _index,
+        "insert": _insert,
+        "pop": _pop,
+        "remove": _remove,
+        "reverse": _reverse,
+        "sort": _sort,
+    },
+    tuple: {"count": _count, "index": _index},
+    dict: {
+        "copy": _copy,
+        "get": _get,
+        "items": lambda machine, owner: View(tuple(owner.items())),
+        "keys": lambda machine, owner: View(tuple(owner)),
+        "pop": _pop_key,
+        "setdefault": _set_default,
+        "update": _update,
+        "values": lambda machine, owner: View(tuple(owner.values())),
+    },
+    set: {"add": _add, "copy": _copy, "discard": _discard},
+}

@@ -1,0 +1,235 @@
+"""No program that leaks is proved, however it hides the leak; nor by an alignment that cheats."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import freegap as fg
+from freegap.assurance.library import LIBRARY
+from freegap.errors import InvalidArgument
+from freegap.mechanisms import top_k
+from freegap.prove.forms import Change, Selection, Stream
+from freegap.prove.registry import Entry
+from freegap.prove.routes import prove_claim
+from freegap.symbolic import real
+
+from .attacks import ATTACKS
+
+TINY = Fraction(1, 10**6)
+
+
+def stay(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+    return {}
+
+
+def name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+@pytest.mark.parametrize("program", ATTACKS, ids=name_of)
+def test_attacks(program: Callable[..., Any]) -> None:
+    proof = fg.prove(program, stay, epsilon=TINY, queries=1, tightness=False)
+    assert proof.holds is not True, str(proof)
+    assert proof.refutation is not None or proof.reason
+
+
+@pytest.mark.parametrize("program", ATTACKS, ids=name_of)
+def test_attacks_without_an_alignment(program: Callable[..., Any]) -> None:
+    assert fg.prove(program, epsilon=TINY, queries=1, tightness=False).holds is not True
+
+
+def noisy(answers: Any, noise: Any) -> Any:
+    return answers[0] + noise.laplace(1, label="x")
+
+
+def verdict(program: Any, alignment: Any, **arguments: Any) -> Any:
+    """What came out, or the argument that was refused."""
+    try:
+        return fg.prove(program, alignment, queries=1, **arguments).holds
+    except InvalidArgument as error:
+        return error.argument
+
+
+FOREIGN = real("answers[0]")
+
+
+@pytest.mark.parametrize(
+    "alignment",
+    [
+        lambda answers, neighbour, output, noise: {"x": FOREIGN},
+        lambda answers, neighbour, output, noise: {"x": noise["x"] + real("aligned['x']")},
+        lambda answers, neighbour, output, noise: {"x": SimpleNamespace(value=0)},
+        lambda answers, neighbour, output, noise: {"x": noise["x"] + float("inf")},
+        lambda answers, neighbour, output, noise: {"x": str(noise["x"])},
+        lambda answers, neighbour, output, noise: {**noise, "x": None},
+        lambda answers, neighbour, output, noise: noise.setdefault("x", 0),
+        lambda answers, neighbour, output, noise: (
+            {"x": noise["x"] + answers[0] - neighbour[0]} if id(noise) else {}
+        ),
+    ],
+)
+def test_alignments_that_name_what_they_may_not(alignment: Any) -> None:
+    assert verdict(noisy, alignment, epsilon=TINY) in ("alignment", None, False)
+
+
+CHARGES: list[Any] = []
+
+
+def growing(output: Any) -> Any:
+    CHARGES.append(1)
+    return len(CHARGES)
+
+
+@pytest.mark.parametrize(
+    "charge", [growing, lambda output: float(str(output)), lambda output: "1", lambda output: None]
+)
+def test_charges_that_are_none(charge: Any) -> None:
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {"x": noise["x"] + answers[0] - neighbour[0]}
+
+    assert verdict(noisy, alignment, epsilon=1, charge=charge) in ("charge", None, False)
+
+
+class Tricky(int):
+    def __gt__(self, other: Any) -> bool:
+        return True
+
+
+class Sneaky(Fraction):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Tricky(1), Sneaky(1), [1], {"a": 1}, {1}, object(), lambda: 0, FOREIGN, float("nan"), bytearray(1), 1j],
+)
+def test_parameters_that_can_change_or_hide_something(value: Any) -> None:
+    def program(answers: Any, noise: Any, *, extra: Any) -> Any:
+        return answers[0] if extra else 0
+
+    proof = fg.prove(program, stay, epsilon=TINY, queries=1, parameters={"extra": value})
+    assert proof.holds is not True
+
+
+def test_a_file_that_was_changed_after_its_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "changed_later.py"
+    file.write_text("def program(answers, noise):\n    return answers[0]\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import changed_later  # type: ignore[import-not-found]
+
+    file.write_text("def program(answers, noise):\n    return 0\n")
+    linecache.checkcache()
+    proof = fg.prove(changed_later.program, stay, epsilon=TINY, queries=1)
+    assert proof.holds is None
+    assert "is not what runs" in str(proof.reason)
+
+
+def test_what_has_no_source() -> None:
+    space: dict[str, Any] = {}
+    exec("def program(answers, noise):\n    return 0\n", space)  # noqa: S102
+    proof = fg.prove(space["program"], stay, epsilon=TINY, queries=1)
+    assert "source" in str(proof.reason)
+
+
+# Forms ---------------------------------------------------------------------------------------------
+
+
+def test_a_stream_that_releases_the_previous_answer() -> None:
+    last = [Fraction(0)]
+
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        before = last[0]
+        last[0] = answer
+        return state, before, False
+
+    form = Stream(lambda noise: 0, step, lambda direction: {}, lambda *given: {})
+    proof = fg.prove(form, epsilon=TINY)
+    assert proof.holds is None
+    assert "the outer name last" in str(proof.reason)
+
+
+def stream(step: Any, shifts: Any = lambda *given: {}) -> Stream:
+    return Stream(lambda noise: 0, step, lambda direction: {}, shifts)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda state, answer, noise: (state, str(answer), False),
+        lambda state, answer, noise: (state, True if answer > 0 else 1, False),
+        lambda state, answer, noise: (answer, None, False),
+        lambda state, answer, noise: (state, None, answer > 0),
+        lambda state, answer, noise: (state, None, "stop"),
+        lambda state, answer, noise: (
+            state,
+            Fraction(3) if answer > 0 else noise.geometric(1, label="x") * 1,
+            False,
+        ),
+        lambda state, answer, noise: (1 if answer > 0 else 1.0, None, False),
+        lambda state, answer, noise: ((answer > 0) == True, None, False),  # noqa: E712
+    ],
+)
+def test_streams_that_leak(step: Any) -> None:
+    assert fg.prove(stream(step), epsilon=TINY).holds is not True
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda values, runner_up: values[0],
+        lambda values, runner_up: str(values[0]),
+        lambda values, runner_up: 1 if values[0] > 1 else True,
+        lambda values, runner_up: 1 if values[0] > 1 else 1.0,
+        lambda values, runner_up: SimpleNamespace(value=values[0]),
+        lambda values, runner_up: type(values[0]).__name__ + str(values[0] > 0),
+    ],
+)
+def test_selections_that_leak(release: Any) -> None:
+    def shifts(selected: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        return [item.answer - item.neighbour + move for item in selected], 0
+
+    assert fg.prove(Selection(1, "laplace", 2, release, shifts), epsilon=1).holds is not True
+
+
+def test_a_program_that_leaks_beyond_the_sizes_of_its_form() -> None:
+    entry = LIBRARY[0]
+    claim = next(c for c in entry.claims if c.queries is None)
+    assert prove_claim(entry, claim).holds
+
+    def leaky(answers: Any, noise: Any, *, k: int, scale: Any, law: str) -> Any:
+        found = top_k.program(answers, noise, k=k, scale=scale, law=law)
+        return found if len(answers) != 8 else (found[0], [answers[0]])
+
+    proof = prove_claim(replace(entry, program=leaky), claim)
+    assert proof.holds is None
+    assert "n = 8" in str(proof.reason)
+
+
+CHARGED = [entry for entry in LIBRARY if entry.form is not None and entry.charge is not None]
+
+
+@pytest.mark.parametrize("entry", CHARGED, ids=lambda entry: entry.name)
+def test_a_charge_of_nothing_for_all_n(entry: Entry) -> None:
+    claim = next(c for c in entry.claims if c.queries is None)
+    proof = prove_claim(replace(entry, charge=lambda output: 0), claim)
+    assert proof.holds is None
+    assert "does not charge" in str(proof.reason)
+    made: Any = entry.form
+
+    @functools.wraps(made)
+    def free(**given: Any) -> Any:
+        return replace(made(**given), start_charge=0, entry_charge=lambda entry: 0)
+
+    proof = prove_claim(replace(entry, charge=lambda output: 0, form=free), claim)
+    assert proof.holds is not True
+    assert "more than it is charged" in str(proof.reason)
