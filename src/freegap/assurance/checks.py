@@ -4,7 +4,8 @@ The twin of a proof is the same program with all noise a tenth too narrow, at th
 releases is the public function itself, asked for more than it then claims: noise a fifth too narrow for the
 test of the distribution (a quarter for tables, whose releases are few), and a quarter as wide for the audit.
 (Smaller mistakes are for the tests of each mechanism, which make many more releases.) The twin of the program
-is the same program in double precision; in base 2, where nothing is a double, it rounds to the nearest.
+is the same program in double precision with the noise subtracted; in base 2, where nothing is a double, its
+answers are one step too high.
 """
 
 from __future__ import annotations
