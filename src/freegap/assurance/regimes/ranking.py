@@ -139,7 +139,8 @@ class _Choosing:
         self, record: str, law: str, twin: bool, *, gap: bool = True
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """000, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
-        members = self.members(record, self.k + gap, law, self.scale)
+        # Who alone can be chosen is chosen by any program: the twin is given one more.
+        members = self.members(record, self.k + (gap or twin), law, self.scale)
         order, gaps = top_k.program(
             [self.population.exact[m.group] for m in members],
             draws(lambda i: members[i].noise, twin=twin),
