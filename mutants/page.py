@@ -14,7 +14,7 @@ Results = dict[str, dict[str, str]]
 _HEAD = """# Mutants
 
 A test suite is as good as the mistakes that it notices. Here the mistakes are made by a program:
-[Cosmic Ray](https://cosmic-ray.readthedocs.io/) and some operators of our own (`mutants/operators.py`) change
+Cosmic Ray and some operators of our own (`mutants/operators.py`) change
 one place at a time: a constant by one, a comparison to its neighbour or its opposite, `and` to `or`, `+` to
 `-`, `min` to `max`; or they drop a check, a condition, a term, a factor, an argument, a lock, a decorator, a
 `from None`. Each mutant is tried on those tests of `make test` that belong to the packages below and reach
