@@ -51,12 +51,13 @@ def command(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
     ),
     library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
+    only: str = typer.Option("", help="Of --library only what has this in its name, such as hybrid."),
     jobs: int = typer.Option(0, help="Processes for --library; 0 for one a processor."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
     if library:
-        raise typer.Exit(_prove_library(jobs or os.cpu_count() or 1, as_json))
+        raise typer.Exit(_prove_library(only, jobs or os.cpu_count() or 1, as_json))
     if mechanism is None:
         raise InvalidArgument(
             "mechanism",
@@ -187,21 +188,24 @@ def _prove_one(place: int) -> dict[str, Any]:
     }
 
 
-def _results(jobs: int) -> Iterator[dict[str, Any]]:
-    count = len(_claims())
+def _results(places: list[int], jobs: int) -> Iterator[dict[str, Any]]:
     # Not forked: z3 keeps global state that does not survive it.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, count), mp_context=context) as pool:
-        for done in as_completed([pool.submit(_prove_one, place) for place in range(count)]):
+    with ProcessPoolExecutor(min(jobs, len(places)), mp_context=context) as pool:
+        for done in as_completed([pool.submit(_prove_one, place) for place in places]):
             yield done.result()
 
 
-def _prove_library(jobs: int, as_json: bool) -> int:
+def _prove_library(only: str, jobs: int, as_json: bool) -> int:
     start = monotonic()
+    places = [place for place, (entry, _) in enumerate(_claims()) if only in entry.name]
+    if not places:
+        names = ", ".join(entry.name for entry in LIBRARY)
+        raise InvalidArgument("only", only, "is in no name", f"The names are: {names}.")
     results = []
     with progress_bar(as_json) as bar:
-        task = bar.add_task("claims", total=len(_claims()))
-        for result in _results(jobs):
+        task = bar.add_task("claims", total=len(places))
+        for result in _results(places, jobs):
             results.append(result)
             bar.update(task, advance=1, description=result["claim"])
     results.sort(key=lambda result: str(result["claim"]))
