@@ -171,9 +171,14 @@ def _shown_lines(rows: list[dict[str, Any]] | None) -> list[str]:
     """A table of the record in Markdown."""
     if not rows:
         return []
-    texts = [[str(value).replace("|", "\\|") for value in row.values()] for row in rows]
+    texts = [[_cell(value) for value in row.values()] for row in rows]
     lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0]), *(" | ".join(row) for row in texts)]
     return ["", *(f"| {line} |" for line in lines)]
+
+
+def _cell(value: Any) -> str:
+    """As Markdown shows it: a bracket such as that of ω[9] would be taken for a link."""
+    return str(value).replace("|", "\\|").replace("[", "&#91;")
 
 
 def _number(value: int | None) -> str:
