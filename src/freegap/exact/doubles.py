@@ -48,6 +48,11 @@ Indices = NDArray[np.intp]
 _SMALLEST = 2.0**-75
 
 
+def _beyond_doubles() -> np.errstate:
+    """Where an infinite bound decides nothing, as it should; a warning would tell how large an answer is."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 @dataclass(slots=True)
 class Candidates:
     """Noisy answers as doubles: position, rank in the group, noise, offset + noise, and the bound."""
@@ -64,12 +69,14 @@ class Candidates:
     @property
     def low(self) -> Floats:
         """Certain lower bounds of the noisy answers."""
-        return self.noisy - self.error
+        with _beyond_doubles():
+            return self.noisy - self.error
 
     @property
     def high(self) -> Floats:
         """Certain upper bounds of the noisy answers."""
-        return self.noisy + self.error
+        with _beyond_doubles():
+            return self.noisy + self.error
 
     def take(self, chosen: Any) -> Candidates:
         """Some of the candidates, in a given order."""
@@ -194,12 +201,12 @@ class DoubleNoise:
         usable: NDArray[np.bool_],
     ) -> Candidates:
         noise = self._law.estimate(u, total)
-        with np.errstate(invalid="ignore"):
+        with _beyond_doubles():
             noisy = offsets + noise
-        error = np.abs(offsets)
-        error += np.abs(noise)
-        error += 1.0
-        error *= self.slack if self._sizes is None else self.slack * (1.0 + ranks * 2.0**-6)
+            error = np.abs(offsets)
+            error += np.abs(noise)
+            error += 1.0
+            error *= self.slack if self._sizes is None else self.slack * (1.0 + ranks * 2.0**-6)
         usable &= np.isfinite(noisy)
         if not usable.all():
             error[~usable] = math.inf
