@@ -5,7 +5,7 @@ releases is the public function itself, asked for more than it then claims: nois
 test of the distribution (a quarter for tables, whose releases are few), and a quarter as wide for the audit.
 (Smaller mistakes are for the tests of each mechanism, which make many more releases.) The twin of the program
 is the same program in double precision with the noise subtracted; in base 2, where nothing is a double, its
-answers are one step too high.
+answers have the other sign.
 """
 
 from __future__ import annotations

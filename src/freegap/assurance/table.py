@@ -43,7 +43,7 @@ Every mechanism with every noise that the library releases with has a row. A tes
   than are screened, groups of up to 2^62 items, answers at the edges of int64 and beyond, grids from 1 to
   10^-60, noise of scales from 10^-90 to 10^90, every k, every kind of input, with the filter's precision as
   released and lower. Every two levels that can go together meet in some case. The twin is the same program
-  in double precision with the noise subtracted (in base 2: with answers one step too high) and must differ
+  in double precision with the noise subtracted (in base 2: with the sign of answers turned) and must differ
   somewhere. Where a release runs the program itself there is nothing to compare; the reasons are below.
 
 How many mistakes the ordinary tests notice, of those that a program makes: [mutants](mutants.md).

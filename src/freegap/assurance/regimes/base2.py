@@ -82,7 +82,7 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
         return tuple(entries), found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        """The twin counts every answer one step too high."""
+        """The twin takes every answer with the other sign."""
         setting = Setting.settle(threshold, **arguments)
         run = Run(setting, BitDraws(ReplayedBits(record), digits))
         ladder = (0, *setting.gaps)
@@ -90,7 +90,7 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
         for answer in given.exact:
             if run.exhausted:
                 break
-            steps = math.floor(answer / grid) + twin
+            steps = math.floor((-answer if twin else answer) / grid)
             reached = run.ask(max(setting.low, min(setting.high, steps)) - setting.threshold)
             entries.append(None if reached is None else ladder[reached])
         return tuple(entries), setting.charge(len(entries), run.found)

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from freegap.assurance.regimes.case import Matrix
 from freegap.assurance.regimes.cells import Cell, Levels
 from freegap.bits import RecordedBits, SeededBits
+from freegap.errors import BitsExhausted
 
 __all__ = ["Walk", "walk"]
 
@@ -61,5 +62,5 @@ def _compare(matrix: Matrix, levels: Levels, seed: str, found: Walk) -> None:
     if not found.twin_caught and bits.record:
         try:
             found.twin_caught = case.expected(bits.record, True) != released
-        except ArithmeticError:  # beyond the range of doubles
+        except (ArithmeticError, BitsExhausted):  # beyond the range of doubles, or beyond what was drawn
             found.twin_caught = True
