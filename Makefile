@@ -23,7 +23,7 @@ mutants-generated: .venv/mutants/installed
 
 .venv/mutants/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/mutants
-	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]'
+	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]' --editable ./evidence
 	touch $@
 
 bench: .venv/demo/installed
@@ -47,7 +47,7 @@ fuzz: .venv/fuzz/installed
 
 .venv/fuzz/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/fuzz
-	.venv/fuzz/bin/python -m pip install --quiet --editable '.[fuzz]'
+	.venv/fuzz/bin/python -m pip install --quiet --editable '.[fuzz]' --editable ./evidence
 	touch $@
 
 .venv/docs/installed: pyproject.toml
@@ -61,10 +61,10 @@ fuzz: .venv/fuzz/installed
 	touch $@
 
 # The versions, and the hashes, that scripts/lock wrote down.
-.venv/test/installed: pyproject.toml requirements/ci.txt
+.venv/test/installed: pyproject.toml evidence/pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv/test
 	.venv/test/bin/python -m pip install --quiet --require-hashes --requirement requirements/ci.txt
-	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable ./evidence
 	touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""Two samples from one distribution: Pearson's test with the constants of `freegap.assurance.fit`."""
+"""Two samples from one distribution: Pearson's test, with the constants of the assurance table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from freegap_evidence.assurance.fit import SMALLEST_CELL
 from scipy.stats import chi2
-
-from freegap.assurance.fit import SMALLEST_CELL
 
 
 def same_distribution_p(a: Counter[Any], b: Counter[Any]) -> float:

@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-
-from freegap.assurance.threshold_laws import Setting
+from freegap_evidence.assurance.threshold_laws import Setting
 
 
 def simulate_sparse_vector(

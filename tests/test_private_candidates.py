@@ -13,10 +13,10 @@ from itertools import count, product
 from typing import Any, cast
 
 import pytest
+from freegap_evidence.assurance.candidate_laws import best_law, selected_law
 
 import freegap as fg
 from freegap import InvalidArgument, NoisyScore, RecordedBits, SeededBits
-from freegap.assurance.candidate_laws import best_law, selected_law
 from freegap.base2.reading import answer_units
 from freegap.mechanisms.private_candidates import (
     Drawn,

@@ -41,14 +41,14 @@ from freegap.mechanisms.private_candidates import (
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.padding import pad_to
-from freegap.prove import prove
+from freegap.prover import prove
 from freegap.tables.results import ItemsAbove, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.results import TopK
 
 if TYPE_CHECKING:
-    from freegap.audit import AuditReport, Counterexample, assert_private, audit
+    from freegap.auditor import AuditReport, Counterexample, assert_private, audit
     from freegap.budget.ledger import Ledger
     from freegap.tables.releases import above, top_k
 
@@ -116,10 +116,10 @@ __all__ = [
 
 # Loaded when first used, because they need more than the core: name → module, package, extra.
 _ON_DEMAND = {
-    "AuditReport": ("freegap.audit", "scipy", "audit"),
-    "Counterexample": ("freegap.audit", "scipy", "audit"),
-    "assert_private": ("freegap.audit", "scipy", "audit"),
-    "audit": ("freegap.audit", "scipy", "audit"),
+    "AuditReport": ("freegap.auditor", "scipy", "audit"),
+    "Counterexample": ("freegap.auditor", "scipy", "audit"),
+    "assert_private": ("freegap.auditor", "scipy", "audit"),
+    "audit": ("freegap.auditor", "scipy", "audit"),
     "Ledger": ("freegap.budget.ledger", "sqlalchemy", "ledger"),
     "above": ("freegap.tables.releases", "narwhals", "tables"),
     "top_k": ("freegap.tables.releases", "narwhals", "tables"),

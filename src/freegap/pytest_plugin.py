@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(name="assert_private")
 def assert_private() -> Callable[..., Any]:
     """`freegap.assert_private` with a fixed seed."""
-    from freegap.audit.run import assert_private as run
+    from freegap.auditor.run import assert_private as run
 
     def check(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> Any:
         return run(mechanism, epsilon=epsilon, **{"seed": SEED, **settings})
@@ -64,7 +64,7 @@ class _AuditItem(pytest.Item):
 
     def runtest(self) -> None:
         """Audit; a counterexample fails the test."""
-        from freegap.audit.run import assert_private as run
+        from freegap.auditor.run import assert_private as run
 
         if "epsilon" not in self.settings:
             raise pytest.UsageError(f"{self.nodeid}: pytest.mark.private needs epsilon=…")

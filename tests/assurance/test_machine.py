@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance import machine
+from freegap_evidence.assurance.machine import machine_checks, machine_text
 
-from freegap.assurance import machine
-from freegap.assurance.machine import machine_checks, machine_text
 from freegap.exact.arithmetic import SINGLE_FUNCTIONS
 
 

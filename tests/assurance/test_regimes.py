@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.checks import QUICK, check_regimes
+from freegap_evidence.assurance.regimes.case import Case, Matrix
+from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
+from freegap_evidence.assurance.regimes.choices import Choices
+from freegap_evidence.assurance.regimes.matrix import walk
+from freegap_evidence.assurance.regimes.numbers import GRIDS, INPUTS, SCALES, answers_in, held, scale_at
+from freegap_evidence.assurance.regimes.reference import contenders, draws, keyed
+from freegap_evidence.assurance.regimes.sizes import SIZES, lifts, sizes_at
+from freegap_evidence.assurance.row import NoFastPath, Row
+from freegap_evidence.assurance.rows import ROWS
 
 import freegap as fg
-from freegap.assurance.checks import QUICK, check_regimes
-from freegap.assurance.regimes.case import Case, Matrix
-from freegap.assurance.regimes.cells import Cells, Levels, apart
-from freegap.assurance.regimes.choices import Choices
-from freegap.assurance.regimes.matrix import walk
-from freegap.assurance.regimes.numbers import GRIDS, INPUTS, SCALES, answers_in, held, scale_at
-from freegap.assurance.regimes.reference import contenders, draws, keyed
-from freegap.assurance.regimes.sizes import SIZES, lifts, sizes_at
-from freegap.assurance.row import NoFastPath, Row
-from freegap.assurance.rows import ROWS
 from freegap.bits import RecordedBits, SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import LAWS

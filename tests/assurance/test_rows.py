@@ -11,16 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.checks import (
+    FULL,
+    QUICK,
+    check_audit,
+    check_distribution,
+    check_proof,
+    claims_of,
+)
+from freegap_evidence.assurance.library import LIBRARY
+from freegap_evidence.assurance.machine import machine_checks
+from freegap_evidence.assurance.row import Cited, Proved, Released, Row
+from freegap_evidence.assurance.rows import ROWS
+from freegap_evidence.assurance.table import markdown, summarised
 from typer.testing import CliRunner
 
 import freegap as fg
 from freegap import base2
-from freegap.assurance.checks import FULL, QUICK, check_audit, check_distribution, check_proof, claims_of
-from freegap.assurance.library import LIBRARY
-from freegap.assurance.machine import machine_checks
-from freegap.assurance.row import Cited, Proved, Released, Row
-from freegap.assurance.rows import ROWS
-from freegap.assurance.table import markdown, summarised
 from freegap.cli import app
 
 # They take a privacy parameter, and release nothing about data.
@@ -113,7 +120,7 @@ def test_nothing_that_releases_is_without_a_row() -> None:
         noises = accepted_noises(name, found[name])
         assert noises or "noise" not in inspect.signature(found[name]).parameters
         for noise in noises:
-            assert (name, noise) in rows, f"{name} with {noise} noise has no row in freegap.assurance.rows"
+            assert (name, noise) in rows, f"{name} with {noise} noise has no row in assurance.rows"
 
 
 def test_titles_are_unique_and_every_alignment_of_the_library_is_used() -> None:
@@ -168,7 +175,7 @@ def test_a_claim_that_is_not_proved_is_red() -> None:
     row = replace(MAX, proof=Proved("noisy top-k with gap", {"k": 1}))
     assert check_proof(row, QUICK)["ok"]
     entry, claim = claims_of(row)[0]
-    from freegap.assurance import checks
+    from freegap_evidence.assurance import checks
 
     with pytest.MonkeyPatch.context() as patch:
         wrong = replace(entry, claims=(replace(claim, epsilon=Fraction(99, 100), tight=None),))

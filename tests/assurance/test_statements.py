@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.library import LIBRARY
+from freegap_evidence.assurance.row import Cited, Proved
+from freegap_evidence.assurance.rows import ROWS
 
-from freegap.assurance.library import LIBRARY
-from freegap.assurance.row import Cited, Proved
-from freegap.assurance.rows import ROWS
-from freegap.prove.registry import Claim, Entry
+from freegap.prover.registry import Claim, Entry
 
 ROOT = Path(__file__).parents[2]
 HALVED = ("", ", halved once", ", halved twice")

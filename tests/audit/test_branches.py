@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import freegap as fg
-from freegap.audit.arguments import argument_grid, is_count, mutations
-from freegap.audit.branches import analyse
-from freegap.audit.inputs import Pair
+from freegap.auditor.arguments import argument_grid, is_count, mutations
+from freegap.auditor.branches import analyse
+from freegap.auditor.inputs import Pair
 
 ONES_AND_TWOS = Pair((1, 1, 1, 1, 1), (2, 2, 2, 2, 2), "all above")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.catalogue import CATALOGUE, Entry
 
 import freegap as fg
-from freegap.audit.branches import analyse
-from freegap.audit.inputs import Pair
-from freegap.audit.mechanism import Mechanism
-from freegap.audit.outputs import ABSENT, from_batch
-from freegap.catalogue import CATALOGUE, Entry
+from freegap.auditor.branches import analyse
+from freegap.auditor.inputs import Pair
+from freegap.auditor.mechanism import Mechanism
+from freegap.auditor.outputs import ABSENT, from_batch
 
 BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
 CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]

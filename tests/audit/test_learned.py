@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
-from freegap.audit.event_search import Effort, find_events
-from freegap.audit.floating import LowestBit
-from freegap.audit.learned import learn_score
-from freegap.audit.outputs import from_batch, from_objects
-from freegap.audit.statistics import Forecast
-from freegap.catalogue import CATALOGUE
+from freegap.auditor.event_search import Effort, find_events
+from freegap.auditor.floating import LowestBit
+from freegap.auditor.learned import learn_score
+from freegap.auditor.outputs import from_batch, from_objects
+from freegap.auditor.statistics import Forecast
 
 
 def test_a_learned_score_beats_single_components() -> None:

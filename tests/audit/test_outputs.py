@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freegap.audit.event_search import Effort, find_events
-from freegap.audit.events import Between, Event, OneOf
-from freegap.audit.features import Component, CountOf, Distance, KindOf, Length, Mean, Whole, whole_keys
-from freegap.audit.outputs import (
+from freegap.auditor.event_search import Effort, find_events
+from freegap.auditor.events import Between, Event, OneOf
+from freegap.auditor.features import Component, CountOf, Distance, KindOf, Length, Mean, Whole, whole_keys
+from freegap.auditor.outputs import (
     ABSENT,
     INTEGER,
     REAL,
@@ -25,7 +25,7 @@ from freegap.audit.outputs import (
     from_objects,
     join,
 )
-from freegap.audit.statistics import Forecast
+from freegap.auditor.statistics import Forecast
 
 
 @dataclass

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
-from freegap.catalogue import CATALOGUE
 
 SMALL: dict[str, Any] = {"samples": 20_000, "search_samples": 4000, "seed": 1, "jobs": 1}
 

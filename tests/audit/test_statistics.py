@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from freegap.audit.statistics import Counts, Forecast, Look, Spending, lower_bound, p_value
+from freegap.auditor.statistics import Counts, Forecast, Look, Spending, lower_bound, p_value
 
 ALPHAS = (0.05, 0.01, 0.001)
 

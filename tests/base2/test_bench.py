@@ -5,11 +5,10 @@ from functools import partial
 
 import pytest
 import typer
+from freegap_evidence.bench import base2 as bench
+from freegap_evidence.bench.timing import interleaved_ms
+from freegap_evidence.commands.bench_base2 import base2 as command
 from typer.testing import CliRunner
-
-from freegap.bench import base2 as bench
-from freegap.bench.timing import interleaved_ms
-from freegap.cli.bench_base2 import base2 as command
 
 
 def test_medians_of_runs_that_take_turns() -> None:

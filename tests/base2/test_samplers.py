@@ -12,9 +12,9 @@ from itertools import accumulate, product
 from typing import Any, cast
 
 import pytest
+from freegap_evidence.assurance.base2_law import clamp, discrete_laplace
 
 from freegap import InvalidArgument, ReplayedBits, SeededBits, base2
-from freegap.assurance.base2_law import clamp, discrete_laplace
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
 from freegap.base2.questions import reached_gap

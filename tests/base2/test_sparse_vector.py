@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from freegap_evidence.assurance import base2_law as ideal
 
 import freegap.base2.questions as questions
-from freegap.assurance import base2_law as ideal
 from freegap.base2 import Eta
 from freegap.base2.draws import Draws
 from freegap.base2.questions import Run

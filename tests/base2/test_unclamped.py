@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance import base2_law
 
 from freegap import InvalidArgument, SeededBits, base2
-from freegap.assurance import base2_law
 from freegap.base2.draws import BitDraws
 from freegap.base2.samplers import laplace_at
 from freegap.base2.unclamped import above_positions, piecewise

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from freegap_evidence.bench.side_channel import Contest, advantage, contests, critical, draw
 from typer.testing import CliRunner
 
-from freegap.bench.side_channel import Contest, advantage, contests, critical, draw
 from freegap.cli import app
 from tests.clock import Clock
 
@@ -22,7 +22,7 @@ MILLISECOND = 10**6
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """What is measured and what is waited for, both by a clock that moves by 10 µs at each look."""
     given = Clock(tick=10_000)
-    for module in ("freegap.padding", "freegap.bench.side_channel"):
+    for module in ("freegap.padding", "freegap_evidence.bench.side_channel"):
         monkeypatch.setattr(f"{module}.time", given)
     return given
 

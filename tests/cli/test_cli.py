@@ -9,13 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import freegap_evidence.bench.sparse_vector
+import freegap_evidence.bench.top_k
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import freegap
-import freegap.bench.sparse_vector
-import freegap.bench.top_k
 from freegap import cli, demo
 from freegap.errors import InvalidArgument, MissingExtra
 
@@ -93,12 +93,12 @@ def test_demo_without_matplotlib_says_what_to_install(
 
 
 def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = freegap.bench.top_k.run
+    real = freegap_evidence.bench.top_k.run
 
     def small(**options: Any) -> dict[str, Any]:
         return real(**{**options, "sizes": (942,), "ks": (25,), "large": 3000, "huge": 10**9})
 
-    monkeypatch.setattr(freegap.bench.top_k, "run", small)
+    monkeypatch.setattr(freegap_evidence.bench.top_k, "run", small)
     done = runner.invoke(cli.app, ["bench", "top-k", "--json", "--rounds", "2"])
     assert done.exit_code == 0, done.output
     result = json.loads(done.stdout)
@@ -112,12 +112,12 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = freegap.bench.sparse_vector.run
+    real = freegap_evidence.bench.sparse_vector.run
 
     def small(**options: Any) -> dict[str, Any]:
         return real(**options, batch=3000, online=300)
 
-    monkeypatch.setattr(freegap.bench.sparse_vector, "run", small)
+    monkeypatch.setattr(freegap_evidence.bench.sparse_vector, "run", small)
     done = runner.invoke(cli.app, ["bench", "sparse-vector", "--json"])
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)["rows"]

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.densities import NoiseLaw, integral
 from numpy.typing import NDArray
 
 import freegap as fg
-from freegap.assurance.densities import NoiseLaw, integral
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 
 NOISES = ["laplace", "exponential", "geometric"]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.experiments.table import Table
 
-from freegap.experiments.table import Table
 from tests.experiments.test_running import BY_ID, go, small
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from freegap_evidence.experiments.data.quest import T10I4D100K, T40I10D100K, generate
+from freegap_evidence.experiments.data.sets import PAPERS, data_sets, read_counts, t10i4d100k
+from freegap_evidence.experiments.data.shapes import bms_pos, kosarak
 
 from freegap.errors import InvalidArgument
-from freegap.experiments.data.quest import T10I4D100K, T40I10D100K, generate
-from freegap.experiments.data.sets import PAPERS, data_sets, read_counts, t10i4d100k
-from freegap.experiments.data.shapes import bms_pos, kosarak
 
 RANKS = [0, 9, 24, 49, 99, 199, 399, 599]
 # Of the published T10I4D100K, at these ranks; the largest few differ from seed to seed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-from freegap.experiments.registry import find
+from freegap_evidence.experiments.registry import find
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "choosing.md"
 

@@ -8,12 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
+from freegap_evidence.experiments.gathering import gather
+from freegap_evidence.experiments.registry import EXPERIMENTS
 from typer.testing import CliRunner
 
 from freegap.cli import app
 from freegap.errors import InvalidArgument, MissingExtra
-from freegap.experiments.gathering import gather
-from freegap.experiments.registry import EXPERIMENTS
 from tests.experiments.test_running import go, small
 
 

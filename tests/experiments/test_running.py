@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.experiments import adaptivity, error_reduction
+from freegap_evidence.experiments.data.sets import DataSet, data_sets
+from freegap_evidence.experiments.experiment import Computation, Experiment, Setting
+from freegap_evidence.experiments.registry import EXPERIMENTS, FAMILIES, find
+from freegap_evidence.experiments.running import Finished, run
+from freegap_evidence.experiments.table import Table
 
 from freegap.errors import InvalidArgument
-from freegap.experiments import adaptivity, error_reduction
-from freegap.experiments.data.sets import DataSet, data_sets
-from freegap.experiments.experiment import Computation, Experiment, Setting
-from freegap.experiments.registry import EXPERIMENTS, FAMILIES, find
-from freegap.experiments.running import Finished, run
-from freegap.experiments.table import Table
 
 BY_ID = {e.id: e for e in EXPERIMENTS}
 # One of each computation that is neither timed nor an audit; few points, so that the whole takes seconds.

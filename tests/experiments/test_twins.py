@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.fit import ALPHA
+from freegap_evidence.experiments.data.sets import DataSet
+from freegap_evidence.experiments.experiment import Setting
+from freegap_evidence.experiments.simulate import estimates, ranked
+from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
+from freegap_evidence.experiments.simulate.asking import asked
+from freegap_evidence.experiments.simulate.noise import chunks, draw, reach
 
 import freegap as fg
-from freegap.assurance.fit import ALPHA
 from freegap.bits import SeededBits
 from freegap.estimate import fusion
-from freegap.experiments.data.sets import DataSet
-from freegap.experiments.experiment import Setting
-from freegap.experiments.simulate import estimates, ranked
-from freegap.experiments.simulate.above import answer, draw_threshold_noise, plan
-from freegap.experiments.simulate.asking import asked
-from freegap.experiments.simulate.noise import chunks, draw, reach
 from freegap.mechanisms.hybrids import (
     hybrid_sparse_vector_charge,
     hybrid_sparse_vector_program,

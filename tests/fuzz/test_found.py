@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import freegap as fg
 from freegap import base2, cli
-from freegap.audit.command import Command
+from freegap.auditor.command import Command
 from freegap.errors import FreegapError, InvalidArgument, MechanismFailed
 from freegap.report.chart import chart_svg
 from tests.fuzz.outcome import require_harmless, require_shown_safely, soon

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.fit import ALPHA, fit_p
+from freegap_evidence.assurance.rows.selection import exponential_law, weighted_choice
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
+from freegap_evidence.assurance.top_k_law import top_k_cells
 
 import freegap as fg
-from freegap.assurance.densities import NoiseLaw
-from freegap.assurance.fit import ALPHA, fit_p
-from freegap.assurance.rows.selection import exponential_law, weighted_choice
-from freegap.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
-from freegap.assurance.top_k_law import top_k_cells
 from freegap.bits import SeededBits
 from tests.families import simulate_hybrid_sparse_vector, simulate_sparse_vector
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.fit import ALPHA, fit_p
+from freegap_evidence.assurance.top_k_law import top_k_cells
 
-from freegap.assurance.densities import NoiseLaw
-from freegap.assurance.fit import ALPHA, fit_p
-from freegap.assurance.top_k_law import top_k_cells
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.laws import LAWS

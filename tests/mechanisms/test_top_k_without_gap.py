@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.fit import ALPHA, fit_p
+from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
 import freegap as fg
-from freegap.assurance.densities import NoiseLaw
-from freegap.assurance.fit import ALPHA, fit_p
-from freegap.assurance.top_k_law import coin_top_k_law, top_k_cells
 from freegap.bits import SeededBits
 from freegap.mechanisms.reference import coin_top_k
 from tests.distributions import same_distribution_p

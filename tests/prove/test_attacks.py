@@ -12,14 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.library import LIBRARY
 
 import freegap as fg
-from freegap.assurance.library import LIBRARY
 from freegap.errors import InvalidArgument
 from freegap.mechanisms import top_k
-from freegap.prove.forms import Change, Selection, Stream
-from freegap.prove.registry import Entry
-from freegap.prove.routes import prove_claim
+from freegap.prover.forms import Change, Selection, Stream
+from freegap.prover.registry import Entry
+from freegap.prover.routes import prove_claim
 from freegap.symbolic import real
 
 from .attacks import ATTACKS

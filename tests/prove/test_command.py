@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.library import LIBRARY
 from typer.testing import CliRunner
 
 import freegap as fg
-from freegap.assurance.library import LIBRARY
 from freegap.cli import app
 from freegap.mechanisms import top_k
-from freegap.prove.forms import Selection
-from freegap.prove.registry import Claim, Entry
-from freegap.prove.routes import prove_claim
+from freegap.prover.forms import Selection
+from freegap.prover.registry import Claim, Entry
+from freegap.prover.routes import prove_claim
 
 TOP_K = "freegap.mechanisms.top_k:program"
 OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2"]

@@ -10,14 +10,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.library import LIBRARY
 
 import freegap as fg
-from freegap.assurance.library import LIBRARY
 from freegap.base2 import ideal
 from freegap.errors import InvalidArgument
 from freegap.mechanisms import top_k
-from freegap.prove.forms import Change, Selection, Stream
-from freegap.prove.prover import problem_of
+from freegap.prover.check import problem_of
+from freegap.prover.forms import Change, Selection, Stream
 
 from . import programs
 
@@ -102,13 +102,13 @@ def test_other_laws_are_not_decided(law: str) -> None:
 
 
 def prove_form(form: Selection) -> Any:
-    from freegap.prove.selection import prove_selection
+    from freegap.prover.selection import prove_selection
 
     return prove_selection(problem_of(form.program, epsilon=1, queries=1), form)
 
 
 def test_the_form_is_the_released_program() -> None:
-    from freegap.prove.equivalence import require_same
+    from freegap.prover.equivalence import require_same
     from freegap.symbolic import NotDecided
 
     parameters = {"k": 2, "scale": Fraction(4), "law": "exponential"}
@@ -187,7 +187,7 @@ def test_the_stream_is_the_program_of_the_papers() -> None:
     assert bounded.holds
     noise = {"threshold": Fraction(1), 0: Fraction(3), 1: Fraction(-5), 2: Fraction(2)}
     labelled = {(i, "answer") if isinstance(i, int) else i: value for i, value in noise.items()}
-    from freegap.prove.replay import GivenNoise
+    from freegap.prover.replay import GivenNoise
 
     parameters |= {"epsilon": Fraction(1), "sensitivity": Fraction(1)}
     expected = programs.sparse_vector([0, 0, 0], GivenNoise(noise), **parameters)

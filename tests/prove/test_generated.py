@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import freegap as fg
-from freegap.prove import outputs
+from freegap.prover import outputs
 from freegap.symbolic.paths import Exploration
 
 from .generated import Generated, generated, violation

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from freegap.prove.laws import LAWS
+from freegap.prover.laws import LAWS
 
 SCALE, STEP = Fraction(3, 2), Fraction(1, 2)
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance.library import LIBRARY, plan
 
 import freegap as fg
-from freegap.assurance.library import LIBRARY, plan
 from freegap.base2 import ideal
 from freegap.mechanisms import top_k
-from freegap.prove.registry import Entry
+from freegap.prover.registry import Entry
 
 from . import programs
 

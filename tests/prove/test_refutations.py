@@ -10,8 +10,8 @@ import pytest
 
 import freegap as fg
 from freegap.mechanisms import top_k
-from freegap.prove.replay import GivenNoise
-from freegap.prove.report import Proof
+from freegap.prover.replay import GivenNoise
+from freegap.prover.report import Proof
 
 from . import broken, programs
 

@@ -10,8 +10,8 @@ import pytest
 
 import freegap as fg
 from freegap.mechanisms import top_k
-from freegap.prove.report import Proof
-from freegap.prove.templates import compiled
+from freegap.prover.report import Proof
+from freegap.prover.templates import compiled
 
 from . import broken, programs
 

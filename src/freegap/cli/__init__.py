@@ -11,8 +11,9 @@ import typer
 from typer import rich_utils
 
 import freegap
-from freegap.cli import above, assure, bench, budget, cite, demo, experiment, prove, top_k
+from freegap.cli import above, budget, cite, demo, prove, top_k
 from freegap.cli.audit import audit
+from freegap.cli.evidence import add_commands
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "main"]
@@ -29,10 +30,8 @@ app.command("above")(above.above)
 app.add_typer(budget.app)
 app.command("audit")(audit)
 app.command("prove")(prove.command)
-app.command("assure")(assure.assure)
-app.add_typer(bench.app)
 app.command("cite")(cite.cite)
-app.add_typer(experiment.app)
+add_commands(app)
 
 
 def _show_version(wanted: bool) -> None:

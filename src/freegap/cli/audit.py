@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from freegap.cli.evidence import evidence
 from freegap.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from freegap.audit import AuditReport
-    from freegap.catalogue import Entry
+    from freegap.auditor import AuditReport
 
 __all__ = ["audit"]
 
@@ -80,7 +80,7 @@ def audit(
         given = dict(map(_argument, argument or []))
         _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
         return
-    from freegap.audit import audit as run
+    from freegap.auditor import audit as run
 
     if epsilon is None:
         raise InvalidArgument("--epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
@@ -116,7 +116,7 @@ def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_lim
             "TARGET", target, "there must be a function or a --command, not both", "Pass module:function."
         )
     if command is not None:
-        from freegap.audit.command import Command
+        from freegap.auditor.command import Command
 
         return Command(command, seeded=seeded, run_limit=run_limit)
     module_name, _, name = str(target).partition(":")
@@ -153,16 +153,16 @@ def _argument(text: str) -> tuple[str, Any]:
 def _catalogue(
     names: list[str], epsilon: float | None, given: dict[str, Any], settings: dict[str, Any], as_json: bool
 ) -> None:
-    from freegap.catalogue import CATALOGUE
+    catalogue = evidence("catalogue").CATALOGUE
 
-    unknown = [name for name in names if name not in CATALOGUE]
+    unknown = [name for name in names if name not in catalogue]
     if unknown:
         raise InvalidArgument("--entries", unknown[0], "is not in the catalogue", "Leave it out to see all.")
     claims = CLAIMS if epsilon is None else (epsilon,)
     rows = []
-    for name in names or CATALOGUE:
+    for name in names or catalogue:
         for claim in claims:
-            row = _row(CATALOGUE[name], claim, given, settings)
+            row = _row(catalogue[name], claim, given, settings)
             rows.append(row)
             typer.echo(_line(row), err=as_json)
     wrong = [row for row in rows if not row["as_expected"]]
@@ -174,12 +174,12 @@ def _catalogue(
         raise typer.Exit(1)
 
 
-def _row(entry: Entry, claim: float, given: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+def _row(entry: Any, claim: float, given: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     """Audit an entry: what came out, and what should have.
 
     given: values for the parameters of that name, where the entry has them.
     """
-    from freegap.audit import audit as run
+    from freegap.auditor import audit as run
 
     started = time.perf_counter()
     known = {name: value for name, value in given.items() if name in signature(entry.batch).parameters}

@@ -20,16 +20,16 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from freegap.assurance.library import LIBRARY
+from freegap.cli.evidence import evidence
 from freegap.cli.progress import progress_bar
 from freegap.errors import InvalidArgument
-from freegap.prove import prove
-from freegap.prove.forms import Selection, Stream
-from freegap.prove.registry import Claim, Entry
+from freegap.prover import prove
+from freegap.prover.forms import Selection, Stream
+from freegap.prover.registry import Claim, Entry
 from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
-    from freegap.prove.report import Proof
+    from freegap.prover.report import Proof
 
 __all__ = ["command"]
 
@@ -99,8 +99,8 @@ def _audited(
     """Does the mechanism itself leak where the alignment fails? None where there is no such point."""
     if proof.refutation is None or not proof.refutation.answers:
         return None
-    from freegap.audit import audit
-    from freegap.audit.programs import mechanism_of, pairs_around
+    from freegap.auditor import audit
+    from freegap.auditor.programs import mechanism_of, pairs_around
 
     named = inspect.signature(program).parameters
     passed = given | {name: value for name, value in context.items() if name in named}
@@ -167,13 +167,18 @@ def _shown(bar: Progress) -> Callable[[str, int, int], None]:
 # The library --------------------------------------------------------------------------------------------
 
 
+def _entries() -> list[Entry]:
+    entries: list[Entry] = evidence("assurance.library").LIBRARY
+    return entries
+
+
 def _claims() -> list[tuple[Entry, Claim]]:
-    return [(entry, claim) for entry in LIBRARY for claim in entry.claims]
+    return [(entry, claim) for entry in _entries() for claim in entry.claims]
 
 
 def _prove_one(place: int) -> dict[str, Any]:
     """One claim, in a process of its own: what it was and what came out."""
-    from freegap.prove.routes import prove_claim
+    from freegap.prover.routes import prove_claim
 
     entry, claim = _claims()[place]
     start = monotonic()
@@ -200,7 +205,7 @@ def _prove_library(only: str, jobs: int, as_json: bool) -> int:
     start = monotonic()
     places = [place for place, (entry, _) in enumerate(_claims()) if only in entry.name]
     if not places:
-        names = ", ".join(entry.name for entry in LIBRARY)
+        names = ", ".join(entry.name for entry in _entries())
         raise InvalidArgument("only", only, "is in no name", f"The names are: {names}.")
     results = []
     with progress_bar(as_json) as bar:

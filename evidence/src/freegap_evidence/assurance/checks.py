@@ -1,0 +1,252 @@
+"""The four checks of a row, each with a twin that is wrong on purpose and must be caught.
+
+The twin of a proof is the same program with all noise a tenth too narrow, at the same charge. The twin of the
+releases is the public function itself, asked for more than it then claims: noise a fifth too narrow for the
+test of the distribution (a quarter for tables, whose releases are few), and a quarter as wide for the audit.
+(Smaller mistakes are for the tests of each mechanism, which make many more releases.) The twin of the program
+is the same program in double precision with the noise subtracted; in base 2, where nothing is a double, its
+answers have the other sign.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from freegap.auditor import audit
+from freegap.bits import SeededBits
+from freegap.prover.registry import Claim, Entry
+from freegap.prover.routes import prove_any, prove_claim
+from freegap.symbolic.subset import MODELS
+from freegap_evidence.assurance.fit import ALPHA, fit_p
+from freegap_evidence.assurance.library import LIBRARY
+from freegap_evidence.assurance.regimes.matrix import walk
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Row
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "Effort",
+    "check_audit",
+    "check_distribution",
+    "check_proof",
+    "check_regimes",
+    "claims_of",
+    "effort_of",
+]
+
+NARROW = Fraction(9, 10)
+BLATANT = 4
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run: everything, or the short form.
+
+    claims: at most so many proofs a row; None for all.
+    draws: releases for the test of the distribution.
+    narrow: how much too narrow the noise is of the twin in that test.
+    samples, search: of the audit; 0 to leave it out.
+    first, more: cases of the regime matrix: so many of those that visit every cell (None for all), and how
+        many whose levels are drawn.
+    """
+
+    claims: int | None
+    draws: int
+    narrow: Fraction
+    samples: int
+    search: int
+    first: int | None
+    more: int
+
+
+FULL = Effort(
+    claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
+)
+COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
+QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
+COSTLY_QUICK = replace(QUICK, draws=400)
+
+
+def effort_of(row: Row, *, quick: bool) -> Effort:
+    """Fewer releases where each takes milliseconds."""
+    if quick:
+        return COSTLY_QUICK if row.costly else QUICK
+    return COSTLY if row.costly else FULL
+
+
+# Proof ----------------------------------------------------------------------------------------
+
+
+class _NarrowNoise:
+    """The noise of a program, with every scale too small."""
+
+    def __init__(self, noise: Any) -> None:
+        self._noise = noise
+
+    def __getattr__(self, law: str) -> Callable[..., Any]:
+        drawn = getattr(self._noise, law)
+        return lambda scale, **options: drawn(scale * NARROW, **options)
+
+
+def _narrowed(machine: Any, noise: Any) -> Any:
+    """What `_NarrowNoise` means to the prover's interpreter."""
+    return replace(machine.noise(noise), factor=NARROW)
+
+
+MODELS[_NarrowNoise] = _narrowed
+
+
+def claims_of(row: Row) -> list[tuple[Entry, Claim]]:
+    """What the library claims of this row's mechanism with this noise."""
+    if isinstance(row.proof, Cited):
+        return []
+    (entry,) = [entry for entry in LIBRARY if entry.name == row.proof.entry]
+    return [(entry, claim) for claim in entry.claims if _is_about(claim, row.proof, row.noise)]
+
+
+def _is_about(claim: Claim, proof: Proved, noise: str) -> bool:
+    named = claim.parameters.get("law") or getattr(claim.parameters.get("plan"), "noise", noise)
+    wanted = proof.selected or {}
+    return named == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
+
+
+def check_proof(row: Row, effort: Effort) -> dict[str, Any]:
+    """Every claim proved at the charge, and the twin of a small one refuted."""
+    if isinstance(row.proof, Cited):
+        return {"cited": row.proof.reason, "ok": True}
+    found = claims_of(row)
+    proofs = [(claim, prove_claim(entry, claim)) for entry, claim in found[: effort.claims]]
+    held = [
+        bool(proof.holds)
+        and (claim.tight is None or (proof.tightness is not None and proof.tightness.epsilon == claim.tight))
+        for claim, proof in proofs
+    ]
+    bounded = [(entry, claim) for entry, claim in found if claim.queries is not None]
+    twin = _prove_twin(*min(bounded, key=lambda pair: (pair[1].queries, pair[1].parameters.get("k", 1))))
+    return {
+        "claims": len(held),
+        "proved": sum(held),
+        "twin_refuted": twin.holds is False,
+        "ok": bool(held) and all(held) and twin.holds is False,
+    }
+
+
+def _prove_twin(entry: Entry, claim: Claim) -> Any:
+    @functools.wraps(entry.program)
+    def narrow(answers: Sequence[Any], noise: Any, **parameters: Any) -> Any:
+        return entry.program(answers, _NarrowNoise(noise), **parameters)
+
+    return prove_any(
+        narrow,
+        entry.alignment,
+        epsilon=claim.epsilon,
+        queries=claim.queries,
+        sensitivity=claim.sensitivity,
+        relation=claim.relation,
+        parameters=claim.parameters,
+        charge=entry.charge,
+        grid=claim.grid,
+        tightness=False,
+        seconds=10,
+        samples=None,
+        progress=None,
+    )
+
+
+# Distribution ---------------------------------------------------------------------------------
+
+
+def check_distribution(row: Row, effort: Effort) -> dict[str, Any]:
+    """Releases fit the exact law; releases with too little noise do not."""
+    law = row.law()
+    draws = effort.draws
+    most = row.charge(EPSILON)
+    seen, spent = _drawn(row, EPSILON, draws)
+    twin, _ = _drawn(row, EPSILON / effort.narrow, draws)
+    p, twin_p = fit_p(seen, law), fit_p(twin, law)
+    return {
+        "draws": draws,
+        "p": p,
+        "twin_p": twin_p,
+        "most_spent": str(spent),
+        "charge": str(most),
+        "ok": p > ALPHA and twin_p < ALPHA and spent <= most,
+    }
+
+
+def _drawn(row: Row, epsilon: Fraction, draws: int) -> tuple[Counter[Any], Fraction]:
+    bits = SeededBits(f"assurance of {row.title} at {epsilon}")
+    seen: Counter[Any] = Counter()
+    most = Fraction(0)
+    for _ in range(draws):
+        released = row.release(row.answers, epsilon, bits)
+        seen[released.output] += 1
+        most = max(most, released.spent)
+    return seen, most
+
+
+# Audit ----------------------------------------------------------------------------------------
+
+
+def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
+    """At the charge no violation is found; with noise a quarter as wide, one is."""
+    if not effort.samples:
+        return {"left_out": "the short form makes no audits", "ok": True}
+    charge = float(row.charge(EPSILON))
+    honest = _audited(row, EPSILON, charge, effort, tight=True)
+    twin = _audited(row, BLATANT * EPSILON, charge, effort, tight=False)
+    return {
+        "epsilon": charge,
+        "lower_bound": honest.epsilon_lower_bound,
+        "tightness": honest.epsilon_lower_bound / charge,
+        "runs": honest.runs,
+        "twin_bound": twin.epsilon_lower_bound,
+        "twin_caught": twin.violated,
+        "ok": not honest.violated and twin.violated,
+    }
+
+
+def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tight: bool) -> Any:
+    def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
+        return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
+
+    return audit(
+        mechanism,
+        epsilon=claimed,
+        neighbours="all",
+        inputs=list(row.pairs),
+        samples=effort.samples,
+        search_samples=effort.search,
+        stop_early=not tight,
+        shrink=False,
+        jobs=1,
+        seed=1,
+        progress=False,
+    )
+
+
+# Regimes --------------------------------------------------------------------------------------
+
+
+def check_regimes(row: Row, effort: Effort) -> dict[str, Any]:
+    """The fast path equals the program on the same bits, wherever it was looked; the twin does not."""
+    if isinstance(row.regimes, NoFastPath):
+        return {"no_fast_path": row.regimes.reason, "ok": True}
+    seen = walk(row.regimes, f"regimes of {row.title}", first=effort.first, more=effort.more)
+    return {
+        "cases": seen.cases,
+        "cells": len(seen.visited),
+        "cells_not_visited": seen.missing,
+        "disagreements": seen.disagreements[:MOST_SHOWN],
+        "number_of_disagreements": len(seen.disagreements),
+        "twin_caught": seen.twin_caught,
+        "ok": not seen.disagreements and seen.twin_caught and not (effort.first is None and seen.missing),
+    }

@@ -1,0 +1,56 @@
+"""A matrix, and one case of it: what is released, and what the program says on the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from freegap.bits import BitSource
+from freegap.exact.comparing import NoisyThreshold
+from freegap.exact.grid_noise import floored_noise
+from freegap.exact.ranking import NoisyRanking
+from freegap_evidence.assurance.regimes.cells import Cells, Levels
+
+__all__ = ["PRECISIONS", "Case", "Matrix", "at_precision"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One visit to a matrix.
+
+    released: the output of the public function on a source of bits.
+    expected: the output of the program, from the bits that the release took; `twin` asks for the same program
+        in double precision instead, or whatever else is wrong on purpose.
+    told: the arguments, for whoever looks at a disagreement.
+    """
+
+    released: Callable[[BitSource], Hashable]
+    expected: Callable[[str, bool], Hashable]
+    told: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The cells of a mechanism with one noise, and how a case is made from its levels and a seed."""
+
+    cells: Cells
+    case: Callable[[Levels, str], Case]
+
+
+PRECISIONS: dict[str, dict[str, int]] = {
+    "as released": {},
+    "coarse": {"filter_bits": 20, "start_digits": 8},
+    "one bit": {"filter_bits": 1, "start_digits": 1},
+}
+"""How far the fast core trusts doubles, and with how many digits exact reals begin: nothing may change."""
+
+
+@contextmanager
+def at_precision(level: str) -> Iterator[None]:
+    """The fast core with other defaults, for as long as a case takes."""
+    with ExitStack() as stack:
+        for core in (NoisyRanking.__init__, NoisyThreshold.__init__, floored_noise):
+            stack.enter_context(patch.dict(core.__kwdefaults__, PRECISIONS[level]))
+        yield

@@ -1,0 +1,84 @@
+"""One line of the assurance table: a mechanism with one noise, and what is needed to check it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from freegap.bits import BitSource
+from freegap_evidence.assurance.regimes.case import Matrix
+
+__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row"]
+
+EPSILON = Fraction(3, 2)
+"""What the mechanisms are asked for in all checks; the laws are worked out at it."""
+
+
+class Released(NamedTuple):
+    """What one release made public, and what it said that it spent."""
+
+    output: Hashable
+    spent: Fraction
+
+
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Proved:
+    """An alignment proof by machine: the claims of this entry of the library, for the row's noise."""
+
+    entry: str
+    selected: Mapping[str, Any] | None = None
+    """Only claims with these parameters, such as gap=False."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """Why there is no alignment proof, and where the proof is."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoFastPath:
+    """Why there is nothing to compare: the release runs the program itself."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """How to check one mechanism with one noise.
+
+    function: the public name, as `freegap` exports it.
+    variant: what else distinguishes it, such as "without gap".
+    theorem: what the charge rests on.
+    release: `release(answers, epsilon, bits)`: the public function itself, with its output made hashable.
+    answers, law: a tiny case, and the exact probability of each output of it at `EPSILON`, worked out
+        without the library's formulas. What the law leaves out is one cell of the test.
+    pairs: neighbouring answers at which the audit looks.
+    regimes: where the fast path is compared with the program.
+    charge: the most that a release at ε spends.
+    costly: a release takes milliseconds, so there are fewer of them.
+    """
+
+    function: str
+    noise: str
+    variant: str = ""
+    theorem: str
+    proof: Proved | Cited
+    release: Callable[[Sequence[float], Fraction, BitSource], Released]
+    answers: tuple[int, ...]
+    law: Callable[[], Mapping[Any, float]]
+    pairs: tuple[Pair, ...]
+    regimes: Matrix | NoFastPath
+    charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
+    costly: bool = False
+
+    @property
+    def title(self) -> str:
+        """The row in a few words."""
+        return ", ".join(part for part in (self.function, self.variant, self.noise) if part)

@@ -1,0 +1,10 @@
+"""All rows of the assurance table. A released mechanism without one fails the tests."""
+
+from __future__ import annotations
+
+from freegap_evidence.assurance.row import Row
+from freegap_evidence.assurance.rows import candidates, selection, tables, thresholds
+
+__all__ = ["ROWS"]
+
+ROWS: tuple[Row, ...] = (*selection.rows(), *thresholds.rows(), *candidates.rows(), *tables.rows())

@@ -1,0 +1,142 @@
+"""Selection from private candidates: two candidates, each a randomised response to one bit of the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import freegap as fg
+from freegap.bits import BitSource
+from freegap.exact.integers import bernoulli
+from freegap.mechanisms.private_candidates import hard_stop_after
+from freegap_evidence.assurance.base2_law import discrete_laplace
+from freegap_evidence.assurance.candidate_laws import best_law, selected_law
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
+
+__all__ = ["rows"]
+
+STOP, HARD_STOP = Fraction(1, 3), Fraction(1, 8)
+SCORES = ((1, 2), (2, 3))  # by candidate and output; the public preference of the analyst
+SCORE_EPSILON = Fraction(1, 8)
+LOWEST, HIGHEST = 0, 4
+PAIRS = (((0, 0), (1, 1)), ((0, 1), (1, 0)))
+LOOP = NoFastPath("a loop over the draws of the candidates, which is itself what is run")
+CITED = Cited("a random number of draws, not an alignment: Liu and Talwar 2019; 003, section 6, corrected")
+
+
+def rows() -> Iterator[Row]:
+    """Both algorithms, with a score of the output alone and with one that looks at the data."""
+    for noisy in (False, True):
+        yield _select(noisy)
+        yield _best(noisy)
+
+
+def _truth(epsilon: Fraction) -> Fraction:
+    """With what probability a response is the true bit: at most e^ε/(1 + e^ε)."""
+    return Fraction(math.floor(10**6 / (1 + math.exp(-epsilon))), 10**6)
+
+
+def _candidates(answers: Sequence[float], epsilon: Fraction) -> list[Callable[[BitSource], tuple[int, int]]]:
+    truth = _truth(epsilon)
+
+    def response(place: int, bits: BitSource) -> tuple[int, int]:
+        bit = int(answers[place])
+        return place, bit if bernoulli(truth, bits) else 1 - bit
+
+    return [partial(response, place) for place in range(2)]
+
+
+def _score(answers: Sequence[float], noisy: bool) -> Any:
+    if not noisy:
+        return _preference
+    # One person changes every bit of the data, and with it this score, by at most one.
+    return fg.NoisyScore(
+        lambda output: _preference(output) + answers[0], epsilon=SCORE_EPSILON, low=LOWEST, high=HIGHEST
+    )
+
+
+def _preference(output: tuple[int, int]) -> int:
+    return SCORES[output[0]][output[1]]
+
+
+def _draw(answers: Sequence[int], epsilon: Fraction, noisy: bool) -> Mapping[Any, Fraction]:
+    """The law of one draw, by (output, score)."""
+    truth = _truth(epsilon)
+    law: dict[Any, Fraction] = {}
+    for place, bit in product(range(2), repeat=2):
+        p = Fraction(1, 2) * (truth if bit == answers[place] else 1 - truth)
+        quality = SCORES[place][bit]
+        if not noisy:
+            law[(place, bit), quality] = p
+            continue
+        score = _score(answers, noisy)
+        for noise, q in discrete_laplace(score.weights.base, 3 * HIGHEST).items():
+            seen = max(LOWEST, min(HIGHEST, quality + answers[0] + noise))
+            law[(place, bit), seen] = law.get(((place, bit), seen), Fraction(0)) + p * q
+    return law
+
+
+def _output(found: Any) -> Any:
+    return None if found.output is None else (found.output, int(found.score))
+
+
+def _select(noisy: bool) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.select_private_candidate(
+            _candidates(answers, epsilon), _score(answers, noisy), 2, epsilon=epsilon, stop=STOP, bits=bits
+        )
+        return Released(_output(found), found.spent)
+
+    def law() -> dict[Any, float]:
+        exact = selected_law(_draw((1, 0), EPSILON, noisy), 2, STOP, None)
+        return {output: float(p) for output, p in exact.items()}
+
+    return Row(
+        function="select_private_candidate",
+        noise="discrete Laplace" if noisy else "the candidates'",
+        variant="noisy score" if noisy else "score of the output",
+        theorem="003, algorithm 6, at 2ε₁",
+        proof=CITED,
+        release=release,
+        answers=(1, 0),
+        law=law,
+        pairs=PAIRS,
+        regimes=LOOP,
+        charge=lambda epsilon: 2 * (epsilon + (SCORE_EPSILON if noisy else 0)),
+    )
+
+
+def _best(noisy: bool) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.best_private_candidate(
+            _candidates(answers, epsilon),
+            _score(answers, noisy),
+            epsilon=epsilon,
+            stop=STOP,
+            hard_stop=HARD_STOP,
+            bits=bits,
+        )
+        return Released(_output(found), found.spent)
+
+    def law() -> dict[Any, float]:
+        steps = hard_stop_after(STOP, HARD_STOP)
+        exact = best_law(_draw((1, 0), EPSILON, noisy), STOP, steps)
+        return {output: float(p) for output, p in exact.items()}
+
+    return Row(
+        function="best_private_candidate",
+        noise="discrete Laplace" if noisy else "the candidates'",
+        variant="noisy score" if noisy else "score of the output",
+        theorem="003, algorithm 7, at 3ε₁ + 3ε₀",
+        proof=CITED,
+        release=release,
+        answers=(1, 0),
+        law=law,
+        pairs=PAIRS,
+        regimes=LOOP,
+        charge=lambda epsilon: 3 * (epsilon + (SCORE_EPSILON if noisy else 0) + HARD_STOP),
+    )

@@ -1,0 +1,314 @@
+"""Mechanisms that rank: top-k and max, the exponential mechanism, the hybrid top-k; and measuring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import freegap as fg
+from freegap.bits import BitSource
+from freegap.mechanisms.threshold_plan import NOISES
+from freegap.mechanisms.top_k_plan import LAWS, WITHOUT_GAP
+from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.regimes import comparing, measuring, ranking
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
+from freegap_evidence.assurance.threshold_laws import Setting, sparse_vector_law
+from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
+
+__all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
+
+WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
+
+TOP_K = {
+    "laplace": "000, theorem 5.7",
+    "exponential": "000, section 5.5.2, with equation 5.4 corrected",
+}
+
+
+def rows() -> Iterator[Row]:
+    """Each with every noise that it can be asked for."""
+    for noise in LAWS:
+        yield _noisy_max(noise)
+        yield _noisy_top_k(noise)
+        yield _hybrid_top_k(noise)
+        yield _select_and_measure(noise)
+    for noise in WITHOUT_GAP:
+        yield _without_gap("noisy_max", noise, 1)
+        yield _without_gap("noisy_top_k", noise, 2)
+    for noise in NOISES:
+        yield _select_above_and_measure(noise)
+    yield _exponential("")
+    yield _exponential("own sampler")
+    yield _measure()
+
+
+# Max and top-k --------------------------------------------------------------------------------
+
+
+def _noisy_max(noise: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.noisy_max(list(answers), epsilon=epsilon, noise=noise, resolution=1, bits=bits)
+        return Released((found.indices, found.gap_multiples), found.spent)
+
+    return Row(
+        function="noisy_max",
+        noise=noise,
+        theorem=TOP_K[noise],
+        proof=Proved("noisy top-k with gap", {"k": 1}),
+        release=release,
+        answers=(1, -1),
+        law=partial(top_k_cells, [1.0, -1.0], 1, NoiseLaw(noise, 2 / float(EPSILON)), 1.0, 26),
+        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
+        regimes=ranking.noisy_max(noise),
+    )
+
+
+def _noisy_top_k(noise: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.noisy_top_k(list(answers), 2, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
+        return Released((found.indices, _wide(found.gap_multiples)), found.spent)
+
+    return Row(
+        function="noisy_top_k",
+        noise=noise,
+        theorem=TOP_K[noise],
+        proof=Proved("noisy top-k with gap"),
+        release=release,
+        answers=(1, -1, 0),
+        law=partial(top_k_cells, [1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6),
+        pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
+        regimes=ranking.noisy_top_k(noise),
+    )
+
+
+def _without_gap(function: str, noise: str, k: int) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        shared: dict[str, Any] = {"epsilon": epsilon, "noise": noise, "gap": False, "bits": bits}
+        found = (
+            fg.noisy_max(list(answers), **shared) if k == 1 else fg.noisy_top_k(list(answers), k, **shared)
+        )
+        return Released(found.indices, found.spent)
+
+    def law() -> dict[Any, float]:
+        scale = 2 * k / float(EPSILON)
+        if noise == "geometric":
+            return coin_top_k_law([1, -1, 0], k, 1 / scale, 50)
+        far = 60 * scale  # one cell holds all gaps
+        cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), far, 1)
+        return {order: p for (order, _), p in cells.items()}
+
+    return Row(
+        function=function,
+        noise=noise,
+        variant="without gap",
+        theorem="004, lemma 4.1" if noise == "geometric" else TOP_K[noise],
+        proof=_proved_without_gap(function, noise, k),
+        release=release,
+        answers=(1, -1, 0),
+        law=law,
+        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if k == 1 else (((1, 1, 0, 0), (0, 0, 1, 1)),),
+        regimes=ranking.noisy_max(noise, gap=False) if k == 1 else ranking.noisy_top_k(noise, gap=False),
+    )
+
+
+def _proved_without_gap(function: str, noise: str, k: int) -> Proved:
+    """With geometric noise for ties broken by place: given the coins, places are only in another order."""
+    entry = "noisy top-k, ties broken by place" if noise == "geometric" else "noisy top-k with gap"
+    selected: dict[str, Any] = {"gap": False}
+    return Proved(entry, selected | ({"k": k} if function == "noisy_max" else {}))
+
+
+def _hybrid_top_k(noise: str) -> Row:
+    """The threshold 0 takes part as a third item, and the ranking ends there."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.hybrid_top_k(list(answers), 0, k=2, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
+        order = found.indices + ((2,) if found.reached else ())
+        return Released((order, _wide(found.gap_multiples)), found.spent)
+
+    def law() -> dict[Any, float]:
+        full = top_k_cells([1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6)
+        # What is cut at the threshold sums over all second gaps; those cells are left to the rest.
+        return {cell: p for cell, p in full.items() if cell[0][0] != 2}
+
+    return Row(
+        function="hybrid_top_k",
+        noise=noise,
+        theorem="000, lemma 5.10",
+        proof=Proved("hybrid top-k"),
+        release=release,
+        answers=(1, -1),
+        law=law,
+        pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
+        regimes=ranking.hybrid_top_k(noise),
+    )
+
+
+# The exponential mechanism --------------------------------------------------------------------
+
+
+def weighted_choice(exponents: Sequence[Fraction], bits: BitSource) -> int:
+    """An index with probability proportional to e^exponent, in floating point: a user's own sampler."""
+    weights = [math.exp(exponent) for exponent in exponents]
+    point = bits.bits(53) * 2.0**-53 * sum(weights)
+    for i, weight in enumerate(weights):
+        point -= weight
+        if point < 0:
+            return i
+    return len(weights) - 1
+
+
+OWN_SAMPLER = "the choice is the caller's, and the gap is drawn as an exact real"
+
+
+def _exponential(variant: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        own = partial(weighted_choice, bits=bits) if variant else None
+        choice = fg.exponential_mechanism(
+            list(answers), epsilon=epsilon, sampler=own, resolution=1, bits=bits
+        )
+        return Released((choice.index, int(choice.utility_gap or 0)), choice.spent)
+
+    return Row(
+        function="exponential_mechanism",
+        noise="Gumbel" if not variant else "logistic",
+        variant=variant,
+        theorem="000, theorem 5.19",
+        proof=Cited("Gumbel noise is not aligned: 000, theorem 5.19 bounds the density of (choice, gap)"),
+        release=release,
+        answers=(2, 0, 1),
+        law=lambda: exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
+        pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
+        regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
+    )
+
+
+def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
+    """P(choice, gap cell): P(s, gap ≥ x) = e^(μ_s−x)/(e^(μ_s−x) + Σ_{i≠s} e^(μ_i))."""
+    exponents = [rate * u for u in utilities]
+    law = {}
+    for s, mu in enumerate(exponents):
+        rest = sum(math.exp(m) for i, m in enumerate(exponents) if i != s)
+
+        def above(x: float, mu: float = mu, rest: float = rest) -> float:
+            return math.exp(mu - x) / (math.exp(mu - x) + rest)
+
+        for j in range(cells):
+            law[s, j] = above(j * rate) - above((j + 1) * rate)
+    return law
+
+
+# Measuring ------------------------------------------------------------------------------------
+
+
+def _measure() -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.measure(list(answers), epsilon=epsilon, resolution=1, bits=bits)
+        return Released(found.multiples, found.spent)
+
+    def law() -> dict[Any, float]:
+        noise = NoiseLaw("laplace", 2 / float(EPSILON))
+        single = [
+            {j: noise.cdf(j + 0.5 - a) - noise.cdf(j - 0.5 - a) for j in range(-20, 21)} for a in (1, -1)
+        ]
+        return {(i, j): p * q for i, p in single[0].items() for j, q in single[1].items()}
+
+    return Row(
+        function="measure",
+        noise="laplace",
+        theorem="004, theorem 3.3, for each of the answers",
+        proof=Proved("measure"),
+        release=release,
+        answers=(1, -1),
+        law=law,
+        pairs=(((0, 0), (1, 1)),),
+        regimes=measuring.measure(),
+    )
+
+
+def measured_cells(truth: float, scale: float) -> dict[int, float]:
+    """P(a measurement rounded to the nearest whole number is in each cell three wide)."""
+    noise = NoiseLaw("laplace", scale)
+
+    def cell(j: int) -> float:
+        return noise.cdf(WIDE * (j + 1) - 0.5 - truth) - noise.cdf(WIDE * j - 0.5 - truth)
+
+    return {j: cell(j) for j in range(-15, 16)}
+
+
+def _wide(multiples: Sequence[int] | None) -> tuple[int, ...]:
+    return tuple(multiple // WIDE for multiple in multiples or ())
+
+
+def _estimated(found: fg.Estimates) -> Released:
+    measured = () if found.measurement is None else found.measurement.multiples
+    return Released((found.indices, _wide(found.selection.gap_multiples), _wide(measured)), found.spent)
+
+
+COMPOSED = "sequential composition of the selection and of `measure`, both proved in this table"
+
+
+def _select_and_measure(noise: str) -> Row:
+    """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.select_and_measure(list(answers), 1, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
+        return _estimated(found)
+
+    def law() -> dict[Any, float]:
+        half = float(EPSILON) / 2
+        chosen = top_k_cells([1.0, -1.0], 1, NoiseLaw(noise, 2 / half), float(WIDE), 12)
+        cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
+        return {((i,), gaps, (j,)): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
+
+    return Row(
+        function="select_and_measure",
+        noise=noise,
+        theorem="composition of noisy_top_k and measure",
+        proof=Cited(COMPOSED),
+        release=release,
+        answers=(1, -1),
+        law=law,
+        pairs=(((2, -1), (1, 0)),),
+        regimes=ranking.selecting(noise),
+    )
+
+
+def _select_above_and_measure(noise: str) -> Row:
+    """As above, selected by the sparse vector with the share of the threshold that 000 finds best."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.select_and_measure(
+            list(answers), 1, epsilon=epsilon, threshold=0, noise=noise, resolution=1, bits=bits
+        )
+        return _estimated(found)
+
+    def law() -> dict[Any, float]:
+        half = float(EPSILON) / 2
+        setting = Setting(noise, half, 1, 1 / (1 + 4 ** (1 / 3)))
+        cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
+        joint: dict[Any, float] = {}
+        for entries, p in sparse_vector_law(setting, [1.0, -1.0], float(WIDE), 12).items():
+            if entries[-1] is None:
+                joint[(), (), ()] = p
+                continue
+            place = len(entries) - 1
+            for j, q in cells[place].items():
+                joint[(place,), (entries[-1][1],), (j,)] = p * q
+        return joint
+
+    return Row(
+        function="select_and_measure",
+        noise=noise,
+        variant="above a threshold",
+        theorem="composition of sparse_vector and measure",
+        proof=Cited(COMPOSED),
+        release=release,
+        answers=(1, -1),
+        law=law,
+        pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
+        regimes=comparing.selecting_above(noise),
+    )

@@ -1,0 +1,142 @@
+"""The front end on real tables: people are counted in an engine, and the counts released from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import pyarrow as pa
+
+import freegap as fg
+from freegap.bits import BitSource
+from freegap.mechanisms.top_k_plan import LAWS
+from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.regimes import tables as regimes
+from freegap_evidence.assurance.row import EPSILON, Cited, Released, Row
+from freegap_evidence.assurance.rows.selection import WIDE, measured_cells
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, Setting
+from freegap_evidence.assurance.top_k_law import top_k_cells
+
+__all__ = ["rows"]
+
+ITEMS = ["a", "b"]
+COUNTS = (3, 1)
+THRESHOLD = 2
+# One person more has either item or both; a count never falls when someone joins.
+PAIRS = (((1, 1), (2, 1)), ((1, 1), (2, 2)), ((2, 2), (3, 2)))
+COUNTED = "counts of distinct people are monotonic with sensitivity 1 (property tests on every engine); then "
+
+
+def rows() -> Iterator[Row]:
+    """Each with every noise that it can be asked for."""
+    for noise in LAWS:
+        yield _top_k(noise)
+        yield _top_k_measured(noise)
+        yield _above(noise)
+
+
+@cache
+def _table(counts: tuple[int, ...]) -> pa.Table:
+    """A table in which so many people have each item, some of them twice."""
+    pairs = [(item, person) for item, count in zip(ITEMS, counts, strict=True) for person in range(count)]
+    pairs += pairs[:1]
+    return pa.table({"item": [item for item, _ in pairs], "person": [person for _, person in pairs]})
+
+
+def _counted(answers: Sequence[float]) -> dict[str, Any]:
+    return {
+        "table": _table(tuple(int(a) for a in answers)),
+        "item": "item",
+        "person": "person",
+        "domain": ITEMS,
+    }
+
+
+def _places(labels: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(ITEMS.index(label) for label in labels)
+
+
+def _top_k(noise: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.top_k(**_counted(answers), k=1, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
+        return Released((_places(found.labels), found.gap_multiples), found.spent)
+
+    counts = [float(count) for count in COUNTS]
+    return Row(
+        function="top_k",
+        noise=noise,
+        theorem="as noisy_top_k, monotonic",
+        proof=Cited(COUNTED + "noisy_top_k, proved in this table"),
+        release=release,
+        answers=COUNTS,
+        law=partial(top_k_cells, counts, 1, NoiseLaw(noise, 1 / float(EPSILON)), 1.0, 20),
+        pairs=PAIRS,
+        regimes=regimes.top_items(noise, measure=False),
+        costly=True,
+    )
+
+
+def _top_k_measured(noise: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.top_k(
+            **_counted(answers), k=1, measure=True, epsilon=epsilon, noise=noise, resolution=1, bits=bits
+        )
+        (estimate,) = found.estimates or (Fraction(0),)
+        gaps = tuple(gap // WIDE for gap in found.gap_multiples)
+        return Released((_places(found.labels), gaps, int(estimate // WIDE)), found.spent)
+
+    def law() -> Mapping[Any, float]:
+        half = float(EPSILON) / 2
+        counts = [float(count) for count in COUNTS]
+        chosen = top_k_cells(counts, 1, NoiseLaw(noise, 1 / half), float(WIDE), 10)
+        cells = {i: measured_cells(count, 1 / half) for i, count in enumerate(counts)}
+        return {((i,), gaps, j): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
+
+    return Row(
+        function="top_k",
+        noise=noise,
+        variant="measured",
+        theorem="as select_and_measure, monotonic",
+        proof=Cited(COUNTED + "select_and_measure"),
+        release=release,
+        answers=COUNTS,
+        law=law,
+        pairs=PAIRS,
+        regimes=regimes.top_items(noise, measure=True),
+        costly=True,
+    )
+
+
+def _above(noise: str) -> Row:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.above(
+            **_counted(answers),
+            threshold=THRESHOLD,
+            k=2,
+            epsilon=epsilon,
+            noise=noise,
+            resolution=1,
+            bits=bits,
+        )
+        gaps = tuple(gap // WIDE for gap in found.gap_multiples)
+        return Released((_places(found.labels), gaps), found.spent)
+
+    def law() -> Mapping[Any, float]:
+        # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (000, section 5.4.1).
+        setting = Setting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
+        return HybridSparseVector(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE)).law(6)
+
+    return Row(
+        function="above",
+        noise=noise,
+        theorem="as hybrid_sparse_vector, monotonic",
+        proof=Cited(COUNTED + "hybrid_sparse_vector, proved in this table"),
+        release=release,
+        answers=COUNTS,
+        law=law,
+        pairs=PAIRS,
+        regimes=regimes.above(noise),
+        costly=True,
+    )

@@ -1,0 +1,126 @@
+"""Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline, in one run.
+
+Sizes as in 004, table 4. The baseline is what one would write without thinking of floating point:
+exponential noise from a NumPy generator, argpartition, and a sort of the k + 1 largest.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.bits import SystemBits
+from freegap.mechanisms.reference import secure_top_k
+from freegap.mechanisms.top_k import noisy_top_k
+from freegap.values.counts import Counts
+from freegap_evidence.bench.timing import Contestants, interleaved_ms
+
+__all__ = ["heavy_tailed", "run"]
+
+SIZES = (942, 1_657, 41_270)
+KS = (25, 50, 100, 200, 400, 800)
+LARGE = 10**6
+HUGE = 10**12
+
+Progress = Callable[[str], None]
+
+
+def heavy_tailed(n: int, *, largest: int = 600_000) -> NDArray[np.int64]:
+    """Counts that fall like the click counts of a news portal: largest/rank, in a mixed order."""
+    counts = (largest / np.arange(1, n + 1)).astype(np.int64)
+    return np.random.default_rng(20260101).permutation(counts)
+
+
+def insecure_top_k(
+    answers: NDArray[np.int64], k: int, scale: float, generator: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The textbook program in floating point. Fast, and not private: see docs/limitations.md."""
+    noisy = answers + generator.exponential(scale, len(answers))
+    top = np.argpartition(noisy, len(noisy) - k - 1)[len(noisy) - k - 1 :]
+    top = top[np.argsort(noisy[top])[::-1]]
+    return top[:k], noisy[top[:-1]] - noisy[top[1:]]
+
+
+def run(
+    *,
+    sizes: Iterable[int] = SIZES,
+    ks: Iterable[int] = KS,
+    rounds: int = 40,
+    reference: bool = True,
+    large: int = LARGE,
+    huge: int = HUGE,
+    progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """Time all contestants; the result is what `freegap bench top-k --json` prints."""
+    rows = []
+    for n in sizes:
+        answers = heavy_tailed(n)
+        for k in ks:
+            progress(f"n = {n:,}, k = {k}")
+            times = interleaved_ms(_secure_and_insecure(answers, k), rounds=rounds)
+            row = _row(n, k, times)
+            if reference:
+                row["reference_ms"] = _reference_ms(answers, k)
+            rows.append(row)
+    return {
+        "benchmark": "top-k",
+        "epsilon": 1,
+        "monotonic": True,
+        "rows": rows,
+        "large": _large(large, huge, progress),
+        "machine": {"python": platform.python_version(), "numpy": np.__version__},
+    }
+
+
+def _secure_and_insecure(answers: NDArray[np.int64], k: int) -> Contestants:
+    generator = np.random.default_rng(1)
+    return {
+        "secure": lambda: noisy_top_k(answers, k, epsilon=1, monotonic=True),
+        "insecure": lambda: insecure_top_k(answers, k, float(k), generator),
+    }
+
+
+def _row(n: int, k: int, times: dict[str, float]) -> dict[str, Any]:
+    return {
+        "n": n,
+        "k": k,
+        "secure_ms": times["secure"],
+        "insecure_ms": times["insecure"],
+        "ratio": times["secure"] / times["insecure"],
+    }
+
+
+def _reference_ms(answers: NDArray[np.int64], k: int) -> float:
+    """004's algorithm 4 with γ* = 1/10 and M = 10, as in its section 6; one round is enough."""
+    values = [10 * int(answer) for answer in answers]
+    source = SystemBits()
+    rate = Fraction(1, 10 * k)
+    run: Contestants = {"reference": lambda: secure_top_k(values, k, rate=rate, source=source)}
+    return interleaved_ms(run, rounds=1)["reference"]
+
+
+def _large(n: int, domain: int, progress: Progress) -> list[dict[str, Any]]:
+    """n explicit answers, and the same n items within a domain of which all others have zero."""
+    rows = []
+    answers = heavy_tailed(n)
+    places = np.random.default_rng(2).choice(domain // n, size=n) + np.arange(n) * (domain // n)
+    counts = Counts.over(range(domain), items=places, values=answers)
+    for k in (25, 800):
+        progress(f"n = {n:,} and a domain of {domain:,}, k = {k}")
+        contestants = _secure_and_insecure(answers, k)
+        contestants["huge"] = lambda k=k: noisy_top_k(counts, k, epsilon=1, monotonic=True)  # type: ignore[misc]
+        times = interleaved_ms(contestants, rounds=9)
+        rows.append(
+            {
+                **_row(n, k, times),
+                "domain": domain,
+                "domain_ms": times["huge"],
+                "domain_ratio": times["huge"] / times["secure"],
+            }
+        )
+    return rows

@@ -1,0 +1,62 @@
+"""`freegap assure`: the library checks itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from time import monotonic
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from freegap.cli.progress import progress_bar
+from freegap.errors import MissingExtra
+
+__all__ = ["assure"]
+
+
+def assure(
+    quick: bool = typer.Option(False, "--quick", help="Fewer proofs and releases, and no audits."),
+    jobs: int = typer.Option(0, help="Processes; 0 for one a processor."),
+    page: Path = typer.Option(None, help="Write the table to this file, as Markdown."),
+    as_json: bool = typer.Option(False, "--json", help="Print the records as JSON."),
+) -> None:
+    """Prove (or cite), test and audit every mechanism of the library; each check must be able to fail."""
+    for package, extra in (("z3", "prove"), ("sklearn", "audit"), ("narwhals", "tables")):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, extra)
+    from freegap_evidence.assurance.machine import machine_checks, machine_text
+    from freegap_evidence.assurance.table import CHECKS, assured, markdown, summarised
+
+    start = monotonic()
+    with progress_bar(as_json) as bar:
+        task = bar.add_task("checks", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        records = assured(quick=quick, jobs=jobs, progress=show)
+    machine = machine_checks()
+    seconds = monotonic() - start
+    if page is not None:
+        command = "freegap assure" + (" --quick" if quick else "")
+        text = markdown(records, machine=machine, command=command, seconds=seconds)
+        page.write_text(text, encoding="utf-8")
+    good = sum(record["ok"] for record in records)
+    green = good == len(records) and all(check["ok"] for check in machine)
+    if as_json:
+        found = {"green": green, "rows": records, "machine": machine}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        table = Table("mechanism", *CHECKS, "")
+        for record in records:
+            verdict = Text("green", style="green") if record["ok"] else Text("red", style="bold red")
+            cells = [summarised(name, record["checks"][name]) for name in CHECKS]
+            table.add_row(record["mechanism"], *cells, verdict)
+        Console().print(table)
+        typer.echo(machine_text(machine))
+        typer.echo(f"{good} of {len(records)} rows are green, {seconds:.0f} s")
+    raise typer.Exit(0 if green else 1)

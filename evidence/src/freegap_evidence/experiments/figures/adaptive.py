@@ -1,0 +1,157 @@
+"""Figures 5-4, 5-5 and 5-6 of 000, figures 3 of 001 and 002, and the one with more branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from freegap_evidence.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
+from freegap_evidence.experiments.table import Table
+
+__all__ = ["draw_answers", "draw_answers_and_precision", "draw_branches", "draw_quality", "draw_remaining"]
+
+
+def draw_answers(table: Table, *, noise: str) -> Any:
+    """Figure 5-4: bars, the adaptive one divided by branch."""
+    names = table.distinct("data")
+    figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
+    _answers(axes, table, noise)
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def draw_answers_and_precision(table: Table) -> Any:
+    """Figure 3 of 002: the answers above, the precision below."""
+    names = table.distinct("data")
+    figure, axes = panels(2, len(names), size=(4.4, 3.0))
+    _answers(axes[: len(names)], table, "Laplace")
+    for own, name, letter in zip(axes[len(names) :], names, "defghi", strict=False):
+        for branches, title, colour, size in (
+            (0, "Sparse Vector", BLUE, 8),
+            (1, "Adaptive SVT w/ Gap", GREEN, 4),
+        ):
+            rows = table.where(data=name, branches=branches)
+            own.plot(
+                rows.numbers("k"),
+                rows.numbers("precision"),
+                "o-",
+                color=colour,
+                markersize=size,
+                label=title,
+            )
+        own.set_title(f"({letter}) {name}")
+        own.set(xlabel="k", ylim=(0, 1.05))
+        own.set_xticks(rows.distinct("k"))
+    axes[len(names)].set_ylabel("Precision")
+    axes[len(names)].legend(frameon=False, loc="lower right")
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def _answers(axes: list[Any], table: Table, noise: str) -> None:
+    """Bars for each data set, the adaptive one divided by branch."""
+    names = table.distinct("data")
+    for own, name, letter in zip(axes, names, "abcdef", strict=False):
+        classical, adaptive = (table.where(data=name, branches=b) for b in (0, 1))
+        k = classical.numbers("k")
+        middle = adaptive.numbers("base")
+        top = adaptive.numbers("answers") - middle
+        own.bar(
+            k - 0.4, classical.numbers("answers"), width=0.75, color=BLUE, label=f"Sparse Vector ({noise})"
+        )
+        own.bar(k + 0.4, middle, width=0.75, color=YELLOW, label=f"Adaptive SVT w/ Gap (Middle) ({noise})")
+        own.bar(
+            k + 0.4,
+            top,
+            width=0.75,
+            bottom=middle,
+            color=GREEN,
+            label=f"Adaptive SVT w/ Gap (Top) ({noise})",
+        )
+        own.set_title(f"({letter}) {name}")
+        own.set(xlabel="k")
+        own.set_xticks(k)
+        own.grid(axis="x", visible=False)
+    axes[0].set_ylabel("# of Above-Threshold Answers")
+
+
+def draw_quality(table: Table) -> Any:
+    """Figure 5-5."""
+    names = table.distinct("data")
+    figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
+    for own, name, letter in zip(axes, names, "abcdef", strict=False):
+        for branches, title, colour, size in (
+            (0, "Sparse Vector", BLUE, 8),
+            (1, "Adaptive SVT w/ Gap", GREEN, 4),
+        ):
+            rows = table.where(data=name, branches=branches)
+            k = rows.numbers("k")
+            for column, label, line in (
+                ("precision", "Precision", "o--"),
+                ("f_measure", "F-Measure", "s-"),
+            ):
+                own.plot(
+                    k, rows.numbers(column), line, color=colour, markersize=size, label=f"{title}, {label}"
+                )
+        own.set_title(f"({letter}) {name}")
+        own.set(xlabel="k", ylim=(0, 1.05))
+        own.set_xticks(rows.distinct("k"))
+    axes[0].set_ylabel("Precision, F-Measure")
+    legend(figure, axes[0], columns=4)
+    return figure
+
+
+def draw_remaining(table: Table) -> Any:
+    """Figure 5-6."""
+    figure, (axes,) = panels(1, 1, size=(6.4, 3.8))
+    looks = ((BLUE, "o-", 10), (ORANGE, "s-", 7), (GREEN, "^-", 5))  # lines lie on each other
+    for name, (colour, line, size) in zip(table.distinct("data"), looks, strict=False):
+        rows = table.where(data=name, branches=1)
+        axes.plot(
+            rows.numbers("k"), rows.numbers("remaining"), line, color=colour, markersize=size, label=name
+        )
+    axes.set(xlabel="k", ylabel="% Remaining Privacy Budget", ylim=(0, 60))
+    axes.set_xticks(table.distinct("k"))
+    axes.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def draw_branches(table: Table) -> Any:
+    """Answers, F-measure and budget left, with 0 to 4 branches."""
+    names = table.distinct("data")
+    figure, axes = panels(3, len(names), size=(4.2, 2.6), sharex=True, sharey="row")
+    grid = np.array(axes).reshape(3, len(names))
+    shown = (
+        ("answers", "# of Above-\nThreshold Answers"),
+        ("f_measure", "F-Measure"),
+        ("remaining", "% of budget left\nafter k answers"),
+    )
+    colours = (GREY, BLUE, GREEN, YELLOW, ORANGE, SKY)
+    for column, name in enumerate(names):
+        for row, (measure, label) in enumerate(shown):
+            own = grid[row][column]
+            for branches, colour in zip(table.distinct("branches"), colours, strict=False):
+                rows = table.where(data=name, branches=branches)
+                title = (
+                    "0 (Sparse Vector)"
+                    if branches == 0
+                    else f"{branches}" + (" (the papers')" if branches == 1 else "")
+                )
+                own.plot(
+                    rows.numbers("k"),
+                    rows.numbers(measure),
+                    "o-",
+                    color=colour,
+                    markersize=4,
+                    label=f"branches: {title}",
+                )
+            if column == 0:
+                own.set_ylabel(label)
+        grid[0][column].set_title(name)
+        grid[2][column].set(xlabel="k")
+        grid[2][column].set_xticks(table.distinct("k"))
+    for own in grid[:, 0]:
+        own.set_ylim(0, 1.05 * own.get_ylim()[1])  # shared along the row
+    legend(figure, axes[0], columns=5)
+    return figure

@@ -1,0 +1,127 @@
+"""Figures 5-1, 5-2, 5-3 and 5-9 of 000; figures 1 and 2 of 002."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freegap_evidence.experiments.figures.style import BLUE, GREEN, INK, ORANGE, legend, panels
+from freegap_evidence.experiments.table import Table
+
+__all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]
+
+_NOISES = {
+    "laplace": ("Laplace", BLUE, "o"),
+    "exponential": ("Exponential", ORANGE, "s"),
+    "geometric": ("Geometric", GREEN, "x"),
+}
+
+
+def draw_by_k(table: Table) -> Any:
+    """Figure 5-2: one panel a mechanism, on the paper's data set (the first)."""
+    return _reductions(table, "k", "k")
+
+
+def draw_by_epsilon(table: Table) -> Any:
+    """Figure 5-3."""
+    return _reductions(table, "epsilon", "Privacy budget ε")
+
+
+def _reductions(table: Table, column: str, label: str) -> Any:
+    name = table.distinct("data")[0]
+    shown = table.where(data=name)
+    figure, axes = panels(1, 2, size=(4.8, 3.6), sharey=True)
+    for place, (own, mechanism) in enumerate(zip(axes, shown.distinct("mechanism"), strict=True)):
+        rows = shown.where(mechanism=mechanism)
+        for noise in rows.distinct("noise"):
+            some = rows.where(noise=noise)
+            title, colour, mark = _NOISES[noise]
+            x = some.numbers(column)
+            own.errorbar(
+                x,
+                some.numbers("reduction_percent"),
+                yerr=2 * some.numbers("standard_error"),
+                color=colour,
+                marker=mark,
+                markersize=5,
+                linestyle="none",
+                linewidth=1,
+                label=f"{title}, measured",
+            )
+            if noise != "geometric":  # its theory cannot be told from that of exponential noise
+                own.plot(x, some.numbers("theory_percent"), color=colour, label=f"{title}, theory")
+        own.set_title(f"({'ab'[place]}) {mechanism}, {name}")
+        own.set(xlabel=label, ylim=(0, 75))
+        if column == "k":
+            own.set_xticks(rows.distinct("k"))
+    axes[0].set_ylabel("% improvement in MSE")
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def draw_grid(table: Table, *, column: str, label: str) -> Any:
+    """Figures 1 and 2 of 002: a row for each mechanism, a column for each data set; one noise."""
+    names, mechanisms = table.distinct("data"), table.distinct("mechanism")
+    figure, axes = panels(len(mechanisms), len(names), size=(3.9, 2.8), sharex=True, sharey=True)
+    least = float(table.numbers("reduction_percent").min())
+    for place, own in enumerate(axes):
+        name, mechanism = names[place % len(names)], mechanisms[place // len(names)]
+        rows = table.where(data=name, mechanism=mechanism)
+        x = rows.numbers(column)
+        own.errorbar(
+            x,
+            rows.numbers("reduction_percent"),
+            yerr=2 * rows.numbers("standard_error"),
+            color=BLUE,
+            marker="o",
+            markersize=4,
+            linestyle="none",
+            label="Laplace, measured",
+        )
+        own.plot(x, rows.numbers("theory_percent"), color=ORANGE, label="theory")
+        own.axhline(20, color=INK, linestyle=":", linewidth=1, label="limit for large k")
+        own.set_title(f"({'abcdef'[place]}) {mechanism.split(' with Gap')[0]}, {name}", fontsize=9.5)
+        own.set(ylim=(min(0.0, least - 3), 26))
+        if place % len(names) == 0:
+            own.set_ylabel("% improvement in MSE")
+        if place >= len(axes) - len(names):
+            own.set_xlabel(label)
+    legend(figure, axes[0], columns=3)
+    return figure
+
+
+def draw_shares(table: Table) -> Any:
+    """Figure 5-1."""
+    figure, (axes,) = panels(1, 1, size=(6.4, 3.8))
+    k = table.numbers("k")
+    axes.plot(
+        k,
+        table.numbers("best_share"),
+        "o",
+        color=BLUE,
+        markersize=4,
+        label=r"$\theta_{\min}$ for geometric noise (L-BFGS)",
+    )
+    axes.plot(k, table.numbers("closed_form"), color=ORANGE, label=r"$\theta = 1/(1+\sqrt[3]{k^2})$")
+    axes.set(xlabel="k", ylabel="share θ of ε for the threshold", ylim=(0, 0.55))
+    axes.legend(frameon=False)
+    return figure
+
+
+def draw_type_one(table: Table) -> Any:
+    """Figure 5-9."""
+    figure, (axes,) = panels(1, 1, size=(6.4, 3.8))
+    for alpha, colour, mark in zip(table.distinct("alpha"), (BLUE, ORANGE), "os", strict=False):
+        rows = table.where(alpha=alpha)
+        x = 1e6 * rows.numbers("epsilon")
+        axes.plot(
+            x,
+            rows.numbers("type_one_error"),
+            mark + "-",
+            color=colour,
+            label=f"P(p ≤ {alpha:g} | not optimal)",
+        )
+        axes.axhline(alpha, color=colour, linestyle="--", linewidth=1.2, label=f"α = {alpha:g}")
+    axes.set(xlabel="ε (× 10⁻⁶)", ylabel="Type I error", ylim=(0, 0.06))
+    axes.set_xticks(sorted({round(1e6 * e) for e in table.distinct("epsilon")}))
+    axes.legend(frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 0.8), labelcolor=INK)
+    return figure

@@ -1,0 +1,10 @@
+"""Search for a counterexample in a mechanism that claims to be private (000, chapter 4).
+
+A mechanism is any callable whose first argument is the list of answers. The audit never imports a
+mechanism; it sees them through that protocol alone.
+"""
+
+from freegap.auditor.report import AuditReport, Counterexample
+from freegap.auditor.run import assert_private, audit
+
+__all__ = ["AuditReport", "Counterexample", "assert_private", "audit"]

@@ -1,0 +1,263 @@
+"""Find the events that tell two sets of outputs apart (000 §4.3.3 and algorithm 3).
+
+For each feature: exact values that carry mass, both tails, intervals, and sets of values taken in order of
+their ratio (the form of the best event by the lemma of Neyman and Pearson). For mixed outputs: the cross
+product of a discrete condition and a numeric one. The score is the bound on ε that a confirmation could
+expect, so that a common event with a good ratio and a rare one with a better ratio are weighed fairly.
+
+These are samples for searching. Nothing found here is a verdict; that takes fresh samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from heapq import nlargest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.auditor.events import Clause, Event, OneOf
+from freegap.auditor.families import Family, Finding, Ordered, cut_points, distinct
+from freegap.auditor.features import (
+    Component,
+    Distance,
+    Feature,
+    Mean,
+    Reading,
+    Whole,
+    features_of,
+    value_text,
+)
+from freegap.auditor.floating import LowestBit
+from freegap.auditor.outputs import ABSENT, INTEGER, Floats, Label, Outputs
+from freegap.auditor.statistics import Forecast
+
+__all__ = ["Effort", "find_events", "score_event"]
+
+MOST_DISTINCT = 64
+MOST_WHOLE = 4096
+LEAST_REPEATS = 5
+MOST_FOUND = 40
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look.
+
+    forecast: how to judge counts.
+    cuts: how many cut points a numeric feature gets.
+    groups: how many discrete conditions are crossed with the numeric features; 0 for none.
+    atoms: whether to look for exact values among numbers that hardly ever repeat.
+    natural: cut points that suggest themselves, such as the answers and the arguments.
+    references: outputs to measure the Hamming distance from.
+    extra: further features, such as a learned score.
+    light: leave out what the rest will show as well, for a first look at many candidates.
+    """
+
+    forecast: Forecast
+    cuts: int = 16
+    groups: int = 2
+    atoms: bool = False
+    natural: tuple[float, ...] = ()
+    references: tuple[Distance, ...] = ()
+    extra: tuple[Feature, ...] = ()
+    light: bool = False
+
+    def eased(self) -> Effort:
+        """At most the effort of a second look."""
+        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False, light=True)
+
+
+def score_event(
+    event: Event, first: Outputs, second: Outputs, forecast: Forecast, *, swapped: bool
+) -> Finding:
+    """Score a given event on new samples."""
+    hits1, hits2 = event.hits(first), event.hits(second)
+    high, low = (hits2, hits1) if swapped else (hits1, hits2)
+    # fresh samples, but the best of several events: a rare one that was lucky must not win
+    soon = replace(forecast, patience=1.0, caution=0.8 * forecast.caution).bound(high, low)
+    return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)), float(soon))
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A feature as it came out on both sides, with what is asked of it more than once."""
+
+    feature: Feature
+    one: Reading
+    two: Reading
+
+    @cached_property
+    def ordered(self) -> tuple[Ordered, Ordered]:
+        """The numbers of each side in order."""
+        return Ordered.of(self.one), Ordered.of(self.two)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different numbers there are among a few hundred."""
+        x1, x2 = self.ordered
+        every = max(1, (len(x1.values) + len(x2.values)) // 600)
+        some = np.sort(np.concatenate([x1.values[::every], x2.values[::every]]), kind="stable")
+        return int(np.count_nonzero(some[1:] != some[:-1])) + min(1, len(some))
+
+    def where(self, clause: Clause, holder: _Read) -> _Read:
+        """Only the outputs for which a condition on another feature holds."""
+        inside = [clause.condition.holds(reading) for reading in (holder.one, holder.two)]
+        parts = [
+            Reading(reading.codes[here], reading.numbers[here], reading.labels)
+            for reading, here in zip((self.one, self.two), inside, strict=True)
+        ]
+        return _Read(self.feature, *parts)
+
+
+def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding]:
+    """The best events of each feature, best first."""
+    features = [*features_of(first, second, light=effort.light), *effort.references, *effort.extra]
+    read = [_Read(feature, feature.read(first), feature.read(second)) for feature in features]
+    found: list[Finding] = []
+    for entry in read:
+        found += _of_feature(entry, (), effort, (first, second))
+    if effort.groups:
+        found += _crossed(found, read, effort)
+    likely = nlargest(MOST_FOUND, found, key=lambda finding: finding.score)
+    return sorted(likely, key=lambda finding: -finding.merit)
+
+
+def _crossed(found: Sequence[Finding], read: Sequence[_Read], effort: Effort) -> list[Finding]:
+    """Cross products: a discrete condition of one feature, and the numbers of another within it."""
+    every = [r for r in read if r.distinct > MOST_DISTINCT and not isinstance(r.feature, Whole)]
+    if not every or len(read) == 1:
+        return []
+    whole = [r for r in every if not isinstance(r.feature, Component)]
+    mean = [r for r in whole if isinstance(r.feature, Mean)]
+    numeric = every[:4] if effort.groups > 4 else mean or whole or every
+    groups: dict[Clause, tuple[int, _Read]] = {}
+    for entry in read:
+        if not isinstance(entry.feature, Whole | LowestBit):
+            for value, count in _frequent_values(entry):
+                groups[Clause(entry.feature, OneOf((value,)))] = count, entry
+    # the likeliest groups, and those that already told the two sides apart
+    common = sorted(groups, key=lambda clause: -groups[clause][0])
+    telling = [f.event.clauses[0] for f in sorted(found, key=lambda f: -f.score) if len(f.event.clauses) == 1]
+    telling = [clause for clause in dict.fromkeys(telling) if clause in groups]
+    crossed: list[Finding] = []
+    for clause in dict.fromkeys([*telling[: effort.groups], *common[: effort.groups]]):
+        for entry in numeric:
+            if entry.feature != clause.feature:
+                crossed += _of_feature(entry.where(clause, groups[clause][1]), (clause,), effort)
+    return crossed
+
+
+def _frequent_values(read: _Read) -> list[tuple[float | Label, int]]:
+    """Labels and repeated numbers that occur in both or either reading, with their counts."""
+    found: list[tuple[float | Label, int]] = []
+    one, two = read.one, read.two
+    for label in dict.fromkeys((*one.labels, *two.labels)):
+        count = sum(
+            int(np.count_nonzero(reading.codes == reading.labels.index(label)))
+            for reading in (one, two)
+            if label in reading.labels
+        )
+        found.append((label, count))
+    if 0 < read.distinct <= MOST_DISTINCT // 2:
+        x1, x2 = read.ordered
+        values = distinct(x1, x2)[:64]
+        counts = x1.tally(values) + x2.tally(values)
+        found += [(float(v), int(c)) for v, c in zip(values, counts, strict=True)]
+    return [(value, count) for value, count in found if count > 0]
+
+
+def _of_feature(
+    read: _Read,
+    before: tuple[Clause, ...],
+    effort: Effort,
+    outputs: tuple[Outputs, Outputs] | None = None,
+) -> list[Finding]:
+    found: list[Finding] = []
+    feature, one, two = read.feature, read.one, read.two
+    family = Family(feature, before, effort.forecast, found)
+    x1, x2 = read.ordered
+    if isinstance(feature, Whole):
+        if outputs is not None:
+            _whole_sets(family, x1, x2, outputs)
+        return found
+    if x1.count < len(one.codes) or x2.count < len(two.codes):
+        _label_sets(family, one, two)
+        if x1.count + x2.count and not before and not isinstance(feature, LowestBit):
+            family.anything(x1, x2)
+    if not x1.count + x2.count:
+        return found
+    # where values repeat, or the effort is there to find the few that do
+    if read.distinct <= MOST_DISTINCT or (effort.atoms and isinstance(feature, Component)):
+        values = distinct(x1, x2)
+        c1, c2 = x1.tally(values), x2.tally(values)
+        if len(values) <= MOST_DISTINCT:
+            numbers = [float(v) for v in values]
+            family.sets(numbers, [value_text(v) for v in numbers], c1, c2)
+            family.intervals(_gaps(values, _all_integers(one, two)), x1, x2)
+            return found
+        repeated = values[c1 + c2 >= LEAST_REPEATS]
+        family.atoms(repeated, x1, x2, choices=len(repeated))
+        # noise that is left out shows as a heap at an answer or at an argument
+        family.atoms(np.array(effort.natural), x1, x2, choices=1)
+    family.intervals(cut_points(x1, x2, cuts=effort.cuts, natural=effort.natural), x1, x2)
+    return found
+
+
+def _label_sets(family: Family, one: Reading, two: Reading) -> None:
+    labels = list(dict.fromkeys((*one.labels, *two.labels)))
+    if not labels:
+        return
+
+    def count(reading: Reading) -> NDArray[np.int64]:
+        tally = np.bincount(reading.codes[reading.codes >= 0], minlength=max(1, len(reading.labels)))
+        return np.array([tally[reading.labels.index(x)] if x in reading.labels else 0 for x in labels])
+
+    family.sets(labels, [str(label) for label in labels], count(one), count(two))
+
+
+def _whole_sets(family: Family, x1: Ordered, x2: Ordered, outputs: tuple[Outputs, Outputs]) -> None:
+    values = distinct(x1, x2)
+    if len(values) > min(MOST_WHOLE, (x1.count + x2.count) // 4):
+        return
+    names = _Names(values, outputs)
+    family.sets(list(map(float, values)), names, x1.tally(values), x2.tally(values))
+
+
+class _Names(Sequence[str]):
+    """How whole outputs are written, worked out only for those that end up in an event."""
+
+    def __init__(self, values: Floats, parts: tuple[Outputs, Outputs]) -> None:
+        self._values = values
+        self._parts = parts
+        self._keys: list[Floats] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, at: int) -> str:  # type: ignore[override]
+        self._keys = self._keys or [Whole().read(part).numbers for part in self._parts]
+        outputs, row = next(
+            (part, int(rows[0]))
+            for part, keys in zip(self._parts, self._keys, strict=True)
+            if len(rows := np.flatnonzero(keys == self._values[at]))
+        )
+        cells = [
+            str(outputs.labels[code]) if code >= 0 else value_text(number)
+            for code, number in zip(outputs.codes[row], outputs.numbers[row], strict=True)
+            if code != ABSENT
+        ]
+        return "[" + ", ".join(cells) + "]"
+
+
+def _all_integers(one: Reading, two: Reading) -> bool:
+    return not any(((r.codes != INTEGER) & r.is_number).any() for r in (one, two))
+
+
+def _gaps(values: Floats, integers: bool) -> Floats:
+    """Cut points that separate a few values: the integers themselves, or the values."""
+    if integers:
+        return np.unique(np.concatenate([values, values + 1]))
+    return values

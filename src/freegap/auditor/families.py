@@ -1,0 +1,209 @@
+"""Families of events about one feature: single values, sets of values, both tails, intervals.
+
+Each family is weighed as a whole, in both directions at once, and only its best is kept: the one whose
+confirmation promises the largest bound on ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.auditor.events import Between, Clause, Condition, Event, OneOf
+from freegap.auditor.features import Feature, Reading
+from freegap.auditor.outputs import INTEGER, Floats
+from freegap.auditor.statistics import Forecast
+
+__all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct"]
+
+LARGEST_SET = 64
+MOST_BINS = 4096
+
+Tally = NDArray[np.int64]
+
+_TAIL = np.array([0.0003, 0.001, 0.003, 0.01, 0.02])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An event and how it came out on the samples of the search.
+
+    swapped: the event is the likelier one on the second input.
+    score: the bound on ε that a confirmation could expect, more where patience could show a violation.
+    soon: the bound to be expected without patience.
+    """
+
+    event: Event
+    swapped: bool
+    hits1: int
+    hits2: int
+    score: float = field(compare=False)
+    soon: float = field(compare=False, default=-math.inf)
+
+    @cached_property
+    def merit(self) -> float:
+        """The score, a little less for an event that is hard to read."""
+        return self.score - 0.004 * self.event.complexity * abs(self.score)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The numbers of one side in order; where they are few whole numbers, each once with its count.
+
+    before: how many numbers stand before each place of `values`, and how many there are in all.
+    """
+
+    values: Floats
+    before: Tally
+
+    @classmethod
+    def of(cls, reading: Reading) -> Ordered:
+        """The numbers that a feature read."""
+        here = reading.is_number
+        numbers = reading.numbers if here.all() else reading.numbers[here]
+        if len(numbers) and not (reading.codes[here] != INTEGER).any():
+            low = numbers.min()
+            if numbers.max() - low < MOST_BINS:
+                counts = np.bincount((numbers - low).astype(np.int64))
+                seen = np.flatnonzero(counts)
+                return cls(seen + low, np.concatenate([[0], np.cumsum(counts[seen])]))
+        return cls(np.sort(numbers), np.arange(len(numbers) + 1))
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return int(self.before[-1])
+
+    def below(self, cuts: Floats) -> Tally:
+        """How many are below each cut."""
+        return self.before[np.searchsorted(self.values, cuts)]
+
+    def tally(self, values: Floats) -> Tally:
+        """How often each of these occurs."""
+        return self.before[np.searchsorted(self.values, values, side="right")] - self.below(values)
+
+
+def distinct(one: Ordered, two: Ordered) -> Floats:
+    """The distinct values of both sides."""
+    pool = np.sort(np.concatenate([one.values, two.values]), kind="stable")  # merges what is in order
+    return pool[np.concatenate([[True], pool[1:] != pool[:-1]])] if len(pool) else pool
+
+
+def cut_points(one: Ordered, two: Ordered, *, cuts: int, natural: Sequence[float]) -> Floats:
+    """Quantiles of both sides together, denser in the tails, rounded so that they can be read aloud."""
+    stride = max(1, (len(one.values) + len(two.values)) // 20_000)
+    pool = np.sort(np.concatenate([one.values[::stride], two.values[::stride]]), kind="stable")
+    inner = np.linspace(0.04, 0.96, max(2, cuts - 10))
+    levels = np.concatenate([_TAIL, inner, 1 - _TAIL, [0.25, 0.75]])
+    found = pool[(levels * (len(pool) - 1)).astype(np.int64)]
+    chosen, (lower, upper) = found[:-2], found[-2:]
+    spread = float(upper - lower) or float(pool[-1] - pool[0]) or 1.0
+    step = 10.0 ** math.floor(math.log10(spread / 8))
+    plain = [cut for cut in natural if pool[0] < cut < pool[-1]]
+    return np.unique(np.concatenate([np.round(chosen / step) * step + 0.0, plain]))
+
+
+@dataclass(frozen=True)
+class Family:
+    """Collects the best events about one feature, in each direction.
+
+    before: conditions that hold besides.
+    """
+
+    feature: Feature
+    before: tuple[Clause, ...]
+    forecast: Forecast
+    found: list[Finding]
+
+    def keep(self, condition: Condition, swapped: bool, hits1: int, hits2: int, score: Any) -> None:
+        """Take in an event, unless there is nothing to expect of it."""
+        if score > -math.inf:
+            event = Event((*self.before, Clause(self.feature, condition)))
+            self.found.append(Finding(event, swapped, hits1, hits2, float(score)))
+
+    def _both_ways(self, c1: Tally, c2: Tally, choices: Any = 1) -> Floats:
+        """Scores for the event being likelier on the first input, and on the second."""
+        return self.forecast.bound(np.stack([c1, c2]), np.stack([c2, c1]), choices)
+
+    def anything(self, one: Ordered, two: Ordered) -> None:
+        """The event that there is a number at all."""
+        scores = self._both_ways(np.array(one.count), np.array(two.count))
+        for swapped in (False, True):
+            self.keep(Between(), swapped, one.count, two.count, scores[int(swapped)])
+
+    def sets(self, values: Sequence[Any], names: Sequence[str], c1: Tally, c2: Tally) -> None:
+        """Single values, and unions taken in order of the ratio of the counts.
+
+        For a union the counts are split in two: one half gives the order, the other is counted. Else a
+        union would collect whatever was lucky.
+        """
+
+        def one_of(chosen: Sequence[int]) -> OneOf:
+            return OneOf(tuple(values[i] for i in chosen), tuple(names[i] for i in chosen))
+
+        singles = self._both_ways(c1, c2, len(values))
+        for swapped, single in zip((False, True), singles, strict=True):
+            best = int(np.argmax(single))
+            self.keep(one_of([best]), swapped, int(c1[best]), int(c2[best]), single[best])
+        if len(values) <= 2:  # the union of two is everything
+            return
+        some1, some2 = _halves(c1, c2)
+        rest1, rest2 = c1 - some1, c2 - some2
+        ratio = (some1 + 0.5) / (some2 + 0.5)
+        orders = [np.argsort(sign * ratio, kind="stable")[:LARGEST_SET] for sign in (-1, 1)]
+        more = np.stack([np.cumsum(rest1[orders[0]]), np.cumsum(rest2[orders[1]])])
+        less = np.stack([np.cumsum(rest2[orders[0]]), np.cumsum(rest1[orders[1]])])
+        unions = replace(self.forecast, grow=2 * self.forecast.grow).bound(more, less)
+        for swapped, union, order in zip((False, True), unions, orders, strict=True):
+            most = int(np.argmax(union))
+            if most:
+                chosen = [int(i) for i in order[: most + 1]]
+                hits1, hits2 = int(c1[chosen].sum()), int(c2[chosen].sum())
+                self.keep(one_of(chosen), swapped, hits1, hits2, union[most])
+
+    def atoms(self, values: Floats, one: Ordered, two: Ordered, *, choices: int) -> None:
+        """Exact values. choices: how many there were to pick from by their luck."""
+        if not len(values):
+            return
+        c1, c2 = one.tally(values), two.tally(values)
+        scores = self._both_ways(c1, c2, choices)
+        for swapped in (False, True):
+            best = int(np.argmax(scores[int(swapped)]))
+            value = OneOf((float(values[best]),))
+            self.keep(value, swapped, int(c1[best]), int(c2[best]), scores[int(swapped)][best])
+
+    def intervals(self, cuts: Floats, one: Ordered, two: Ordered) -> None:
+        """Both tails at every cut point, and every interval between two of them."""
+        low, high = _pairs(len(cuts) + 1)
+        starts, ends = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
+        below1 = np.concatenate([[0], one.below(cuts), [one.count]])
+        below2 = np.concatenate([[0], two.below(cuts), [two.count]])
+        h1, h2 = below1[high + 1] - below1[low], below2[high + 1] - below2[low]
+        tails = (low == 0) | (high == len(ends) - 1)
+        inner = len(tails) - int(tails.sum())
+        choices = np.where(tails, (len(tails) - inner) // 4, inner // 4)
+        scores = self._both_ways(h1, h2, choices)
+        for family in (tails, ~tails):
+            places = np.flatnonzero(family)
+            for swapped in (False, True) if len(places) else ():
+                best = places[int(np.argmax(scores[int(swapped), places]))]
+                condition = Between(float(starts[low[best]]), float(ends[high[best]]))
+                self.keep(condition, swapped, int(h1[best]), int(h2[best]), scores[int(swapped), best])
+
+
+@lru_cache(maxsize=256)
+def _pairs(count: int) -> tuple[Tally, Tally]:
+    """All pairs of places, the first not after the second."""
+    return np.triu_indices(count)
+
+
+def _halves(c1: Tally, c2: Tally) -> tuple[Tally, Tally]:
+    """A random half of each count."""
+    toss = np.random.default_rng(1)
+    return toss.binomial(c1, 0.5), toss.binomial(c2, 0.5)

@@ -1,0 +1,133 @@
+"""The learned event: the outputs to which a classifier gives a score above some threshold.
+
+The event with the largest ratio at a given mass is a threshold on the ratio of the two likelihoods (Neyman
+and Pearson), and a classifier that is taught to tell the two inputs apart approximates that ratio; this is
+the idea of DP-Sniper. The classifier is a linear discriminant of the numbers, their distances from the
+answers and the labels, so that the ratio of two Laplace densities is within its reach, the event is a
+weighted sum, and teaching it takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.auditor.features import Component, Feature, Reading, path_text, value_text
+from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Floats, Label, Outputs, Path
+from freegap.errors import MissingExtra
+
+__all__ = ["LearnedScore", "learn_score"]
+
+MOST_TERMS = 60
+LEAST_SAMPLES = 1000
+MOST_SAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Term:
+    """One input of the classifier: a place that is a label, a number, or the distance from an answer."""
+
+    path: Path
+    kind: str
+    value: float | Label | None = None
+
+    def read(self, outputs: Outputs) -> Floats:
+        """The term of every output."""
+        reading = Component(self.path).read(outputs)
+        if self.kind == "label":
+            code = outputs.code_of(self.value) if isinstance(self.value, Label) else None
+            here: Floats = (reading.codes == (-9 if code is None else code)).astype(np.float64)
+            return here
+        if self.kind == "absent":
+            missing: Floats = (reading.codes == ABSENT).astype(np.float64)
+            return missing
+        number = np.where(reading.is_number, reading.numbers, 0.0)
+        if self.kind == "distance" and isinstance(self.value, float):
+            number = np.where(reading.is_number, np.abs(number - self.value), 0.0)
+        clipped: Floats = np.clip(number, -1e6, 1e6)
+        return clipped
+
+    @property
+    def text(self) -> str:
+        """The term in words."""
+        place = path_text(self.path)
+        if self.kind == "label":
+            return f"[{place} = {self.value}]"
+        if self.kind == "distance":
+            return f"|{place} - {value_text(self.value)}|"
+        return f"[no {place}]" if self.kind == "absent" else place
+
+
+@dataclass(frozen=True)
+class LearnedScore:
+    """A weighted sum of terms, rounded to two digits so that it can be written down."""
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """The feature in words, heaviest terms first."""
+        order = sorted(range(len(self.terms)), key=lambda i: -abs(self.weights[i]))
+        shown = [f"{self.weights[i]:+g}·{self.terms[i].text}" for i in order[:6]]
+        more = f" + {len(order) - 6} more terms" if len(order) > 6 else ""
+        return f"learned score ({' '.join(shown)}{more})"
+
+    def read(self, outputs: Outputs) -> Reading:
+        """The score of every output."""
+        total = np.zeros(len(outputs))
+        for term, weight in zip(self.terms, self.weights, strict=True):
+            total += weight * term.read(outputs)
+        return Reading(np.full(len(outputs), REAL, dtype=np.int32), total, ())
+
+
+def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Feature | None:
+    """A score that is high for outputs of the first kind; None where there is nothing to learn from."""
+    first, second = first.part(0, MOST_SAMPLES), second.part(0, MOST_SAMPLES)
+    terms = _terms(first, second, answers)
+    if len(terms) < 2 or min(len(first), len(second)) < LEAST_SAMPLES:
+        return None
+    try:
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    except ImportError as missing:
+        raise MissingExtra("scikit-learn", "audit") from missing
+    table = np.concatenate([_table(terms, first), _table(terms, second)])
+    side = np.repeat([1, 0], [len(first), len(second)])
+    scale = table.std(axis=0)
+    useful = scale > 0
+    if not useful.any():
+        return None
+    scaled = (table[:, useful] - table[:, useful].mean(axis=0)) / scale[useful]
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-4).fit(scaled, side)
+    weights = [float(f"{w:.2g}") for w in model.coef_[0] / scale[useful]]
+    kept = [term for term, keep in zip(terms, useful, strict=True) if keep]
+    heavy = [(term, weight) for term, weight in zip(kept, weights, strict=True) if weight != 0]
+    if not heavy:
+        return None
+    return LearnedScore(tuple(term for term, _ in heavy), tuple(weight for _, weight in heavy))
+
+
+def _table(terms: Sequence[Term], outputs: Outputs) -> NDArray[np.float64]:
+    table = np.empty((len(outputs), len(terms)), order="F")
+    for i, term in enumerate(terms):
+        table[:, i] = term.read(outputs)
+    return table
+
+
+def _terms(first: Outputs, second: Outputs, answers: Sequence[float]) -> list[Term]:
+    terms: list[Term] = []
+    near = sorted(set(answers))[:4]
+    for path in dict.fromkeys((*first.paths, *second.paths)):
+        codes = np.unique(np.concatenate([part.column(path)[0] for part in (first, second)]))
+        if REAL in codes or INTEGER in codes:
+            terms.append(Term(path, "number"))
+            terms += [Term(path, "distance", float(answer)) for answer in near]
+        if ABSENT in codes:
+            terms.append(Term(path, "absent"))
+        for part in (first, second):
+            present = np.unique(part.column(path)[0])
+            terms += [Term(path, "label", part.labels[code]) for code in present[present >= 0][:4]]
+    return list(dict.fromkeys(terms))[:MOST_TERMS]

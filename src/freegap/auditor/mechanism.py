@@ -1,0 +1,158 @@
+"""A mechanism as the audit sees it: a callable whose first argument is the list of answers.
+
+Where it has a parameter `epsilon`, the claimed ε is passed; `rng`, a seeded NumPy generator;
+`sensitivity`, how much one person can change an answer; `size`, how many outputs are wanted at once. Its
+other parameters without a default are found by the audit or given by the caller.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from freegap.auditor import watch
+from freegap.auditor.outputs import Outputs, from_batch, from_objects
+from freegap.errors import InvalidArgument, printable
+
+__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze"]
+
+Answers = tuple[float, ...]
+Arguments = tuple[tuple[str, Any], ...]
+
+_SPECIAL = {"epsilon", "rng", "size", "sensitivity"}
+
+
+def freeze(arguments: Mapping[str, Any]) -> Arguments:
+    """Arguments as a value that can be a key."""
+    return tuple(sorted(arguments.items()))
+
+
+def answers_text(answers: Answers) -> str:
+    """A list of answers, as short as it can be written."""
+    return "[" + ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in answers) + "]"
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A callable and how to call it.
+
+    found: the parameters that the audit must find values for, with their annotations.
+    fixed: what is passed on every call: the arguments that were given, ε and the sensitivity.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    fixed: Mapping[str, Any]
+    found: Mapping[str, Any]
+    takes_rng: bool
+    vectorized: bool
+    replayable: bool = field(default=False)
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any],
+        *,
+        epsilon: float,
+        sensitivity: float = 1,
+        arguments: Mapping[str, Any] | None = None,
+        vectorized: bool | None = None,
+    ) -> Mechanism:
+        """Read the signature of a callable.
+
+        >>> def noisy(answers, threshold, epsilon, rng): ...
+        >>> sorted(Mechanism.of(noisy, epsilon=1.0).found)
+        ['threshold']
+        """
+        if not callable(function):
+            raise InvalidArgument(
+                "mechanism", function, "must be callable", "Pass a function of the answers."
+            )
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise InvalidArgument("arguments", arguments, "must be a mapping", 'Pass for example {"k": 2}.')
+        given = dict(arguments or {})
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # a builtin without a signature takes the answers alone
+            parameters = []
+        by_name = {p.name: p for p in parameters[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        unknown = [name for name in given if name not in by_name and not open_ended]
+        if unknown:
+            raise InvalidArgument(
+                "arguments", given, f"{unknown[0]!r} is no parameter of the mechanism", "Remove it."
+            )
+        if "epsilon" in by_name and "epsilon" not in given:
+            given["epsilon"] = epsilon
+        if "sensitivity" in by_name and "sensitivity" not in given:
+            given["sensitivity"] = sensitivity
+        found = {
+            name: p.annotation
+            for name, p in by_name.items()
+            if name not in given and name not in _SPECIAL and p.default is p.empty
+        }
+        many = "size" in by_name if vectorized is None else vectorized
+        if many and "size" not in by_name and not open_ended:
+            raise InvalidArgument(
+                "vectorized", vectorized, "needs a mechanism with a parameter `size`", "Add one, or leave it."
+            )
+        takes_rng = "rng" in by_name and "rng" not in given
+        name = printable(str(getattr(function, "__qualname__", type(function).__qualname__)))
+        replayable = takes_rng or getattr(function, "replayable", False)
+        return cls(function, name, given, found, takes_rng, many, replayable)
+
+    def call(self, answers: Answers, arguments: Arguments, size: int, rng: np.random.Generator) -> Outputs:
+        """Run the mechanism `size` times. The answers are a fresh list every time."""
+        keywords: dict[str, Any] = {**self.fixed, **dict(arguments)}
+        if self.takes_rng:
+            keywords["rng"] = rng
+        many = getattr(self.function, "run_many", None)
+        if many is not None:  # an external program answers many runs in one request
+            return from_objects(many(list(answers), size, int(rng.integers(2**63)), keywords))
+        if self.vectorized:
+            return from_batch(self.function(list(answers), size=size, **keywords), size)
+        function = self.function
+        outputs: list[Any] = []
+        with watch.running(outputs):
+            for _ in range(size):
+                outputs.append(function(list(answers), **keywords))
+        return from_objects(outputs)
+
+    def noiseless(self, answers: Answers, arguments: Arguments) -> Outputs | None:
+        """The output with every draw set to its centre (000 §4.3.3, case 1), where noise can be reached."""
+        if not self.takes_rng:
+            return None
+        keywords = {**self.fixed, **dict(arguments), "rng": Noiseless()}
+        try:
+            if self.vectorized:
+                return from_batch(self.function(list(answers), size=1, **keywords), 1)
+            return from_objects([self.function(list(answers), **keywords)])
+        except Exception:  # a draw that has no centre: then there is simply no noiseless output
+            return None
+
+
+class Noiseless:
+    """Stands in for a NumPy generator: every draw of noise is its location, or zero."""
+
+    def _centre(self, location: Any, size: Any) -> Any:
+        return location if size is None else np.full(size, location, dtype=np.float64)
+
+    def laplace(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """No noise."""
+        return self._centre(loc, size)
+
+    normal = gumbel = logistic = laplace
+
+    def exponential(self, scale: float = 1.0, size: Any = None) -> Any:
+        """No noise."""
+        return self._centre(0.0, size)
+
+    def standard_exponential(self, size: Any = None) -> Any:
+        """No noise."""
+        return self._centre(0.0, size)
+
+    standard_normal = standard_exponential

@@ -1,0 +1,232 @@
+"""What an audit reports: a record that a person can read and a program can use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.auditor.events import Event
+from freegap.auditor.histogram import Histogram
+from freegap.auditor.mechanism import Answers, Arguments, answers_text
+from freegap.auditor.statistics import Counts, Look, Spending
+from freegap.errors import printable
+from freegap.values.results import json_text, jsonable
+
+__all__ = ["AuditReport", "Counterexample"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample:
+    """Two neighbouring inputs and an event that is too much likelier on the first.
+
+    first, second: the answers on two neighbouring databases.
+    arguments: what else was passed to the mechanism.
+    event: the set of outputs; `event.text` says it in words.
+    counts: how often it happened, on samples that played no part in finding it.
+    epsilon_lower_bound: with the confidence of the audit, no smaller ε is possible.
+    p_value: valid for the claim that this pair and event respect the claimed ε.
+    """
+
+    first: Answers
+    second: Answers
+    arguments: Arguments
+    event: Event
+    counts: Counts
+    epsilon: float
+    delta: float
+    epsilon_lower_bound: float
+    p_value: float
+    confidence: float
+    seed: int
+    replayable: bool
+    histogram: Histogram | None = None
+
+    @property
+    def ratio(self) -> float:
+        """How many times likelier the event came out on the first input; inf if never on the second."""
+        if self.counts.rate2 == 0:
+            return math.inf if self.counts.rate1 > 0 else math.nan
+        return self.counts.rate1 / self.counts.rate2
+
+    def __str__(self) -> str:
+        allowed = f"{math.exp(self.epsilon):.3g}" + (f" (and δ = {self.delta:g})" if self.delta else "")
+        lines = [
+            f"inputs     {answers_text(self.first)}  and  {answers_text(self.second)}",
+            *([f"arguments  {_arguments(self.arguments)}"] if self.arguments else []),
+            f"event      {self.event.text}",
+            f"happens    {self.counts.hits1:,} of {self.counts.runs1:,} runs on the first input, "
+            f"{self.counts.hits2:,} of {self.counts.runs2:,} on the second",
+            f"ratio      {_ratio(self.ratio)}; e^ε allows {allowed}",
+            f"so         ε ≥ {self.epsilon_lower_bound:.4f} with confidence {_confidence(self.confidence)} "
+            f"(p-value for ε = {self.epsilon:g}: {self.p_value:.2g})",
+            f"replay     seed={self.seed}"
+            if self.replayable
+            else "replay     not possible: the mechanism makes its own randomness",
+        ]
+        return "\n".join(map(printable, lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counterexample as plain values."""
+        return {
+            "first": [jsonable(x) for x in self.first],
+            "second": [jsonable(x) for x in self.second],
+            "arguments": {name: jsonable(value) for name, value in self.arguments},
+            "event": self.event.text,
+            "hits": [self.counts.hits1, self.counts.hits2],
+            "runs": [self.counts.runs1, self.counts.runs2],
+            "ratio": jsonable(self.ratio),
+            "allowed_ratio": math.exp(self.epsilon),
+            "epsilon_lower_bound": self.epsilon_lower_bound,
+            "p_value": self.p_value,
+            "confidence": self.confidence,
+            "seed": str(self.seed) if self.replayable else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditReport:
+    """The record of an audit.
+
+    violated: whether the claim was refuted, at the confidence asked for.
+    epsilon_lower_bound: the true ε is at least this, at the confidence asked for.
+    counterexample: the shrunk counterexample, if there is one.
+    closest: the strongest pair and event that was confirmed, violation or not.
+    deterministic: no run ever differed from another on the same input.
+    interrupted: the audit was stopped before its end; what it says is still valid.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    neighbours: str
+    sensitivity: float
+    confidence: float
+    violated: bool
+    epsilon_lower_bound: float
+    counterexample: Counterexample | None
+    closest: Counterexample | None
+    looks: tuple[Look, ...]
+    seed: int
+    replayable: bool
+    deterministic: bool
+    interrupted: bool
+    candidates: int
+    runs: int
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def p_value(self) -> float:
+        """A valid p-value for the claim, corrected for all looks and confirmations."""
+        return float(self.p_values([self.epsilon])[0])
+
+    def p_values(self, epsilons: Sequence[float]) -> NDArray[np.float64]:
+        """The curve of figures 4-2 to 4-4: a valid p-value for each ε, all from one set of samples."""
+        levels = np.asarray(epsilons, dtype=np.float64)
+        return np.asarray(Spending.p_value(self.looks, levels, delta=self.delta))
+
+    def curve(self, points: int = 111) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values of ε from 0 to beyond the bound and the claim, and the p-value for each."""
+        end = 1.3 * max(self.epsilon, self.epsilon_lower_bound, 0.1) + 0.2
+        levels = np.linspace(0, end, points)
+        return levels, self.p_values([float(level) for level in levels])
+
+    @property
+    def title(self) -> str:
+        """The verdict in one line."""
+        claim = f"{self.mechanism} claims ε = {self.epsilon:g}" + (
+            f", δ = {self.delta:g}" if self.delta else ""
+        )
+        if self.violated:
+            return f"VIOLATED: {claim}, but ε ≥ {self.epsilon_lower_bound:.4f}"
+        if self.interrupted:
+            return f"Interrupted: {claim}; no violation confirmed so far (ε ≥ {self.epsilon_lower_bound:.4f})"
+        return f"No violation found: {claim}, and ε ≥ {self.epsilon_lower_bound:.4f}"
+
+    def __str__(self) -> str:
+        shown = self.counterexample or self.closest
+        lines = [self.title]
+        if shown is not None:
+            if self.counterexample is None:
+                lines.append("The closest that the search came:")
+            lines += ["  " + line for line in str(shown).splitlines()]
+        lines += [
+            f"{self.candidates} inputs tried, {self.runs:,} runs in {self.seconds:.1f} s",
+            *self.notes,
+        ]
+        return "\n".join(map(printable, lines))
+
+    def __rich__(self) -> Any:
+        """The report for a terminal, the verdict in colour."""
+        from rich.text import Text
+
+        title, _, rest = str(self).partition("\n")
+        return Text.assemble((title, "bold red" if self.violated else "bold green"), "\n", rest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values."""
+        levels, p_values = self.curve(41)
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "sensitivity": jsonable(self.sensitivity),
+            "confidence": self.confidence,
+            "violated": self.violated,
+            "epsilon_lower_bound": self.epsilon_lower_bound,
+            "p_value": self.p_value,
+            "counterexample": self.counterexample.to_dict() if self.counterexample else None,
+            "closest": self.closest.to_dict() if self.closest else None,
+            "curve": {"epsilon": levels.tolist(), "p_value": p_values.tolist()},
+            "seed": str(self.seed),
+            "replayable": self.replayable,
+            "deterministic": self.deterministic,
+            "interrupted": self.interrupted,
+            "candidates": self.candidates,
+            "runs": self.runs,
+            "seconds": self.seconds,
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The report as JSON."""
+        return json_text(self.to_dict(), indent=indent)
+
+    def plot(self, path: Any, *, what: str = "curve") -> None:
+        """Draw the p-value curve (`what="curve"`) or the two histograms (`what="outputs"`) into a file.
+
+        The ending of the name gives the format: .svg, .png or .pdf.
+        """
+        from freegap.auditor.plots import save
+
+        save(self, path, what)
+
+    def to_html(self, path: Any) -> None:
+        """Write a page that stands alone: no network, no scripts, pictures inside."""
+        from freegap.auditor.page import write
+
+        write(self, path)
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook."""
+        from freegap.auditor.page import body
+
+        return body(self)
+
+
+def _arguments(arguments: Arguments) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in arguments)
+
+
+def _ratio(ratio: float) -> str:
+    return "never on the second input" if math.isinf(ratio) else f"{ratio:.4g}"
+
+
+def _confidence(confidence: float) -> str:
+    return f"1 − {1 - confidence:.0e}" if confidence > 0.999 else f"{confidence:g}"

@@ -1,0 +1,161 @@
+"""`audit` and `assert_private`: search, confirm, shrink, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from freegap.auditor.inputs import LENGTHS, check_relation, own_pairs, table_pairs
+from freegap.auditor.mechanism import Mechanism
+from freegap.auditor.plan import Plan
+from freegap.auditor.progress import Progress
+from freegap.auditor.proposals import Proposals
+from freegap.auditor.report import AuditReport
+from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.settings import (
+    MOST_SEED,
+    at_least,
+    below_one,
+    event_kinds,
+    inside,
+    lengths_argument,
+    positive,
+)
+from freegap.auditor.stages import Stages, deviations
+from freegap.errors import InvalidArgument, PrivacyViolated
+
+__all__ = ["assert_private", "audit"]
+
+MOST_EPSILON = 500
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    *,
+    epsilon: float,
+    neighbours: str = "all",
+    sensitivity: float = 1,
+    arguments: Mapping[str, Any] | None = None,
+    inputs: Any = None,
+    lengths: Iterable[int] = LENGTHS,
+    vectorized: bool | None = None,
+    scalar: Callable[..., Any] | None = None,
+    samples: int = 500_000,
+    search_samples: int = 100_000,
+    confidence: float = 1 - 1e-6,
+    delta: float = 0.0,
+    stop_early: bool = True,
+    patience: int = 16,
+    deep: bool = False,
+    shrink: bool = True,
+    leave_out: Iterable[str] = (),
+    jobs: int = -1,
+    run_limit: float | None = 10.0,
+    seed: int | None = None,
+    progress: bool | None = None,
+) -> AuditReport:
+    """Search for a counterexample to the claim that a mechanism is ε-differentially private.
+
+    mechanism: a callable whose first argument is the list of answers; see `freegap.auditor.mechanism`.
+    epsilon: the ε that the mechanism claims.
+    neighbours: "one" if one answer changes between neighbouring databases, "all" if every answer may.
+    sensitivity: how much one person can change an answer.
+    arguments: values for further parameters; those without a default that are not given are found.
+    inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
+    lengths: of the inputs to try.
+    vectorized: the mechanism takes `size` and returns that many outputs; detected by default.
+    scalar: the same mechanism as ordinary Python code, one run at a time, whose source is analysed for
+        good arguments; by default the mechanism itself, unless it is vectorised.
+    samples: runs on each input that confirm a finding.
+    search_samples: runs on each input in the last round of the search.
+    confidence: of the verdict and of the bound.
+    delta: audit (ε, δ) instead of ε.
+    stop_early: stop as soon as a violation is certain; False for the tightest bound.
+    patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
+        certain after `samples`; 1 for none.
+    deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
+    shrink: make the counterexample minimal.
+    leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
+        that computes in doubles) or "learned".
+    jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
+    run_limit: seconds that a single run may take.
+    seed: replays an audit of a mechanism that takes an rng.
+    progress: a progress bar; by default, on a terminal.
+
+    >>> import freegap as fg
+    >>> def no_noise(answers):
+    ...     return sum(answers)
+    >>> report = fg.audit(no_noise, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1)
+    >>> report.violated, report.deterministic, report.counterexample.event.text
+    (True, True, 'output = 1')
+    """
+    claim = positive("epsilon", epsilon)
+    check_relation(neighbours)
+    change = positive("sensitivity", sensitivity)
+    step = sensitivity if isinstance(sensitivity, int) else change  # whole answers stay whole
+    alpha = 1 - inside("confidence", confidence)
+    delta = below_one("delta", delta)
+    if claim > MOST_EPSILON:
+        raise InvalidArgument(
+            "epsilon", epsilon, f"must be at most {MOST_EPSILON}", "A larger one claims nothing at all."
+        )
+    at_least("samples", samples, 100)
+    at_least("search_samples", search_samples, 50)
+    at_least("patience", patience, 1)
+    left_out = event_kinds("leave_out", leave_out)
+    entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
+    at_least("seed", entropy, 0, MOST_SEED)
+    wrapped = Mechanism.of(
+        mechanism, epsilon=claim, sensitivity=step, arguments=arguments, vectorized=vectorized
+    )
+    pairs = (
+        table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
+        if inputs is None
+        else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
+    )
+    run = Stages(
+        source=Source(wrapped, entropy, run_limit),
+        workers=Workers(jobs, wrapped.vectorized, run_limit, module=getattr(mechanism, "__module__", None)),
+        plan=Plan(
+            search_samples,
+            samples,
+            deviations(alpha, patience),
+            claim,
+            patience,
+            costly=not wrapped.vectorized,
+            tight=not stop_early,
+            floating="floating-point" not in left_out,
+            learned="learned" not in left_out,
+        ),
+        epsilon=claim,
+        delta=delta,
+        alpha=alpha,
+        neighbours=neighbours,
+        sensitivity=change,
+        pairs=pairs,
+        stop_early=stop_early,
+        proposals=Proposals(
+            wrapped, pairs, claim, change, scalar or (None if wrapped.vectorized else mechanism)
+        ),
+    )
+    with Progress(progress, run.workers) as shown:
+        return run.report(shown, deep=deep, shrink=shrink)
+
+
+def assert_private(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> AuditReport:
+    """Raise `PrivacyViolated`, an AssertionError, if an audit finds a counterexample. For test suites.
+
+    >>> import freegap as fg
+    >>> def coin(answers, rng):
+    ...     return bool(rng.integers(2))
+    >>> fg.assert_private(coin, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1).violated
+    False
+    """
+    report = audit(mechanism, epsilon=epsilon, **settings)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if report.violated:
+        raise PrivacyViolated(str(report), report)
+    return report

@@ -1,0 +1,156 @@
+"""Run a mechanism many times: in batches, in threads, in worker processes or on a cluster.
+
+What is drawn depends on the seed and on the key of a task alone, not on where or in which order the tasks
+run, so an audit can be replayed on any number of cores. Joblib does the spreading: within
+`joblib.parallel_config(backend="dask")` (or ray, or spark) the same audit runs on a cluster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from freegap.auditor.mechanism import Answers, Arguments, Mechanism
+from freegap.auditor.outputs import Outputs, join
+from freegap.auditor.watch import RunTookTooLong, limit_runs
+from freegap.errors import MechanismFailed, MissingExtra
+
+try:
+    import joblib
+except ImportError as missing:
+    raise MissingExtra("joblib", "audit") from missing
+
+__all__ = ["CHUNK", "Source", "Workers"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+CHUNK = 50_000
+_LARGE = 20_000  # runs in one piece from which on NumPy, and not Python, is what a thread waits for
+_FIRST = 6
+_SMALL = 2.0  # seconds of work below which starting processes does not pay
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where outputs come from: a mechanism, the seed of the audit and the time limit of a run."""
+
+    mechanism: Mechanism
+    seed: int
+    run_limit: float | None
+
+    def draw(self, answers: Answers, arguments: Arguments, size: int, key: tuple[int, ...]) -> Outputs:
+        """Outputs of `size` runs; the same key draws the same outputs, where the mechanism has an rng."""
+        chunks = [min(CHUNK, size - start) for start in range(0, size, CHUNK)] or [0]
+        return join([self._chunk(answers, arguments, part, (*key, i)) for i, part in enumerate(chunks)])
+
+    def _chunk(self, answers: Answers, arguments: Arguments, size: int, key: tuple[int, ...]) -> Outputs:
+        sequence = np.random.SeedSequence(self.seed, spawn_key=key)
+        rng = np.random.Generator(np.random.SFC64(sequence))
+        try:
+            with limit_runs(self.run_limit):
+                return self.mechanism.call(answers, arguments, size, rng)
+        except RunTookTooLong:
+            what = f"did not finish a run within {self.run_limit:g} s"
+            raise MechanismFailed(what, list(answers), dict(arguments)) from None
+        except MechanismFailed:
+            raise
+        except Exception as error:
+            what = f"raised {type(error).__name__}: {error}"
+            raise MechanismFailed(what, list(answers), dict(arguments)) from error
+
+    def refuses(self, answers: Answers, arguments: Arguments) -> bool:
+        """Whether the mechanism turns this input down: a ValueError in each of ten runs."""
+        return all(self._turned_down(answers, arguments, (9, i)) for i in range(10))
+
+    def _turned_down(self, answers: Answers, arguments: Arguments, key: tuple[int, ...]) -> bool:
+        try:
+            self.draw(answers, arguments, 1, key)
+        except MechanismFailed as failure:
+            return isinstance(failure.__cause__, ValueError)
+        return False
+
+
+@dataclass
+class Workers:
+    """Maps functions over tasks, on as many cores as it is given.
+
+    jobs: as joblib counts them; 1 for this process alone, -1 for all cores.
+    threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
+    module: where the mechanism is defined; worker processes must be able to import it.
+    """
+
+    jobs: int
+    threads: bool
+    run_limit: float | None
+    runs: int = 0
+    module: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Sequence[Item],
+        runs: int,
+        *,
+        total: int | None = None,
+    ) -> Iterator[Result]:
+        """The results, in the order of the items, as they come in.
+
+        The first few items are done here; what they cost decides where the others go.
+
+        runs: how many runs of the mechanism one item takes.
+        total: how many all of them take, where they are not alike.
+        """
+        self.runs += runs * len(items) if total is None else total
+        started = time.perf_counter()
+        alone = joblib.effective_n_jobs(self.jobs) == 1  # whatever was asked for, on a single processor
+        here = len(items) if alone else min(len(items), 1 if runs >= _LARGE else _FIRST)
+        yield from map(function, items[:here])
+        others = items[here:]
+        if not others:
+            return
+        expected = (time.perf_counter() - started) / here * len(others)
+        threads = self.threads and runs >= _LARGE
+        if threads or expected > _SMALL:
+            yield from self._spread(function, others, expected / len(others), threads=threads)
+        else:
+            yield from map(function, others)
+
+    def _spread(
+        self, function: Callable[[Item], Result], items: Sequence[Item], expected: float, *, threads: bool
+    ) -> Iterator[Result]:
+        limit = None if self.run_limit is None else 60 + 4 * self.run_limit + 20 * expected
+        parallel: Any = joblib.Parallel(
+            n_jobs=self.jobs,
+            prefer="threads" if threads else "processes",
+            timeout=limit,
+            return_as="generator",
+        )
+        done = 0
+        try:
+            for result in parallel(joblib.delayed(function)(item) for item in items):
+                done += 1
+                yield result
+            return
+        except MechanismFailed:
+            raise
+        except TimeoutError as error:
+            what = f"did not answer within {limit:.0f} s and could not be interrupted"
+            raise MechanismFailed(what, "of one of the inputs under way", None) from error
+        except Exception as error:
+            if type(error).__name__ not in ("TerminatedWorkerError", "BrokenProcessPool"):
+                raise
+            if "un-serialize" not in str(error):
+                what = "ended its process (a crash in native code, or out of memory)"
+                raise MechanismFailed(what, "of one of the inputs under way", None) from error
+        self.jobs = 1
+        self.notes.append(
+            f"Worker processes cannot import {self.module}, where the mechanism is defined, so the runs were "
+            "made in this process; install the module or put it on PYTHONPATH to use all cores."
+        )
+        yield from map(function, items[done:])

@@ -1,0 +1,344 @@
+"""Search for inputs, arguments and an event that look like a violation (000 algorithms 1, 3 and 4).
+
+A race: every candidate is tried on a few samples, the better ones on more, with fresh samples in each
+round, so that what was merely lucky drops out. On the way, arguments near the good ones join in. The last
+round only weighs events found before, on samples that played no part in finding them.
+
+Two things make few samples go far. The two inputs of a pair are run on the same noise, so that chance moves
+both counts alike. And for a small ε each pair is tried in a stretched form as well: inputs five times as far
+apart lose about five times as much, which shows in a twenty-fifth of the samples. Neither touches the
+verdict, which rests on independent runs on neighbouring inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from freegap.auditor.arguments import mutations
+from freegap.auditor.event_search import find_events, score_event
+from freegap.auditor.families import Finding
+from freegap.auditor.features import Distance
+from freegap.auditor.floating import lowest_bits
+from freegap.auditor.inputs import Pair, set_apart
+from freegap.auditor.learned import learn_score
+from freegap.auditor.mechanism import Arguments
+from freegap.auditor.outputs import Outputs
+from freegap.auditor.plan import Plan, Round
+from freegap.auditor.sampling import Source, Workers
+from freegap.errors import MechanismFailed
+
+__all__ = ["Candidate", "Lead", "Race", "Scouted", "race", "scout"]
+
+SEARCH_KEY = 1
+MOST_TAUGHT = 3
+MOST_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair of inputs and arguments to try."""
+
+    pair: Pair
+    arguments: Arguments
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """What a candidate looked like: its best events, and whether its outputs ever changed."""
+
+    candidate: Candidate
+    findings: tuple[Finding, ...]
+    refused: bool = False
+    random: bool = True
+    near: float = -math.inf
+    """The merit of the best event on the pair itself, not stretched."""
+
+    @property
+    def merit(self) -> float:
+        """The merit of the best event."""
+        return max((finding.merit for finding in self.findings), default=-np.inf)
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A candidate with one event: what a confirmation is about. The event is likelier on `first`."""
+
+    candidate: Candidate
+    finding: Finding
+
+    @property
+    def merit(self) -> float:
+        """The merit of the event, a little less for inputs that are long to read."""
+        pair = self.candidate.pair
+        return self.finding.merit - abs(self.finding.merit) * (0.01 * math.log10(pair.size) + 0.01 * pair.far)
+
+    @property
+    def soon(self) -> float:
+        """The same for what the usual samples can show."""
+        return replace(self, finding=replace(self.finding, score=self.finding.soon)).merit
+
+    @property
+    def first(self) -> tuple[float, ...]:
+        """The input on which the event is likelier."""
+        pair = self.candidate.pair
+        return pair.second if self.finding.swapped else pair.first
+
+    @property
+    def second(self) -> tuple[float, ...]:
+        """The neighbouring input."""
+        pair = self.candidate.pair
+        return pair.first if self.finding.swapped else pair.second
+
+
+def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
+    """Try one candidate, on its pair and on the stretched pair: weigh the events known so far, look for
+    others."""
+    candidate, round_ = task[:2]
+    plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
+    if round_.stretch == 1 or plain.refused or candidate.pair.given:
+        return plain
+    plain = replace(plain, near=plain.merit)
+    try:
+        apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
+    except MechanismFailed:  # on an input that nobody asked for
+        return plain
+    if round_.only_known:  # what the usual samples can show is judged on the pair itself
+        soon = {(f.event, f.swapped): f.soon for f in plain.findings}
+        both = sorted((*plain.findings, *apart.findings), key=lambda finding: finding.merit)
+        best = {(f.event, f.swapped): replace(f, soon=soon[f.event, f.swapped]) for f in both}
+        return replace(plain, findings=tuple(best.values()))
+    half = round_.keep // 2
+    return replace(plain, findings=tuple(dict.fromkeys((*plain.findings[:half], *apart.findings[:half]))))
+
+
+def _scout(
+    source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]], pair: Pair, round_: Round
+) -> Scouted:
+    candidate, _, index, known = task
+    key = (SEARCH_KEY, round_.key, round_.number, index, round_.stretch)
+    try:
+        first = source.draw(pair.first, candidate.arguments, round_.size, key)
+        second = source.draw(pair.second, candidate.arguments, round_.size, key)
+    except MechanismFailed:
+        if all(source.refuses(x, candidate.arguments) for x in (pair.first, pair.second)):
+            return Scouted(candidate, (), refused=True)
+        raise
+    forecast = round_.effort.forecast
+    found = [score_event(f.event, first, second, forecast, swapped=f.swapped) for f in known]
+    if not round_.only_known:
+        found += _look(source, candidate, round_, first, second, place=index)
+    best = found if round_.only_known else _varied(found, round_.keep)
+    return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
+
+
+def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
+    """The best few, but no more than two that look at the same features in the same way."""
+    kept: list[Finding] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for finding in sorted(found, key=lambda finding: -finding.merit):
+        kinds = tuple((type(c.feature), type(c.condition)) for c in finding.event.clauses)
+        if seen.get(kinds, 0) < 2 and finding not in kept:
+            seen[kinds] = seen.get(kinds, 0) + 1
+            kept.append(finding)
+            if len(kept) == most:
+                break
+    return kept
+
+
+def _look(
+    source: Source,
+    candidate: Candidate,
+    round_: Round,
+    first: Outputs,
+    second: Outputs,
+    *,
+    place: int,
+) -> list[Finding]:
+    """place: of the candidate in its round; the survivors of the last get the whole effort."""
+    effort = round_.effort if place < round_.thorough else round_.effort.eased()
+    extra: list[Any] = []
+    if round_.floating:
+        extra += lowest_bits(first, second, 1 if effort.light else 2)
+    answers = (*candidate.pair.first, *candidate.pair.second)
+    numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
+    if (
+        round_.learn and place < MOST_TAUGHT and _needs_a_lesson(first)
+    ):  # taught on one half, looked at on the other
+        half = len(first) // 2
+        score = learn_score(first.part(0, half), second.part(0, half), answers)
+        if score is not None:
+            extra.append(score)
+            first, second = first.part(half, len(first)), second.part(half, len(second))
+    effort = replace(
+        effort,
+        forecast=replace(effort.forecast, grow=effort.forecast.grow * round_.size / max(1, len(first))),
+        natural=tuple(sorted({float(x) for x in (*answers, *numbers)})),
+        references=_references(source, candidate, first),
+        extra=tuple(extra),
+    )
+    return find_events(first, second, effort)
+
+
+def _needs_a_lesson(outputs: Outputs) -> bool:
+    """Whether numbers stand in several places: a single number has intervals, labels have sets."""
+    return int(outputs.is_number.any(axis=0).sum()) > 1
+
+
+def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
+    """The noiseless outputs of both inputs, where outputs are lists of labels (000 §4.3.3, case 1)."""
+    if len(outputs.paths) < 2 or not outputs.labels:
+        return ()
+    found = []
+    for answers in (candidate.pair.first, candidate.pair.second):
+        noiseless = source.mechanism.noiseless(answers, candidate.arguments)
+        if noiseless is not None and len(noiseless):
+            found.append(Distance(noiseless.rows(1)[0]))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_random(outputs: Outputs) -> bool:
+    if not len(outputs):
+        return False
+    differs = (outputs.codes != outputs.codes[0]) | (outputs.numbers != outputs.numbers[0])
+    return bool(differs.any())
+
+
+@dataclass
+class Race:
+    """The state of a search, so that an interruption keeps the best found so far."""
+
+    leads: list[Lead] = field(default_factory=list)
+    random: bool = False
+    tried: int = 0
+    refused: tuple[Candidate, ...] = ()
+    finalists: list[Candidate] = field(default_factory=list)
+    first_look: dict[Candidate, float] = field(default_factory=dict)
+    """The merit of each candidate in the first round."""
+
+    @property
+    def best(self) -> float:
+        """The bound that the best lead promises."""
+        return self.leads[0].finding.score if self.leads else 0.0
+
+    def notice(self, result: Scouted) -> None:
+        """Take in what a candidate showed."""
+        if result.refused:
+            self.refused += (result.candidate,)
+            return
+        self.random |= result.random
+        mine = _leads([result])[:1]
+        if mine and (not self.leads or mine[0].merit > self.leads[0].merit):
+            self.leads = mine
+
+
+def race(
+    source: Source,
+    workers: Workers,
+    candidates: Sequence[Candidate],
+    plan: Plan,
+    *,
+    scale: float,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+    start: int = 0,
+    key: int = 0,
+    enough: float = math.inf,
+) -> list[Lead]:
+    """The leads of the search, most promising first; `state` has what was found until an interruption.
+
+    scale: the noise scale to be expected, by which arguments are moved.
+    start: the round to begin with; key: tells the races of one audit apart.
+    enough: a score that makes further search needless; only the last round follows then.
+    """
+    runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
+    results: list[Scouted] = []
+    for number in range(start, 4):
+        results = _run_round(
+            source, workers, runners, replace(plan.round(number, len(runners)), key=key), state, report
+        )
+        if number == 1:
+            state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
+        if number < 2 and state.best > enough:
+            # blatant, unless it was luck: the last round is the judge of that
+            judges = replace(plan.judging, key=key + 10 + number)
+            finalists = _next_runners(results, 2, plan, source.mechanism.found, scale)[: plan.survivors[2]]
+            judged = _leads(_run_round(source, workers, finalists, judges, state, report))
+            if judged and judged[0].finding.score > enough:
+                results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
+                break
+        runners = _next_runners(results, number, plan, source.mechanism.found, scale)
+        if not runners:
+            break
+    state.leads = _leads(results)
+    return state.leads
+
+
+def _run_round(
+    source: Source,
+    workers: Workers,
+    runners: Sequence[tuple[Candidate, tuple[Finding, ...]]],
+    round_: Round,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+) -> list[Scouted]:
+    tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
+    results: list[Scouted] = []
+    state.leads = []
+    for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+        results.append(result)
+        if round_.number == 0:
+            state.tried += 1
+            state.first_look[result.candidate] = result.merit
+        state.notice(result)
+        report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
+    return results
+
+
+def _leads(results: Sequence[Scouted]) -> list[Lead]:
+    leads = [Lead(result.candidate, finding) for result in results for finding in result.findings]
+    return sorted(leads, key=lambda lead: -lead.merit)
+
+
+def _next_runners(
+    results: Sequence[Scouted], number: int, plan: Plan, found: Any, scale: float
+) -> list[tuple[Candidate, tuple[Finding, ...]]]:
+    """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
+    fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
+    chosen: list[Scouted] = []
+    most, per_pair = plan.survivors[number], (3, 2, 2, 0)[number]
+    for result in fit:
+        if sum(other.candidate.pair == result.candidate.pair for other in chosen) < per_pair:
+            chosen.append(result)
+        if len(chosen) >= most:
+            break
+    # stretched pairs see what patience can show; the usual samples may show more elsewhere
+    near = [r for r in sorted(fit, key=lambda result: -result.near) if r.near > -math.inf and r not in chosen]
+    chosen += near[:MOST_NEAR]
+    if number < 3:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
+        for category in ("one above", "all above"):
+            plain = [r for r in fit if r.candidate.pair.category == category]
+            plain.sort(key=lambda result: result.candidate.pair.size)
+            chosen += [r for r in plain[:1] if r not in chosen]
+    runners = [(result.candidate, result.findings) for result in chosen]
+    if number < 2:
+        known = {candidate for candidate, _ in runners}
+        for result in chosen[: (3, 2)[number]]:
+            for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
+                if moved not in known:
+                    known.add(moved)
+                    runners.append((moved, ()))
+    return runners
+
+
+def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candidate]:
+    """Other arguments, and the answers that rise or fall set apart from the rest."""
+    for arguments in mutations(candidate.arguments, found, scale):
+        yield replace(candidate, arguments=arguments)
+    for pair in () if candidate.pair.given else set_apart(candidate.pair, max(1, round(scale))):
+        yield replace(candidate, pair=pair)

@@ -1,0 +1,220 @@
+"""Make a counterexample minimal: shorter inputs, smaller numbers, plainer arguments, a simpler event.
+
+Smaller variants are tried in order of size on samples of their own; the first that still looks like a
+violation is taken, and the shrinking starts again from it. Where the user gave the inputs, only those are
+tried. What comes out is a lead: the verdict on it takes a confirmation on fresh samples, like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from freegap.auditor.arguments import argument_grid, is_count
+from freegap.auditor.event_search import Effort
+from freegap.auditor.events import Between, Clause, Event, OneOf
+from freegap.auditor.families import Finding
+from freegap.auditor.features import value_text
+from freegap.auditor.inputs import Pair
+from freegap.auditor.mechanism import Arguments, freeze
+from freegap.auditor.plan import Plan, Round
+from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.search import Candidate, Lead, scout
+
+__all__ = ["shrink"]
+
+BATCH = 16
+MOST_STEPS = 12
+MOST_TRIED = 112
+FIRST_ROUND = 100  # keys of the search end well below this
+MARGIN = 1.02
+HOPELESS = 0.5
+
+
+@dataclass
+class _Shrinker:
+    source: Source
+    workers: Workers
+    plan: Plan
+    epsilon: float
+    pairs: Sequence[Pair]
+    sensitivity: float
+    first_look: Mapping[Candidate, float]
+    rounds: int = FIRST_ROUND
+
+    def violates(self, finding: Finding) -> bool:
+        return finding.score > self.epsilon * MARGIN
+
+    def quick(self, event: Event) -> Round:
+        """A look for events that are no harder to read than this one."""
+        size = max(50, self.plan.samples // 20)
+        groups = 2 if len(event.clauses) > 1 else 0
+        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=groups, light=True)
+        return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
+
+    def careful(self) -> Round:
+        size = max(50, self.plan.samples // 2)
+        effort = Effort(self.plan.forecast(size, 2.0))
+        return Round(self.next_number(), size, effort, keep=40, only_known=True)
+
+    def next_number(self) -> int:
+        self.rounds += 1
+        return self.rounds
+
+    def accepted(self, candidate: Candidate, findings: Sequence[Finding]) -> Lead | None:
+        """The lead with the simplest of these events that holds up on more samples."""
+        simpler = [
+            replace(finding, event=event) for finding in findings for event in _simpler_events(finding.event)
+        ]
+        known = tuple(dict.fromkeys([*findings, *simpler]))
+        checked = scout(self.source, (candidate, self.careful(), 0, known))
+        holding = [finding for finding in checked.findings if self.violates(finding)]
+        if not holding:
+            return None
+        return Lead(candidate, min(holding, key=lambda f: (f.event.complexity, -f.score)))
+
+    def plainer(self, lead: Lead) -> Lead:
+        """The same inputs and arguments with the simplest event that will do."""
+        others = scout(self.source, (lead.candidate, self.quick(lead.finding.event), 0, ())).findings
+        promising = [finding for finding in others if self.violates(finding)]
+        return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
+
+    def first_smaller(self, lead: Lead, tried: set[Candidate]) -> Lead | None:
+        candidates = [
+            candidate
+            for candidate in dict.fromkeys(self.smaller(lead.candidate))
+            if _size(candidate) < _size(lead.candidate) and candidate not in tried and self.may(candidate)
+        ]
+        candidates.sort(key=_size)
+        for start in range(0, len(candidates), BATCH):
+            if len(tried) >= MOST_TRIED:
+                return None
+            batch = candidates[start : start + BATCH]
+            tried.update(batch)
+            round_ = self.quick(lead.finding.event)
+            tasks = [(candidate, round_, index, ()) for index, candidate in enumerate(batch)]
+            results = list(self.workers.map(partial(scout, self.source), tasks, 2 * round_.size))
+            for result in results:
+                promising = [finding for finding in result.findings if self.violates(finding)]
+                found = self.accepted(result.candidate, promising) if promising else None
+                if found is not None:
+                    return found
+        return None
+
+    def may(self, candidate: Candidate) -> bool:
+        """Whether it is worth another look: the search may have seen that there is nothing."""
+        return self.first_look.get(candidate, math.inf) > HOPELESS * self.epsilon
+
+    def smaller(self, candidate: Candidate) -> Iterator[Candidate]:
+        pair, arguments = candidate.pair, candidate.arguments
+        names = self.source.mechanism.found
+        for other in self.pairs:
+            if len(other.first) <= len(pair.first) and not other.far:
+                grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
+                for plain in dict.fromkeys([arguments, grid[0]]):
+                    yield Candidate(other, plain)
+        for smaller in () if pair.given else _smaller_pairs(pair):
+            yield Candidate(smaller, arguments)
+        for plainer in _plainer_arguments(arguments, names):
+            yield Candidate(pair, plainer)
+
+
+def shrink(
+    source: Source,
+    workers: Workers,
+    lead: Lead,
+    *,
+    plan: Plan,
+    epsilon: float,
+    sensitivity: float,
+    pairs: Sequence[Pair],
+    first_look: Mapping[Candidate, float],
+) -> Lead:
+    """A smaller lead that still looks like a violation of ε, or the same one.
+
+    first_look: what the search thought of candidates at first.
+    """
+    shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity, first_look)
+    tried: set[Candidate] = set()
+    current = shrinker.plainer(lead)
+    for _ in range(MOST_STEPS):
+        smaller = shrinker.first_smaller(current, tried)
+        if smaller is None:
+            return current
+        current = smaller
+    return current
+
+
+def _size(candidate: Candidate) -> float:
+    return candidate.pair.size + sum(_digits(value) for _, value in candidate.arguments)
+
+
+def _digits(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 1.0
+    return 4 * max(0, len(value_text(value).partition(".")[2])) + math.log1p(abs(value))
+
+
+def _smaller_pairs(pair: Pair) -> Iterator[Pair]:
+    """The same pair with an answer less, a change less, or numbers nearer to zero."""
+    length = len(pair.first)
+    for i in range(length if length > 1 else 0):
+        yield _zipped(pair, lambda j, a, b, i=i: None if j == i else (a, b))
+    for i in range(length):
+        if pair.first[i] != pair.second[i]:
+            yield _zipped(pair, lambda j, a, b, i=i: (a, a) if j == i else (a, b))
+        low = min(pair.first[i], pair.second[i])
+        if low != 0:
+            yield _zipped(pair, lambda j, a, b, i=i, low=low: (a - low, b - low) if j == i else (a, b))
+    least = min((*pair.first, *pair.second))
+    if least != 0:
+        yield pair.shifted(-least)
+
+
+def _zipped(pair: Pair, change: Any) -> Pair:
+    kept = [change(j, a, b) for j, (a, b) in enumerate(zip(pair.first, pair.second, strict=True))]
+    both = [entry for entry in kept if entry is not None]
+    return Pair(tuple(a for a, _ in both), tuple(b for _, b in both), pair.category)
+
+
+def _plainer_arguments(arguments: Arguments, found: Mapping[str, Any]) -> Iterator[Arguments]:
+    for name, value in arguments:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        options = [1] if is_count(name, found.get(name)) else [0, 1, round(value), round(value, 1)]
+        for option in options:
+            yield freeze({**dict(arguments), name: option})
+
+
+def _simpler_events(event: Event) -> Iterator[Event]:
+    """The event with a clause less, one end of an interval less, or rounder numbers."""
+    for i, clause in enumerate(event.clauses):
+        others = (*event.clauses[:i], *event.clauses[i + 1 :])
+        if others:
+            yield Event(others)
+        for condition in _simpler_conditions(clause.condition):
+            yield Event((*event.clauses[:i], Clause(clause.feature, condition), *event.clauses[i + 1 :]))
+
+
+def _simpler_conditions(condition: Between | OneOf) -> Iterator[Between | OneOf]:
+    if isinstance(condition, OneOf):
+        for i, value in enumerate(condition.values if len(condition.values) > 1 else ()):
+            yield OneOf((value,), condition.names[i : i + 1])
+        return
+    if math.isfinite(condition.low) and math.isfinite(condition.high):
+        yield Between(high=condition.high)
+        yield Between(low=condition.low)
+    for places in (0, 1):
+        for low in {condition.low, _rounded(condition.low, places)}:
+            for high in {condition.high, _rounded(condition.high, places)}:
+                if low < high:
+                    yield Between(low, high)
+                    yield Between(high=high)
+                    yield Between(low=low)
+
+
+def _rounded(value: float, places: int) -> float:
+    return round(value, places) + 0.0 if math.isfinite(value) else value

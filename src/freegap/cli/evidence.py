@@ -1,0 +1,36 @@
+"""What the package freegap-evidence adds to the command line, where it is installed.
+
+It holds what the claims of freegap rest on: the catalogue of broken mechanisms, the proofs of our own ones,
+the assurance table, the papers' experiments and the benchmarks. No release needs it, so a light install does
+not carry it, and nothing below the command line knows of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+
+from freegap.errors import FreegapError
+
+__all__ = ["add_commands", "evidence"]
+
+PACKAGE = "freegap_evidence"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """`assure`, `bench` and `experiment`, where they are installed."""
+    if find_spec(PACKAGE) is not None:
+        import_module(f"{PACKAGE}.commands").add_commands(app)
+
+
+def evidence(module: str) -> Any:
+    """A module of freegap-evidence, or an error that says how to install it."""
+    if find_spec(PACKAGE) is None:
+        raise FreegapError(
+            "This needs the package freegap-evidence, which a light install does not carry. "
+            "Install it with: pip install freegap-evidence, or from a checkout: pip install ./evidence"
+        )
+    return import_module(f"{PACKAGE}.{module}")

@@ -1,0 +1,81 @@
+"""Machine checks of randomness alignments: is this mechanism private, for all inputs of this size?
+
+`prove` is the whole of the public surface. This module imports nothing that needs z3, so that the core of
+freegap works without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from freegap.values.rationals import Rational
+
+if TYPE_CHECKING:
+    from freegap.prover.report import Proof
+
+__all__ = ["prove"]
+
+
+def prove(
+    mechanism: Any,
+    alignment: Callable[..., Mapping[Any, Any]] | None = None,
+    *,
+    epsilon: Rational,
+    queries: int | None = None,
+    sensitivity: Rational = 1,
+    relation: str = "each",
+    parameters: Mapping[str, Any] | None = None,
+    charge: Callable[..., Any] | None = None,
+    grid: Rational | None = None,
+    tightness: bool = True,
+    seconds: Rational = 10,
+    samples: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Proof:
+    """Check by machine that a mechanism is ε-differentially private, or show where it is not.
+
+    mechanism: a function of (answers, noise, **parameters) that draws `noise.laplace(scale, label=…)` and
+        so on and returns its output; or a `Selection` or `Stream`, for a proof for every number of answers.
+    alignment: a function of (answers, neighbour, output, noise, **parameters) that returns the aligned noise
+        of the draws that it moves, by label. Leave it out to have one searched for.
+    epsilon: the claim. With `charge`, the output may be charged less: charge(output, **parameters).
+    queries: how many answers. The proof is for all inputs of this size.
+    relation: which answers are neighbours: "each" moves by at most the sensitivity, "one" does, or all
+        move the same way ("increasing", "decreasing", or either: "monotonic"). "increasing" or
+        "decreasing" alone is one direction of the inequality; differential privacy needs both.
+    parameters: the mechanism's own; `epsilon` and `sensitivity` are passed to functions that name them.
+    grid: answers are whole multiples of it, as discrete noise needs.
+    tightness: also find the smallest ε that this alignment proves.
+    seconds: for one question to z3; what takes longer is not decided.
+    samples: do not prove, but replay the alignment on so many random and adversarial inputs, in exact
+        arithmetic: for sizes beyond the symbolic, such as queries=1000. This can only refute.
+    progress: called with what is being done, how many are done, and how many there are (0 if not known).
+
+    >>> import freegap as fg
+    >>> def noisy_sum(answers, noise, *, epsilon):
+    ...     return answers[0] + noise.laplace(1 / epsilon, label="sum")
+    >>> def alignment(answers, neighbour, output, noise):
+    ...     return {"sum": noise["sum"] + answers[0] - neighbour[0]}
+    >>> proof = fg.prove(noisy_sum, alignment, epsilon="1/2", queries=1)
+    >>> proof.holds, proof.tightness.epsilon
+    (True, Fraction(1, 2))
+    """
+    import freegap.symbolic  # noqa: F401 - first, as it says what to install where z3 is missing
+    from freegap.prover.routes import prove_any
+
+    return prove_any(
+        mechanism,
+        alignment,
+        epsilon=epsilon,
+        queries=queries,
+        sensitivity=sensitivity,
+        relation=relation,
+        parameters=parameters,
+        charge=charge,
+        grid=grid,
+        tightness=tightness,
+        seconds=seconds,
+        samples=samples,
+        progress=progress,
+    )

@@ -1,0 +1,316 @@
+"""`prove`: all conditions of lemma 5.1 (000), or of theorem 5.5 (003) for discrete noise, by machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import z3
+
+from freegap.errors import InvalidArgument
+from freegap.prover.classes import OutputClass, classes_of
+from freegap.prover.injective import NotInjective, check_injective
+from freegap.prover.laws import LAWS
+from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
+from freegap.prover.problem import RELATIONS, Alignment, Case, Charge, Mechanism, Problem
+from freegap.prover.replay import Replay, replay
+from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
+from freegap.prover.tightness import Suprema
+from freegap.symbolic import Limits, NotDecided
+from freegap.symbolic.subset import parameter
+from freegap.values.rationals import Rational, count_argument, positive_rational
+
+__all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and how many there are (0 if not known)."""
+
+
+def problem_of(
+    mechanism: Mechanism,
+    *,
+    epsilon: Rational,
+    queries: int,
+    sensitivity: Rational = 1,
+    relation: str = "each",
+    parameters: Mapping[str, Any] | None = None,
+    charge: Charge | None = None,
+    grid: Rational | None = None,
+    seconds: Rational = 10,
+) -> Problem:
+    """The arguments of `prove`, read and checked."""
+    if not isinstance(relation, str) or relation not in RELATIONS:
+        raise InvalidArgument(
+            "relation", relation, "is not a known relation", f"Pass one of {', '.join(map(repr, RELATIONS))}."
+        )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
+    milliseconds = int(1000 * positive_rational("seconds", seconds))
+    problem = Problem(
+        mechanism=mechanism,
+        epsilon=positive_rational("epsilon", epsilon),
+        queries=count_argument("queries", queries),
+        sensitivity=positive_rational("sensitivity", sensitivity),
+        relation=relation,
+        parameters={name: parameter(value) for name, value in (parameters or {}).items()},
+        charge=charge,
+        grid=None if grid is None else positive_rational("grid", grid),
+        limits=Limits(milliseconds=max(1, milliseconds)),
+    )
+    problem.require_callable("mechanism", mechanism, "answers", "noise")
+    if charge is not None:
+        problem.require_callable("charge", charge, "output")
+    return problem
+
+
+def prove_alignment(
+    problem: Problem,
+    alignment: Alignment,
+    *,
+    tightness: bool = True,
+    progress: Progress | None = None,
+) -> Proof:
+    """The proof for this alignment, or its refutation, or why neither."""
+    attempt = _Attempt(problem, alignment, progress)
+    try:
+        attempt.run(tightness)
+    except NotDecided as undecided:
+        return attempt.result(None, reason=str(undecided))
+    except _Refuted as refuted:
+        found = refuted.refutation
+        return attempt.result(False, refutation=found, reason=_rounded(found))
+    return attempt.result(True)
+
+
+_ROUNDING = Fraction(1, 10**9)
+
+
+def _rounded(found: Refutation) -> str | None:
+    """What happened, where the cost is too large only by what a float loses."""
+    if found.condition != "cost" or found.cost is None or not found.charge:
+        return None
+    over = found.cost / found.charge - 1
+    if over > _ROUNDING:
+        return None
+    return (
+        f"the cost is {float(over):.1g} of the charge too large: a scale or a charge that was rounded as a "
+        "float, such as 1/0.3? Pass exact numbers: Fraction(10, 3), or epsilon, with 1 / epsilon in the text"
+    )
+
+
+class _Refuted(Exception):
+    """Carries a refutation out of the checks."""
+
+    def __init__(self, refutation: Refutation) -> None:
+        super().__init__(refutation.condition)
+        self.refutation = refutation
+
+
+@dataclass
+class _Counts:
+    paths: int = 0
+    outputs: int = 0
+    pieces: int = 0
+    acyclic: int = 0
+    direct: int = 0
+
+
+class _Attempt:
+    """One pass through the conditions, in order; each is recorded when it is established."""
+
+    def __init__(self, problem: Problem, alignment: Alignment, progress: Progress | None) -> None:
+        self.problem = problem
+        self.alignment = alignment
+        self.report = progress or (lambda what, done, total: None)
+        self.counts = _Counts()
+        self.current = "termination"
+        self.how: dict[str, str] = {}
+        self.suprema: Suprema | None = None
+        self.discrete = False
+
+    def run(self, tightness: bool) -> None:
+        classes = self.explored()
+        self.current = "draws"
+        self.how["draws"] = check_draws(classes)
+        self.current = "noise"
+        self.how["noise"] = check_laws(classes)
+        self.discrete = not any(output.continuous for output in classes)
+        steps = [(output, case) for output in classes for case in self.problem.cases]
+        self.suprema = Suprema() if tightness else None
+        for done, (output, case) in enumerate(steps):
+            self.report("outputs", done, len(steps))
+            self.check_output(output, case)
+        self.report("outputs", len(steps), len(steps))
+        self.conclude()
+
+    def explored(self) -> list[OutputClass]:
+        def count(path: object) -> None:
+            self.counts.paths += 1
+            self.report("paths", self.counts.paths, 0)
+
+        classes = classes_of(self.problem, count)
+        self.counts.outputs = len(classes)
+        self.how["termination"] = (
+            f"all {self.counts.paths} paths at {self.problem.queries} answers are finite"
+        )
+        return classes
+
+    def check_output(self, output: OutputClass, case: Case) -> None:
+        self.current = "output"
+        pieces = pieces_of(output, case, self.alignment)
+        checks = PieceChecks(output, case)
+        for piece in pieces:
+            with checks.at(piece):
+                self.counts.pieces += 1
+                self.check_piece(checks, piece)
+        self.current = "injective"
+        found = check_injective(output, case, pieces)
+        if isinstance(found, NotInjective):
+            raise _Refuted(self.collision(found))
+        if found == "acyclic":
+            self.counts.acyclic += 1
+        else:
+            self.counts.direct += 1
+
+    def check_piece(self, checks: PieceChecks, piece: Piece) -> None:
+        found = checks.violation(piece)
+        if found is not None:
+            raise _Refuted(self.confirmed(*found))
+        if self.suprema is not None:
+            try:
+                self.suprema.add(checks, piece)
+            except NotDecided as undecided:  # the proof stands; only the smallest ε is not known
+                self.suprema = None
+                self.how["tightness"] = str(undecided)
+
+    def confirmed(self, condition: str, point: Point) -> Refutation:
+        """The point, replayed on the real mechanism; a point that breaks nothing there decides nothing."""
+        run = self.replayed(point.answers, point.neighbour, point.noise)
+        broken = {
+            "support": bool(run.off_support),
+            "output": not run.off_support and not run.same_output,
+            "cost": run.cost > run.charge,
+        }
+        if not broken[condition]:
+            raise NotDecided(f"a counterexample to {condition!r} was not confirmed by the real mechanism")
+        return Refutation.of(condition, run)
+
+    def replayed(
+        self, answers: Sequence[Fraction], neighbour: Sequence[Fraction], noise: Mapping[Any, Fraction]
+    ) -> Replay:
+        try:
+            return replay(self.problem, self.alignment, list(answers), list(neighbour), noise)
+        except Exception as error:  # whatever the user's programs raise on numbers
+            reason = f"the replay of a counterexample raised {type(error).__name__}: {error}"
+            raise NotDecided(reason) from error
+
+    def collision(self, found: NotInjective) -> Refutation:
+        """Two noise vectors that are aligned to the same one, replayed."""
+        if found.other_noise is None:
+            return Refutation(
+                "injective", found.answers, found.neighbour, {}, None, determinant=found.determinant
+            )
+        first, second = (
+            self.replayed(found.answers, found.neighbour, noise) for noise in (found.noise, found.other_noise)
+        )
+        if first.aligned != second.aligned or first.output != second.output or first.noise == second.noise:
+            raise NotDecided("a collision of two noise vectors was not confirmed by the real mechanism")
+        return replace(Refutation.of("injective", first), other_noise=dict(second.noise))
+
+    def conclude(self) -> None:
+        counts, cases = self.counts, ", ".join(case.name for case in self.problem.cases)
+        sort = "whole multiples" if self.problem.grid is not None else "real numbers"
+        everywhere = f"z3, {counts.pieces} pieces of {counts.outputs} outputs, neighbours: {cases}"
+        self.how["support"] = everywhere
+        self.how["output"] = f"{everywhere}; all answers ({sort}), all noise"
+        self.how["cost"] = everywhere
+        if counts.direct:
+            theorem = "003, theorem 5.5" if self.discrete else "000, theorem 5.15"
+            self.how["injective"] = (
+                f"{counts.acyclic} acyclic, {counts.direct} one-to-one by z3 with determinant 1 ({theorem})"
+            )
+        else:
+            self.how["injective"] = f"acyclic, all {counts.acyclic} (definition 5.3)"
+        self.how["countable"] = (
+            "discrete noise" if self.discrete else f"{counts.outputs}, one for each kind of output"
+        )
+
+    def result(
+        self, holds: bool | None, *, refutation: Refutation | None = None, reason: str | None = None
+    ) -> Proof:
+        failed = refutation.condition if refutation is not None else self.current
+        conditions = []
+        for name in CONDITIONS:
+            if name in self.how:
+                conditions.append(Established(name, True, self.how[name]))
+            elif holds is False and name == failed:
+                conditions.append(Established(name, False, "refuted"))
+            else:
+                how = reason if name == failed and reason else "not reached"
+                conditions.append(Established(name, None, how))
+        problem = self.problem
+        tight = self.suprema.tightness(problem) if holds and self.suprema is not None else None
+        return Proof(
+            holds=holds,
+            claim=claim_of(problem),
+            conditions=tuple(conditions),
+            refutation=refutation,
+            reason=self.how.get("tightness") if holds else reason,
+            tightness=tight,
+            paths=self.counts.paths,
+            outputs=self.counts.outputs,
+            pieces=self.counts.pieces,
+            parameters={name: _short(value) for name, value in problem.parameters.items()},
+        )
+
+
+def claim_of(problem: Problem) -> str:
+    """What is claimed, in words."""
+    name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
+    values = ", ".join(f"{key}={_short(value)}" for key, value in problem.parameters.items())
+    cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
+    return (
+        f"{name}({values}) on {problem.queries} answers is private at ε = {cost}, where "
+        f"{RELATIONS[problem.relation]} ({problem.sensitivity})"
+    )
+
+
+def _short(value: Any) -> str:
+    try:
+        text = str(value)
+    except ValueError:  # a number of more digits than Python shows
+        text = ""
+    return text if 0 < len(text) <= 40 else f"{type(value).__name__}(…)"
+
+
+def check_draws(classes: list[OutputClass]) -> str:
+    """Condition 2: outputs that can be equal come with the same draws, in number, law and scale."""
+    skeletons: dict[Any, list[OutputClass]] = {}
+    for output in classes:
+        skeletons.setdefault(output.skeleton, []).append(output)
+    compared = 0
+    for group in skeletons.values():
+        for one, other in combinations(group, 2):
+            compared += 1
+            solver = z3.Solver()
+            solver.set("timeout", one.problem.limits.milliseconds)
+            if solver.check(one.same_output(other)) != z3.unsat:
+                kinds = [[draw.label for draw in output.draws] for output in (one, other)]
+                raise NotDecided(f"the output {one.name} can come from the draws {kinds[0]} and {kinds[1]}")
+    apart = f", {compared} pairs told apart by their numbers" if compared else ""
+    return f"one list of draws for each of {len(skeletons)} kinds of output{apart}"
+
+
+def check_laws(classes: list[OutputClass]) -> str:
+    """Condition 3: each law is known to have its bound, and each scale is a positive number."""
+    seen = {}
+    for output in classes:
+        for draw in output.draws:
+            if draw.law not in LAWS:
+                raise NotDecided(f"{draw.law} noise is not log-Lipschitz (draw {draw.label!r})")
+            scale_of(draw)
+            seen[draw.law] = LAWS[draw.law].bound
+    return "; ".join(f"{law}: {bound}" for law, bound in seen.items()) or "no noise is drawn"

@@ -1,0 +1,147 @@
+"""What `fg.prove` does with its arguments: a given alignment, a search for one, or a form for all n."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from freegap.errors import InvalidArgument
+from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.equivalence import require_same, require_same_charge, require_same_on_samples
+from freegap.prover.forms import Selection, Stream
+from freegap.prover.problem import Problem
+from freegap.prover.registry import Claim, Entry
+from freegap.prover.report import Proof
+from freegap.prover.sampled import sample_alignment
+from freegap.prover.selection import prove_selection
+from freegap.prover.stream import prove_stream
+from freegap.prover.synthesis import synthesise
+from freegap.symbolic import NotDecided
+from freegap.values.rationals import count_argument
+
+__all__ = ["prove_any", "prove_claim"]
+
+
+def prove_any(
+    mechanism: Any,
+    alignment: Any,
+    *,
+    epsilon: Any,
+    queries: int | None,
+    sensitivity: Any,
+    relation: str,
+    parameters: Any,
+    charge: Any,
+    grid: Any,
+    tightness: bool,
+    seconds: Any,
+    samples: int | None,
+    progress: Any,
+) -> Proof:
+    """See `freegap.prove`."""
+    for_all = isinstance(mechanism, Selection | Stream)
+    if for_all and queries is not None:
+        raise InvalidArgument(
+            "queries", queries, "must be left out for a form", "Leave it out: the proof is for every number."
+        )
+    if for_all and (alignment is not None or charge is not None or parameters):
+        raise InvalidArgument(
+            "mechanism", mechanism, "is a form, which carries its alignment", "Pass the form alone."
+        )
+    if progress is not None and not callable(progress):
+        raise InvalidArgument("progress", progress, "must be a function", "Leave it out.")
+    if not for_all and queries is None:
+        raise InvalidArgument("queries", None, "is missing", "Pass for example queries=3.")
+    problem = problem_of(
+        mechanism.program if for_all else mechanism,
+        epsilon=epsilon,
+        queries=1 if queries is None else queries,
+        sensitivity=sensitivity,
+        relation=relation,
+        parameters=parameters,
+        charge=charge,
+        grid=grid,
+        seconds=seconds,
+    )
+    if isinstance(mechanism, Selection | Stream):
+        return _prove_form(problem, mechanism)
+    if alignment is not None:
+        problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
+    if samples is not None:
+        if alignment is None:
+            raise InvalidArgument(
+                "samples", samples, "needs an alignment", "Pass the alignment to be tested."
+            )
+        return sample_alignment(problem, alignment, samples=count_argument("samples", samples))
+    if alignment is None:
+        return synthesise(problem, tightness=tightness, progress=progress)
+    return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
+
+
+def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+    """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
+    proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
+    if proof.holds:
+        return proof
+    sizes = [form.k + 1, form.k + 2] if isinstance(form, Selection) else [1, 2, 3]
+    directions = ("increasing", "decreasing") if problem.relation == "monotonic" else (problem.relation,)
+    for queries in sizes:
+        for direction in directions:
+            local = replace(problem, queries=queries, relation=direction)
+            at = replace(form, direction=direction) if isinstance(form, Stream) else form
+            bounded = prove_alignment(local, at.alignment, tightness=False)
+            if bounded.holds is False:
+                return bounded
+    return proof
+
+
+def prove_claim(entry: Entry, claim: Claim, *, progress: Progress | None = None) -> Proof:
+    """The proof of one claim of a library; for all n, with the form tied to the released program."""
+    problem = problem_of(
+        entry.program,
+        epsilon=claim.epsilon,
+        queries=1 if claim.queries is None else claim.queries,
+        sensitivity=claim.sensitivity,
+        relation=claim.relation,
+        parameters=claim.parameters,
+        charge=entry.charge,
+        grid=claim.grid,
+    )
+    if claim.queries is not None:
+        return prove_alignment(problem, entry.alignment, progress=progress)
+    if entry.form is None:
+        raise InvalidArgument("queries", None, f"is missing, and {entry.name} has no form", "Pass a number.")
+    form = entry.form(**problem.keywords(entry.form))
+    proof = _prove_form(replace(problem, mechanism=form.program, parameters={}, charge=None), form)
+    if not proof.holds:
+        return proof
+    try:
+        tied = _tie(problem, form, entry.form_sizes)
+    except NotDecided as undecided:
+        return replace(proof, holds=None, reason=str(undecided))
+    return replace(proof, claim=f"{proof.claim}; {tied}")
+
+
+_BEYOND = (*range(2, 13), 40)
+_SAMPLES = 6
+
+
+def _tie(problem: Problem, form: Selection | Stream, sizes: Sequence[int]) -> str:
+    """That the form is the released program, and charges what it charges; how far that was checked."""
+    if problem.charge is not None and (isinstance(form, Selection) or form.entry_charge is None):
+        raise NotDecided("the program charges by its output and the form does not say so (entry_charge)")
+    for queries in sizes:
+        sized = replace(problem, queries=queries)
+        require_same(sized, replace(sized, mechanism=form.program, parameters={}, charge=None))
+        if isinstance(form, Stream):
+            require_same_charge(sized, form)
+    beyond = [size for size in _BEYOND if size > max(sizes)]
+    require_same_on_samples(
+        problem, replace(problem, mechanism=form.program, parameters={}, charge=None), beyond, _SAMPLES
+    )
+    shown = ", ".join(map(str, sizes))
+    return (
+        f"that the form is the released program was shown by z3 for n = {shown}, and seen on {_SAMPLES} "
+        f"samples each for n = {', '.join(map(str, beyond))}"
+    )

@@ -1,0 +1,198 @@
+"""The alignments that synthesis can propose, and how one is written down as Python.
+
+For each kind of output, each draw's shift is one of
+
+    0    ±Δ    qᵢ − q'ᵢ    ±Δ + qᵢ − q'ᵢ    rise    qᵢ − q'ᵢ + rise
+
+where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
+answer, for outputs that name answers by their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from freegap.prover.classes import OutputClass
+from freegap.prover.outputs import Hole, pattern, whole_numbers
+from freegap.prover.problem import Alignment
+from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic.subset import remember_source
+
+__all__ = ["Choice", "Template", "compiled", "source_of", "templates_of"]
+
+Owners = Mapping[Any, tuple[int, ...]]
+"""For each draw, the answers that it is added to wherever it occurs."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One shift, as Python text."""
+
+    text: str
+
+    @property
+    def uses_rise(self) -> bool:
+        """Whether the change of the maximum occurs."""
+        return "rise" in self.text
+
+
+@dataclass(frozen=True)
+class Template:
+    """What can be chosen for each draw of one kind of output."""
+
+    output: OutputClass
+    choices: Mapping[Any, tuple[Choice, ...]]
+    rest: tuple[int, ...]
+    labels: Mapping[int, Any]
+    """The draw that is added to each unselected answer."""
+
+    def alignment(self, chosen: Mapping[Any, Choice]) -> Alignment:
+        """The alignment with these choices, for this kind of output only."""
+        body = "\n".join(_body(self, chosen))
+        return compiled(f"{_HEAD}\n{_indented(body, 1)}\n")
+
+    def values(
+        self, answers: Sequence[Fraction], neighbour: Sequence[Fraction], noise: Mapping[Any, Fraction]
+    ) -> dict[Any, list[Fraction]]:
+        """What each choice would add at a point."""
+        context = {
+            "answers": answers,
+            "neighbour": neighbour,
+            "sensitivity": self.output.problem.sensitivity,
+            "rise": 0,
+        }
+        if self.rest:
+            before, after = (
+                max(side[i] + noise[self.labels[i]] for i in self.rest) for side in (answers, neighbour)
+            )
+            context["rise"] = after - before
+        return {
+            label: [Fraction(eval(choice.text, {}, context)) for choice in choices]  # noqa: S307 - our own text
+            for label, choices in self.choices.items()
+        }
+
+
+_HEAD = "def alignment(answers, neighbour, output, noise, *, sensitivity):"
+
+
+def templates_of(classes: list[OutputClass]) -> list[Template]:
+    """A template for each kind of output."""
+    for label in {label for output in classes for label in output.noise}:
+        if not _writable(label):
+            raise NotDecided(f"the label {label!r} cannot be written as Python text")
+    owners = _owners(classes)
+    return [_template(output, owners) for output in classes]
+
+
+def _writable(label: Any) -> bool:
+    return isinstance(label, int | str) or (isinstance(label, tuple) and all(map(_writable, label)))
+
+
+def _template(output: OutputClass, owners: Owners) -> Template:
+    n = output.problem.queries
+    named = {number for number in whole_numbers(output.skeleton) if 0 <= number < n}
+    labels = {i: label for label in output.noise for i in owners[label]}
+    rest = tuple(i for i in range(n) if i not in named)
+    if not named or not rest or any(i not in labels for i in rest):
+        rest = ()
+    choices = {}
+    for label in output.noise:
+        found = ["0", "sensitivity", "-sensitivity"]
+        for i in owners[label]:
+            change = f"answers[{i}] - neighbour[{i}]"
+            found += [change, f"sensitivity + {change}", f"{change} - sensitivity"]
+            found += [f"{change} + rise"] if rest else []
+        found += ["rise"] if rest else []
+        choices[label] = tuple(map(Choice, found))
+    return Template(output, choices, rest, {i: labels[i] for i in rest})
+
+
+def _owners(classes: list[OutputClass]) -> Owners:
+    """A draw belongs to an answer if they have the same coefficient wherever the draw occurs."""
+    if not classes:
+        return {}
+    answers = [next(iter(q.variables)) for q in classes[0].problem.answers]
+    found: dict[Any, set[int]] = {}
+    for output in classes:
+        polynomials: list[Symbol] = [n for numbers in output.numbers for n in numbers]
+        for path in output.paths:
+            polynomials += [c.symbol for c in path.conditions if c.symbol is not None]
+        for label, drawn in output.noise.items():
+            (noise,) = drawn.variables
+            owners = found.setdefault(label, set(range(len(answers))))
+            for polynomial in polynomials:
+                weight = polynomial.terms.get((noise,))
+                if weight is not None:
+                    owners &= {i for i, q in enumerate(answers) if polynomial.terms.get((q,)) == weight}
+    return {label: tuple(sorted(owners)) for label, owners in found.items()}
+
+
+# Python text ------------------------------------------------------------
+
+
+def source_of(
+    directions: Sequence[str], chosen: Sequence[Sequence[tuple[Template, Mapping[Any, Choice]]]]
+) -> str:
+    """The alignment as a Python function: for each direction of the neighbour, a case for each output."""
+    lines = [_HEAD]
+    for place, (direction, entries) in enumerate(zip(directions, chosen, strict=True)):
+        deep = 1
+        if len(directions) > 1 and place == 0:
+            sign = "<=" if direction == "increasing" else ">="
+            lines.append(f"    if all(a {sign} b for a, b in zip(answers, neighbour)):")
+            deep = 2
+        lines.append("    " * deep + "match output:")
+        for template, choices in _special_first(entries):
+            text, guard = pattern(template.output.skeleton)
+            lines.append("    " * (deep + 1) + f"case {text}{guard}:")
+            lines.append(_indented("\n".join(_body(template, choices)), deep + 2))
+    text = "\n".join(lines)
+    return ("from fractions import Fraction\n\n\n" if "Fraction(" in text else "") + text + "\n"
+
+
+def _special_first(
+    entries: Sequence[tuple[Template, Mapping[Any, Choice]]],
+) -> list[tuple[Template, Mapping[Any, Choice]]]:
+    """The fewer numbers vary, the more special the pattern; a number alone fits everything, and is last."""
+    patterns = [pattern(template.output.skeleton) for template, _ in entries]
+    if len(set(patterns)) < len(patterns):
+        raise NotDecided("one kind of output comes with different draws: no alignment can tell them apart")
+    return sorted(entries, key=lambda e: (isinstance(e[0].output.skeleton, Hole), len(e[0].output.released)))
+
+
+def _body(template: Template, chosen: Mapping[Any, Choice]) -> list[str]:
+    lines = []
+    if any(choice.uses_rise for choice in chosen.values()):
+        before, after = (
+            "max(" + ", ".join(f"{side}[{i}] + noise[{template.labels[i]!r}]" for i in template.rest) + ")"
+            for side in ("answers", "neighbour")
+        )
+        if len(template.rest) == 1:
+            before, after = (text[4:-1] for text in (before, after))
+        lines.append(
+            f"rise = {after} - ({before})" if len(template.rest) == 1 else f"rise = {after} - {before}"
+        )
+    moved = [
+        f"{label!r}: noise[{label!r}] + {c.text}".replace("+ -", "- ")
+        for label, c in chosen.items()
+        if c.text != "0"
+    ]
+    return [*lines, "return {" + ", ".join(moved) + "}"]
+
+
+def _indented(text: str, deep: int) -> str:
+    return "\n".join("    " * deep + line for line in text.splitlines())
+
+
+def compiled(source: str) -> Alignment:
+    """The alignment that a text defines."""
+    file = f"<synthesised alignment {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
+    space: dict[str, Any] = {}
+    remember_source(file, source)
+    exec(compile(source, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
+    alignment: Alignment = space["alignment"]
+    return alignment
