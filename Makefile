@@ -35,8 +35,8 @@ docs: .venv/docs/installed
 	@echo "open out/docs/index.html"
 
 # docs/reproduction.md with its figures, from everything run again: half an hour of one processor. RUNS=200 for less.
-FIGURES = fig-4-2 fig-5-2 fig-5-4 fig-5-6 fig-5-7 fig-5-8 002-fig-1 002-fig-3 003-clamping 004-table-4 \
-	004-table-6 branches exact-accuracy split choosing
+FIGURES = fig-4-2 fig-5-2 fig-5-4 fig-5-6 fig-5-7 fig-5-8 arxiv-fig-1 arxiv-fig-3 base2-clamping secure-table-4 \
+	secure-table-6 branches exact-accuracy split choosing
 reproduction: .venv/test/installed
 	.venv/test/bin/freegap experiment run all --runs $(or $(RUNS),10000)
 	.venv/test/bin/freegap experiment report --docs docs $(addprefix --figure ,$(FIGURES))

@@ -1,15 +1,15 @@
 """Attack (a): a sparse vector in saturating arithmetic tells who is in the data; ours does not.
 
 The broken program keeps every number within [−M, M], as fixed-point arithmetic does: the noisy threshold
-T + ρ has a largest value M, noise has a largest value N, and each is cut off on its own (003, section 2,
-"Sparse Vector and Randomness Alignment"). The proof of the sparse vector needs ρ + Δ on the neighbour for
-every ρ; at the largest value there is none. An attacker sends a threshold far above M, so that the noisy
-threshold is M *whatever ρ was*, and asks one question many times whose answer is
+T + ρ has a largest value M, noise has a largest value N, and each is cut off on its own (Ilvento 2020,
+section 2, "Sparse Vector and Randomness Alignment"). The proof of the sparse vector needs ρ + Δ on the
+neighbour for every ρ; at the largest value there is none. An attacker sends a threshold far above M, so that
+the noisy threshold is M *whatever ρ was*, and asks one question many times whose answer is
 
     M − N − 1   without Alice: even the largest noise does not reach M, never ⊤
     M − N       with Alice: each question is ⊤ with probability P(ν ≥ N), sooner or later one is
 
-Ours clamps the *difference* of threshold and answer (`freegap.base2`, 003, algorithm 2).
+Ours clamps the *difference* of threshold and answer (`freegap.base2`, Ilvento 2020, algorithm 2).
 
     python examples/attack_saturating_sparse_vector.py
 """
@@ -47,7 +47,8 @@ class Outcome:
 
 
 def saturating_sparse_vector(answers: list[int], threshold: int, source: fg.BitSource) -> list[bool]:
-    """WRONG: threshold and answers are cut off each on its own. Otherwise 003's algorithm 2 with k = 1."""
+    """WRONG: threshold and answers are cut off each on its own. Otherwise Ilvento 2020's algorithm 2 with k
+    = 1."""
     rho = base2.clamped_laplace(ETA[0], -LARGEST, LARGEST, bits=source)
     noisy_threshold = _saturate(threshold + rho)  # the wrong line: a largest value, whatever ρ was
     told = []

@@ -1,9 +1,9 @@
 """Attack (b): a noisy maximum with clamped noise that breaks ties by index gives people away; ours does not.
 
 In exact real arithmetic two noisy answers are never equal, and the proof of noisy max relies on that. With
-clamped noise in a clamped range ties are common, and an attacker can make them certain (003, section 7,
-"The trouble with ties"). The broken program adds discrete Laplace noise within [−N, N], keeps the sum
-within [0, M] and returns the first of the largest. The attacker's questions sit at the edge:
+clamped noise in a clamped range ties are common, and an attacker can make them certain (Ilvento 2020,
+section 7, "The trouble with ties"). The broken program adds discrete Laplace noise within [−N, N], keeps the
+sum within [0, M] and returns the first of the largest. The attacker's questions sit at the edge:
 
     items 0 … 199     answer M − N with Alice, M − N − 1 without: only with her can they reach M, and tie
     items 200 … 219   answer M: practically always one of them reaches M

@@ -131,7 +131,7 @@ RARE = [
 
 
 def test_the_printed_charge_of_algorithm_6_does_not_hold() -> None:
-    """003 prints 2ε₀ + ε₁. Erratum 7: it is 2ε₁ + ε₀."""
+    """Ilvento 2020 prints 2ε₀ + ε₁. Erratum 7: it is 2ε₁ + ε₀."""
     stop, epsilon0 = Fraction(1, 16), Fraction(1, 10)
     steps = hard_stop_after(stop, epsilon0)
     assert steps == 48

@@ -181,7 +181,7 @@ def test_a_blatant_violation_stops_early_and_a_tight_bound_does_not() -> None:
 
 
 def test_counterexamples_are_minimal() -> None:
-    """000 table 4-2 has five or ten answers; one is enough here."""
+    """Ding 2020 table 4-2 has five or ten answers; one is enough here."""
     report = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "samples": 20_000})
     found = report.counterexample
     assert found is not None

@@ -94,7 +94,7 @@ def test_a_root_is_taken_where_there_is_one() -> None:
 
 
 def test_section_4_has_it_the_wrong_way_round() -> None:
-    """z = 1 is a whole multiple of γ = 1/2, which 003 accepts, but √(3/8) is not a binary number."""
+    """z = 1 is a whole multiple of γ = 1/2, which Ilvento 2020 accepts, but √(3/8) is not a binary number."""
     with pytest.raises(InvalidArgument, match=r"does not keep 2\^η exact"):
         Eta(3, 3, 1).adjusted("1/2")
     assert Eta(3, 3, 2).adjusted("1/2").base == Fraction(3, 8)  # z a multiple of 1/γ: exact

@@ -1,6 +1,6 @@
 """Both sparse vectors: exact output probabilities, and P(out | D) ≤ 2^cost·P(out | D') on all neighbours.
 
-The library's program is enumerated choice by choice (`paths`) and compared, as rationals, with 003's
+The library's program is enumerated choice by choice (`paths`) and compared, as rationals, with Ilvento 2020's
 algorithm 4 on infinite noise, written out independently (`ideal`).
 """
 
@@ -117,7 +117,7 @@ def test_exact_probabilities_and_exact_privacy(
 
 
 def printed_reached_gap(weights: Weights, tau: int, gaps: tuple[int, ...], draws: Draws) -> int:
-    """003, algorithm 5, lines 8–13 as printed: every gap is tested given ν ≥ τ alone. Wrong."""
+    """Ilvento 2020, algorithm 5, lines 8–13 as printed: every gap is tested given ν ≥ τ alone. Wrong."""
     for j, gap in enumerate(gaps):
         if not conditional_lazy_threshold_at(weights, tau + gap, tau, draws):
             return j
@@ -197,7 +197,7 @@ def test_answers_off_the_grid_and_out_of_range_are_private_as_well() -> None:
 
 
 def test_the_noise_is_scaled_by_sensitivity_count_and_granularity() -> None:
-    """2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)), as in 003, algorithm 2, lines 3 and 7."""
+    """2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)), as in Ilvento 2020, algorithm 2, lines 3 and 7."""
     one, two = Eta(3, 2, 2 * 5), Eta(5, 3, 2 * 3 * 2 * 5)
     setting = Setting.settle(
         "5/4", k=3, eta=(one, two), low=0, high=10, width="5/2", sensitivity="5/2", granularity="1/4"

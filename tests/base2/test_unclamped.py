@@ -1,4 +1,5 @@
-"""003, algorithm 1 in base 2: exact probabilities of the noise and of the mechanism, and its privacy."""
+"""Ilvento 2020, algorithm 1 in base 2: exact probabilities of the noise and of the mechanism, and its
+privacy."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
 
 
 def weight_rows(k: int, ratio: Fraction) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
-    """000, theorem 5.9: the weights of the measurements, and those of the noisy answers behind the gaps."""
+    """Ding 2020, theorem 5.9: the weights of the measurements, and those of the noisy answers behind the
+    gaps."""
     whole = (1 + ratio) * k
     of_measurements = [[((1 + ratio * k) if i == j else 1) / whole for j in range(k)] for i in range(k)]
     of_gaps = [[(k - 1 - j - (k if j < i else 0)) / whole for j in range(k - 1)] for i in range(k)]

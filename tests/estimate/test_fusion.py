@@ -15,7 +15,7 @@ RATIONALS = st.fractions(-100, 100, max_denominator=20)
 
 @given(st.lists(RATIONALS, min_size=1, max_size=6), st.data(), st.fractions(Fraction(1, 10), 10))
 def test_blue_is_the_papers_matrix(alpha: list[Fraction], data: st.DataObject, ratio: Fraction) -> None:
-    """000, theorem 5.9: β = (Xα + Yg)/((1 + λ)k)."""
+    """Ding 2020, theorem 5.9: β = (Xα + Yg)/((1 + λ)k)."""
     k = len(alpha)
     gaps = data.draw(st.lists(RATIONALS, min_size=k - 1, max_size=k - 1))
     expected = []

@@ -70,7 +70,7 @@ def error_reduction(
 
 
 def sparse_vector_theory(k: int, noise: str) -> float:
-    """000, section 5.4.3, monotonic: Var(β)/Var(α) = v/(v + wk²) with v = (1 + ∛k²)³."""
+    """Ding 2020, section 5.4.3, monotonic: Var(β)/Var(α) = v/(v + wk²) with v = (1 + ∛k²)³."""
     v, w = (1 + math.cbrt(k * k)) ** 3, 1 if noise == "laplace" else 2
     return 1 - v / (v + w * k * k)
 

@@ -77,7 +77,7 @@ def test_shapes_have_the_published_sums() -> None:
 
 
 def test_papers_sizes() -> None:
-    """000, table 5-3."""
+    """Ding 2020, table 5-3."""
     sizes = {data.name: (data.records, len(data.counts)) for data in data_sets(PAPERS)}
     assert sizes == {
         "BMS-POS": (515_597, 1_657),

@@ -90,7 +90,7 @@ def test_all_experiments_with_few_runs(tmp_path: Path) -> None:
     records = json.loads(CliRunner().invoke(app, arguments, catch_exceptions=False).stdout)
     assert [record["id"] for record in records] == [e.id for e in EXPERIMENTS]
     # These depend on no sample size, or have room for it.
-    certain = {"fig-5-1", "fig-5-4", "fig-5-5", "fig-5-6", "fig-5-8", "fig-5-9", "004-table-6", "choosing"}
+    certain = {"fig-5-1", "fig-5-4", "fig-5-5", "fig-5-6", "fig-5-8", "fig-5-9", "secure-table-6", "choosing"}
     assert {record["id"] for record in records if record["holds"]} >= certain
     done = CliRunner().invoke(app, ["experiment", "report", "--out", str(tmp_path)], catch_exceptions=False)
     assert done.exit_code == 0

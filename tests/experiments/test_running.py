@@ -31,11 +31,11 @@ FEWER: dict[str, dict[str, Any]] = {
     "branches": {"k": [2], "branches": [0, 1, 2]},
     "split": {"percent": [20, 50]},
     "choosing": {"above": [2, 6, 12, 24]},
-    "001-any-queries": {"k": [2, 10]},
-    "001-fig-3": {"k": [2, 12]},
-    "002-fig-1": {"k": [2, 10]},
-    "002-fig-2": {"epsilon": ["0.3", "1.1"]},
-    "002-fig-3": {"k": [2, 10]},
+    "pvldb-any-queries": {"k": [2, 10]},
+    "pvldb-fig-3": {"k": [2, 12]},
+    "arxiv-fig-1": {"k": [2, 10]},
+    "arxiv-fig-2": {"epsilon": ["0.3", "1.1"]},
+    "arxiv-fig-3": {"k": [2, 10]},
 }
 
 
@@ -153,17 +153,19 @@ def test_an_audit_figure(tmp_path: Path) -> None:
 
 def test_what_was_repeated_how_often_is_said_truly() -> None:
     said = {name: experiment.computation.counted(10_000) for name, experiment in BY_ID.items()}
-    assert said["fig-5-4"] == said["001-fig-3"] == "10,000 runs a point"
-    assert said["002-fig-1"] == said["002-fig-3"] == "20,000 runs a point"
+    assert said["fig-5-4"] == said["pvldb-fig-3"] == "10,000 runs a point"
+    assert said["arxiv-fig-1"] == said["arxiv-fig-3"] == "20,000 runs a point"
     assert said["fig-5-9"] == "100,000 runs a point"
     assert said["branches"] == "2,500 runs a point"
     assert said["fig-4-2"] == "500,000 samples to confirm with, 100,000 to search with"
-    assert "3 at n = 41,270, where the paper has 1,000 (table 4) and 100 (table 5)" in said["004-table-4"]
+    assert "3 at n = 41,270, where the paper has 1,000 (table 4) and 100 (table 5)" in said["secure-table-4"]
     assert said["exact-accuracy"].endswith("exact and 10,000 insecure runs a point")
     assert said["fig-5-1"] == "computed, without runs"
 
 
-@pytest.mark.parametrize(("name", "times"), [("002-fig-1", 2), ("branches", Fraction(1, 4)), ("fig-5-4", 1)])
+@pytest.mark.parametrize(
+    ("name", "times"), [("arxiv-fig-1", 2), ("branches", Fraction(1, 4)), ("fig-5-4", 1)]
+)
 def test_so_many_runs_are_made(name: str, times: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made = set()
     for module in (adaptivity, error_reduction):
@@ -179,7 +181,7 @@ def test_so_many_runs_are_made(name: str, times: Any, monkeypatch: pytest.Monkey
 
 
 def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
-    experiment = BY_ID["003-clamping"]
+    experiment = BY_ID["base2-clamping"]
     parameters = {"k": 3, "widths": ["0.1", "12"], "granularities": ["1/2"], "around": 300, "epsilon": "7/10"}
     computation = replace(experiment.computation, parameters=parameters)
     done = go(replace(experiment, computation=computation), tmp_path, runs=400)
@@ -190,16 +192,16 @@ def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
 
 def test_every_experiment_is_complete() -> None:
     papers = {f"fig-{n}" for n in ("4-2", "4-3", "4-4", *(f"5-{i}" for i in range(1, 10)))}
-    papers |= {"table-4-2", "table-4-3", "004-table-4", "004-table-5", "004-table-6"}
+    papers |= {"table-4-2", "table-4-3", "secure-table-4", "secure-table-5", "secure-table-6"}
     papers |= {
-        "001-any-queries",
-        "001-fig-3",
-        "001-fig-3-d",
-        "001-fig-4",
-        "002-fig-1",
-        "002-fig-2",
-        "002-fig-3",
-        "003-clamping",
+        "pvldb-any-queries",
+        "pvldb-fig-3",
+        "pvldb-fig-3-d",
+        "pvldb-fig-4",
+        "arxiv-fig-1",
+        "arxiv-fig-2",
+        "arxiv-fig-3",
+        "base2-clamping",
     }
     beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing"}
     assert set(BY_ID) == papers | beyond

@@ -60,7 +60,8 @@ def test_p_value_is_two_over_one_plus_e_to_the_gap() -> None:
 
 
 def test_type_one_error_is_below_its_level() -> None:
-    """Of the choices that are not the best, at most α have a p-value of α or less (000, theorem 5.14)."""
+    """Of the choices that are not the best, at most α have a p-value of α or less (Ding 2020, theorem
+    5.14)."""
     utilities = np.array([10, 10, 9, 8, 0, 3, 10])
     best = {0, 1, 6}
     source = SeededBits("type one")

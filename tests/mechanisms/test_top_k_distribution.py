@@ -113,7 +113,8 @@ def test_reference_on_a_million_draws(n: int, k: int) -> None:
 
 
 def test_the_counters_of_the_reference() -> None:
-    """Pruning refines k + 2 or a few more queries a round, as in 004, table 6; without it, all."""
+    """Pruning refines k + 2 or a few more queries a round, as in Ding et al. 2023, table 6; without it,
+    all."""
     answers = [10 * v for v in range(200)]
     pruned, unpruned = Counters(), Counters()
     for prune, counters in ((True, pruned), (False, unpruned)):

@@ -1,4 +1,5 @@
-"""Top-k without gaps: geometric noise and ties by coin select as exponential noise (004, lemma 4.1)."""
+"""Top-k without gaps: geometric noise and ties by coin select as exponential noise (Ding et al. 2023, lemma
+4.1)."""
 
 from __future__ import annotations
 

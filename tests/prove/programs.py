@@ -18,7 +18,7 @@ def budgets(epsilon: Fraction, k: int, share: Fraction) -> tuple[Fraction, Fract
     return share * epsilon, (1 - share) * epsilon / k
 
 
-# Sparse vector (000, algorithm 17) ----------------------------------------
+# Sparse vector (Ding 2020, algorithm 17) ----------------------------------------
 
 
 def sparse_vector(
@@ -58,7 +58,7 @@ def sparse_vector_charge(output: Any, *, epsilon: Fraction, k: int, share: Fract
 
 
 def lift_of(answers: Numbers, neighbour: Numbers, sensitivity: Any, monotonic: bool) -> Any:
-    """How much the threshold rises: by Δ, or not at all if no answer rises (000, footnote 5)."""
+    """How much the threshold rises: by Δ, or not at all if no answer rises (Ding 2020, footnote 5)."""
     falling = monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
     return 0 if falling else sensitivity
 
@@ -109,7 +109,7 @@ def renewing_sparse_vector_alignment(
     return moved
 
 
-# Adaptive sparse vector (000, algorithm 16) ----------------------------------------
+# Adaptive sparse vector (Ding 2020, algorithm 16) ----------------------------------------
 
 
 def adaptive(
@@ -176,7 +176,7 @@ def adaptive_alignment(
     return moved
 
 
-# Top-k (000, algorithm 18) ----------------------------------------
+# Top-k (Ding 2020, algorithm 18) ----------------------------------------
 
 
 def top_k_alignment_of_the_paper(answers: Numbers, neighbour: Numbers, output: Any, noise: Noise) -> Noise:

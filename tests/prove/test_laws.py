@@ -48,7 +48,8 @@ def test_the_price_is_the_largest_log_ratio(name: str) -> None:
 
 
 def test_the_staircase_is_not_log_lipschitz() -> None:
-    """A tiny shift across the edge of a stair costs a whole step: 001 and 004 list it wrongly."""
+    """A tiny shift across the edge of a stair costs a whole step: Ding et al. 2019 and Ding et al. 2023 list
+    it wrongly."""
     edge = float(STEP) / 2
     ratio = staircase(edge - 1e-9) - staircase(edge)
     assert ratio > 1e6 * (1e-9 / float(SCALE))

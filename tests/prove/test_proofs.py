@@ -148,7 +148,7 @@ CLAMPED = {"eta": (QUARTER, Fraction(3, 4)), "width": 2, "gaps": (1, 2)}
 
 @pytest.mark.parametrize(("queries", "count"), [(3, 1), (2, 2)])
 def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
-    """003, algorithm 4, with its clamped alignment and theorem 5.5."""
+    """Ilvento 2020, algorithm 4, with its clamped alignment and theorem 5.5."""
     proof = fg.prove(
         ideal.program,
         ideal.alignment,

@@ -1,4 +1,4 @@
-"""Search for a counterexample in a mechanism that claims to be private (000, chapter 4).
+"""Search for a counterexample in a mechanism that claims to be private (Ding 2020, chapter 4).
 
 A mechanism is any callable whose first argument is the list of answers. The audit never imports a
 mechanism; it sees them through that protocol alone.

@@ -1,7 +1,7 @@
 """Values for the parameters that nobody gave: a threshold, a bound on the number of answers, a flag.
 
-Two heuristics of 000 §4.3.4 come from symbolic execution of the source (`freegap.auditor.branches`): the
-value with the smallest noise, and the one for which the two inputs part at the most branches. Here is
+Two heuristics of Ding 2020 §4.3.4 come from symbolic execution of the source (`freegap.auditor.branches`):
+the value with the smallest noise, and the one for which the two inputs part at the most branches. Here is
 the grid that goes with them and stands in for them: it reaches far from the answers on both sides, because
 the largest loss of a sparse vector lies at thresholds that no branch of the noiseless program suggests.
 """

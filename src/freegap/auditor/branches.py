@@ -1,4 +1,4 @@
-"""Arguments by symbolic execution of the source (000, algorithm 4).
+"""Arguments by symbolic execution of the source (Ding 2020, algorithm 4).
 
 Noise is set to zero by intercepting the draws, the parameters are symbols, the two inputs are concrete.
 First heuristic: counts that occur in the scales of the noise get the value with the least noise. Second:

@@ -1,4 +1,4 @@
-"""Find the events that tell two sets of outputs apart (000 §4.3.3 and algorithm 3).
+"""Find the events that tell two sets of outputs apart (Ding 2020 §4.3.3 and algorithm 3).
 
 For each feature: exact values that carry mass, both tails, intervals, and sets of values taken in order of
 their ratio (the form of the best event by the lemma of Neyman and Pearson). For mixed outputs: the cross

@@ -1,4 +1,4 @@
-"""What an event looks at: one number or label taken from each output (000 §4.3.3).
+"""What an event looks at: one number or label taken from each output (Ding 2020 §4.3.3).
 
 A feature is a small frozen record that can be sent to a worker process, says in words what it is, and
 reads a whole batch at once. What it reads of an output depends on that output alone.
@@ -206,8 +206,8 @@ class CountOf:
 
 @dataclass(frozen=True)
 class Distance:
-    """Hamming distance to a given output, such as the one without noise (000 §4.3.3, case 1). Real numbers
-    hardly ever agree, so what counts is whether there is one."""
+    """Hamming distance to a given output, such as the one without noise (Ding 2020 §4.3.3, case 1). Real
+    numbers hardly ever agree, so what counts is whether there is one."""
 
     reference: tuple[tuple[Path, object], ...]
 
@@ -283,7 +283,7 @@ def _hash(text: str) -> int:
 
 
 def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list[Feature]:
-    """The features worth looking at, by what occurs in many outputs of both sides (000 §4.3.3, 1–5).
+    """The features worth looking at, by what occurs in many outputs of both sides (Ding 2020 §4.3.3, 1–5).
 
     light: for lists of labels, the whole output and the counts say as much as the single places.
     """

@@ -1,4 +1,4 @@
-"""Neighbouring inputs to try (000 table 4-1): short patterns of which one can trace the code by hand.
+"""Neighbouring inputs to try (Ding 2020 table 4-1): short patterns of which one can trace the code by hand.
 
 Seven categories, several lengths, both neighbour relations, scaled by the sensitivity and shifted to
 several magnitudes; or the user's own pairs, a generator of pairs, or a hypothesis strategy.

@@ -123,7 +123,8 @@ class Mechanism:
         return from_objects(outputs)
 
     def noiseless(self, answers: Answers, arguments: Arguments) -> Outputs | None:
-        """The output with every draw set to its centre (000 §4.3.3, case 1), where noise can be reached."""
+        """The output with every draw set to its centre (Ding 2020 §4.3.3, case 1), where noise can be
+        reached."""
         if not self.takes_rng:
             return None
         keywords = {**self.fixed, **dict(arguments), "rng": Noiseless()}

@@ -21,7 +21,8 @@ MOST_ANALYSED = 30
 
 @dataclass
 class Proposals:
-    """Pairs with arguments, from the source where it can be followed (000, algorithm 4) and from a grid.
+    """Pairs with arguments, from the source where it can be followed (Ding 2020, algorithm 4) and from a
+    grid.
 
     scalar: the mechanism as plain code, one run at a time; None where there is none to follow.
     trouble: why the source could not be followed.

@@ -1,4 +1,4 @@
-"""Search for inputs, arguments and an event that look like a violation (000 algorithms 1, 3 and 4).
+"""Search for inputs, arguments and an event that look like a violation (Ding 2020 algorithms 1, 3 and 4).
 
 A race: every candidate is tried on a few samples, the better ones on more, with fresh samples in each
 round, so that what was merely lucky drops out. On the way, arguments near the good ones join in. The last
@@ -191,7 +191,7 @@ def _needs_a_lesson(outputs: Outputs) -> bool:
 
 
 def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
-    """The noiseless outputs of both inputs, where outputs are lists of labels (000 §4.3.3, case 1)."""
+    """The noiseless outputs of both inputs, where outputs are lists of labels (Ding 2020 §4.3.3, case 1)."""
     if len(outputs.paths) < 2 or not outputs.labels:
         return ()
     found = []

@@ -11,7 +11,7 @@ and θ = P1/(P1 + P2), whatever P1 and P2 are. The hypothesis P1 ≤ e^ε·P2 sa
 satisfies P(p ≤ α | hypothesis) ≤ α for every α, and inverting it (Clopper and Pearson) gives a lower
 confidence bound for ε that has no ceiling: without a hit on side 2 it grows like the log of the hits.
 
-000 §4.3.2 thins the hits by a random reduction and averages the p-values of many reductions; an average
+Ding 2020 §4.3.2 thins the hits by a random reduction and averages the p-values of many reductions; an average
 of p-values is not a p-value (erratum 5). This test reduces nothing, and one set of counts serves every ε
 of a curve (erratum 9).
 

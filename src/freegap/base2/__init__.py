@@ -1,7 +1,7 @@
 """Differential privacy in powers of two: every probability is a finite binary number, used exactly.
 
-003 (Ilvento): where privacy is measured as 2^η instead of e^ε, and η is chosen well (`Eta`), the weights
-of the noise are finite binary numbers. The precision that they need is *bounded*, and known from
+Ilvento 2020: where privacy is measured as 2^η instead of e^ε, and η is chosen well (`Eta`), the
+weights of the noise are finite binary numbers. The precision that they need is *bounded*, and known from
 public parameters before any private value is looked at.
 
 >>> from freegap import SeededBits, base2

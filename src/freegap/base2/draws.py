@@ -1,4 +1,5 @@
-"""Drawing an outcome in proportion to whole-number weights, without a division (003, NORMALIZEDSAMPLE).
+"""Drawing an outcome in proportion to whole-number weights, without a division (Ilvento 2020,
+NORMALIZEDSAMPLE).
 
 The programs of this package draw through one method, `Draws.index`. `BitDraws` draws from a source of
 bits; a test passes an object that goes through all outcomes with their exact probabilities instead,

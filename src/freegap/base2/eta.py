@@ -1,4 +1,4 @@
-"""The base-2 privacy parameter η = −z·log2(x/2^y) (003, definition 2.2 and section 4).
+"""The base-2 privacy parameter η = −z·log2(x/2^y) (Ilvento 2020, definition 2.2 and section 4).
 
 A mechanism is η-private in base 2 if P(O | D) ≤ 2^η·P(O | D') for every event O and neighbours D, D'.
 That is ε-differential privacy with ε = η·ln 2. For the η of this form 2^−η = (x/2^y)^z is a finite binary
@@ -6,7 +6,7 @@ number, and so is everything that is computed from it.
 
 Noise on a grid of granularity γ needs 2^(−ηγ), noise for answers of sensitivity Δ needs η/Δ, and so on:
 η times some rational f. With x/2^y in lowest terms and z·f = a/b in lowest terms, (x/2^y)^(a/b) is a
-finite binary number exactly if b divides y and x is a b-th power. (003, section 4, asks that z or y
+finite binary number exactly if b divides y and x is a b-th power. (Ilvento 2020, section 4, asks that z or y
 be a multiple of γ. It must be a multiple of 1/γ: with γ = 1/2 every z is a multiple of γ, but
 2^(−ηγ) is then the square root of x/2^y for z = 1, which need not be binary.)
 """

@@ -1,10 +1,11 @@
-"""The discrete sparse vector with gap on infinite noise (003, algorithm 4), and its proof (section 5).
+"""The discrete sparse vector with gap on infinite noise (Ilvento 2020, algorithm 4), and its proof (section
+5).
 
 This is what `questions` simulates with finitely many bits, and what is proved private: step A of the
-preface to 003's proof template. `program` is the mechanism for any kind of number, and `alignment` the one of
-section 5. With no gaps it is algorithm 2; with no width either, nothing is clamped, and it is algorithm 1 on
-discrete noise (answers are then those less their thresholds). Scales and charges are in base 2:
-P(x) ∝ 2^(−|x|/scale).
+preface to Ilvento 2020's proof template. `program` is the mechanism for any kind of number, and `alignment`
+the one of section 5. With no gaps it is algorithm 2; with no width either, nothing is clamped, and it is
+algorithm 1 on discrete noise (answers are then those less their thresholds). Scales and charges are in base
+2: P(x) ∝ 2^(−|x|/scale).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["alignment", "charge", "clamp", "program"]
 
 
 def clamp(value: Any, centre: Any, width: Any) -> Any:
-    """003, equation 3: the value, or the nearest end of [centre − width, centre + width], if any."""
+    """Ilvento 2020, equation 3: the value, or the nearest end of [centre − width, centre + width], if any."""
     return value if width is None else max(centre - width, min(centre + width, value))
 
 
@@ -32,7 +33,7 @@ def program(
     gaps: Sequence[Any] = (),
     granularity: Any = 1,
 ) -> list[Any]:
-    """003, algorithm 4: for each question None, or how many of the rising gaps were reached."""
+    """Ilvento 2020, algorithm 4: for each question None, or how many of the rising gaps were reached."""
     rho = noise.discrete_laplace(sensitivity / eta[0], label="threshold", grid=granularity)
     output: list[Any] = []
     left = k
@@ -63,7 +64,8 @@ def alignment(
     sensitivity: Fraction,
     width: Any,
 ) -> dict[Any, Any]:
-    """003, section 5: ρ' = ρ + Δ, and each ν above the threshold makes up for what the clamp does."""
+    """Ilvento 2020, section 5: ρ' = ρ + Δ, and each ν above the threshold makes up for what the clamp
+    does."""
     rho = noise["threshold"]
     moved: dict[Any, Any] = {"threshold": rho + sensitivity}
     for i, entry in enumerate(output):

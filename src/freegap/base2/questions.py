@@ -5,8 +5,8 @@ Noise    threshold: ρ ~ DiscLap^γ(Δ/η₁); each answer: ν ~ DiscLap^γ(2kΔ
 Release  ⊥ where q + ν < CLAMP(ρ, q, w); else ⊤ and the largest gap g of a public list with
          q + ν ≥ CLAMP(ρ, q, w) + g; until k times ⊤
 Charge   η₁ + η₂·(number of ⊤)/k in base 2
-Theorem  003, theorem 3.3 (algorithm 2: no gaps) and section 5 (algorithm 4: gaps), simulated exactly as in
-         algorithms 2, 3 and 5, with one correction (`reached_gap`).
+Theorem  Ilvento 2020, theorem 3.3 (algorithm 2: no gaps) and section 5 (algorithm 4: gaps), simulated
+         exactly as in algorithms 2, 3 and 5, with one correction (`reached_gap`).
 
 Why it is private, in one line: CLAMP(ρ, q, w) − q is ρ − q clamped to [−w, w], so ρ + Δ on the neighbour is
 never closer to the answer than ρ here (lemma 3.1), and never farther by more than 2Δ. The order matters:
@@ -35,7 +35,7 @@ __all__ = ["Run", "draw_threshold", "reached_gap"]
 
 
 class Run:
-    """One run of the mechanism (003, algorithms 2 and 5): the noisy threshold is drawn at the start.
+    """One run of the mechanism (Ilvento 2020, algorithms 2 and 5): the noisy threshold is drawn at the start.
 
     found: how many questions were answered ⊤ so far; at k the run is over.
     """
@@ -52,7 +52,8 @@ class Run:
         return self.found == self.setting.k
 
     def ask(self, answer: int) -> int | None:
-        """None for ⊥, else the number of gaps reached (003, algorithm 2, lines 6–7; algorithm 5, 5–13).
+        """None for ⊥, else the number of gaps reached (Ilvento 2020, algorithm 2, lines 6–7; algorithm 5,
+        5–13).
 
         answer: the answer minus the threshold, within [Q_min, Q_max].
         """
@@ -77,7 +78,7 @@ class Run:
 
 
 def draw_threshold(setting: Setting, draws: Draws) -> int:
-    """ρ̂: ρ clamped to [Q_min − w, Q_max + w] (003, algorithm 2, line 3).
+    """ρ̂: ρ clamped to [Q_min − w, Q_max + w] (Ilvento 2020, algorithm 2, line 3).
 
     Every later clamp, to within w of an answer, gives for ρ̂ what it would give for ρ.
     """
@@ -88,7 +89,7 @@ def draw_threshold(setting: Setting, draws: Draws) -> int:
 def reached_gap(weights: Weights, tau: int, gaps: tuple[int, ...], draws: Draws) -> int:
     """How many of the rising gaps g_1 < g_2 < … a noise ν ≥ τ reaches: the number of j with ν ≥ τ + g_j.
 
-    003, algorithm 5, lines 8–13, corrected: what is known when gap j is tested is that gap j−1 was
+    Ilvento 2020, algorithm 5, lines 8–13, corrected: what is known when gap j is tested is that gap j−1 was
     passed, ν ≥ τ + g_{j−1}. Line 11 conditions every test on ν ≥ τ instead. Its gaps are too small, and
     each passed test costs privacy anew, so that a long list of gaps breaks the guarantee.
     """

@@ -1,12 +1,12 @@
 """Reading public parameters and private answers in whole units of the granularity γ.
 
 A public parameter that is off the grid is refused, before anything private is looked at. A private
-answer never is: an error would be a channel (003, section 4). A float means what it means everywhere
+answer never is: an error would be a channel (Ilvento 2020, section 4). A float means what it means everywhere
 (`freegap.values.floats`). Off the grid it is rounded *down*, which keeps the sensitivity Δ where Δ is a
-multiple of γ (004, lemma 4.2; to the nearest multiple, halves to even, does not). Outside the public range it
-is clamped, infinities included, and what is not a number at all (NaN, None, a missing value) counts as the
-low end of the range. Clamping does not raise sensitivity either. Only something of a wrong *kind*, such as a
-text, is an error: that is the caller's program, not the data.
+multiple of γ (Ding et al. 2023, lemma 4.2; to the nearest multiple, halves to even, does not). Outside the
+public range it is clamped, infinities included, and what is not a number at all (NaN, None, a missing value)
+counts as the low end of the range. Clamping does not raise sensitivity either. Only something of a wrong
+*kind*, such as a text, is an error: that is the caller's program, not the data.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Clamped discrete Laplace noise and thresholds on it (003, algorithms 2 and 3).
+"""Clamped discrete Laplace noise and thresholds on it (Ilvento 2020, algorithms 2 and 3).
 
-DiscLap^γ(1/η) gives kγ the probability 2^(−ηγ|k|)/Σ_j 2^(−ηγ|j|), k whole (003, equation 1).
+DiscLap^γ(1/η) gives kγ the probability 2^(−ηγ|k|)/Σ_j 2^(−ηγ|j|), k whole (Ilvento 2020, equation 1).
 
 The names with `_at` are the programs, in units of γ: they take the weights (`Weights`, which fix the
 precision from public parameters) and the `Draws`. The names without are for callers.
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def symmetric_clamp(rho: int, x: int, w: int) -> int:
-    """ρ clamped to [x − w, x + w] (003, algorithm 2, SYMMETRICCLAMP; equation 3).
+    """ρ clamped to [x − w, x + w] (Ilvento 2020, algorithm 2, SYMMETRICCLAMP; equation 3).
 
     >>> [symmetric_clamp(rho, 10, 2) for rho in (-100, 9, 100)]
     [8, 9, 12]
@@ -46,7 +46,8 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
 
 
 def clamped_laplace_at(weights: Weights, low: int, high: int, draws: Draws) -> int:
-    """Discrete Laplace noise k, clamped to [low, high] (003, equation 2; algorithm 3, CLAMPEDDISCLAP).
+    """Discrete Laplace noise k, clamped to [low, high] (Ilvento 2020, equation 2; algorithm 3,
+    CLAMPEDDISCLAP).
 
     P(k) = B^|k|·(1 − B)/(1 + B) for low < k < high; each end has the whole tail beyond it as well.
     The paper draws a region first and a value inside it second; here the cumulative sums themselves
@@ -60,7 +61,7 @@ def clamped_laplace_at(weights: Weights, low: int, high: int, draws: Draws) -> i
 
 
 def laplace_at(weights: Weights, draws: Draws) -> int:
-    """Discrete Laplace noise: P(k) = B^|k|·(1 − B)/(1 + B) for every whole k (003, equation 1).
+    """Discrete Laplace noise: P(k) = B^|k|·(1 − B)/(1 + B) for every whole k (Ilvento 2020, equation 1).
 
     A piece of the law at a time. Clamped to ±reach, an end stands for all that is there or beyond; given
     that, |k| − reach is geometric (P(j) = (1 − B)·B^j, which has no memory), and is drawn in pieces as well.
@@ -80,12 +81,12 @@ def laplace_at(weights: Weights, draws: Draws) -> int:
 
 
 def lazy_threshold_at(weights: Weights, tau: int, draws: Draws) -> bool:
-    """⊤ with probability P(ν ≥ τ), ν discrete Laplace (003, algorithm 3, LAZYTHRESHOLD)."""
+    """⊤ with probability P(ν ≥ τ), ν discrete Laplace (Ilvento 2020, algorithm 3, LAZYTHRESHOLD)."""
     return draws.index((weights.tail(tau), weights.total).__getitem__, 2) == 0
 
 
 def conditional_lazy_threshold_at(weights: Weights, tau: int, condition: int, draws: Draws) -> bool:
-    """⊤ with probability P(ν ≥ τ | ν ≥ τ^C), τ ≥ τ^C (003, algorithm 3, CONDLAZYTHRESHOLD)."""
+    """⊤ with probability P(ν ≥ τ | ν ≥ τ^C), τ ≥ τ^C (Ilvento 2020, algorithm 3, CONDLAZYTHRESHOLD)."""
     if condition > 0:  # B^τ/B^τ^C = B^(τ−τ^C)/B^0: the same quotient from small powers
         tau, condition = tau - condition, 0
     return draws.index((weights.tail(tau), weights.tail(condition)).__getitem__, 2) == 0
@@ -94,11 +95,11 @@ def conditional_lazy_threshold_at(weights: Weights, tau: int, condition: int, dr
 def clamped_laplace(
     eta: Eta, low: Rational, high: Rational, *, granularity: Rational = 1, bits: BitSource | None = None
 ) -> Fraction:
-    """Discrete Laplace noise on the grid γ, clamped to [low, high] (003, equation 2).
+    """Discrete Laplace noise on the grid γ, clamped to [low, high] (Ilvento 2020, equation 2).
 
     Added to an answer of sensitivity Δ that lies in [a, b], with low ≤ a − b and high ≥ b − a, and the sum
     clamped to [a, b]: this is the same as adding unbounded noise and clamping, and is ηΔ-private in
-    base 2 (003, lemma 6.1).
+    base 2 (Ilvento 2020, lemma 6.1).
 
     eta: the privacy parameter; 2^(−ηγ) must be exact.
     low, high: the public range of the noise, multiples of the granularity.
@@ -121,7 +122,7 @@ def lazy_threshold(
 ) -> bool:
     """Whether discrete Laplace noise on the grid γ is at least `threshold`: True with probability P(ν ≥ τ).
 
-    The noise itself is never drawn (003, algorithm 3, LAZYTHRESHOLD).
+    The noise itself is never drawn (Ilvento 2020, algorithm 3, LAZYTHRESHOLD).
 
     eta: the privacy parameter; 2^(−ηγ) must be exact.
     threshold: τ, typically a noisy threshold minus a private answer. Off the grid it is rounded up, which
@@ -150,7 +151,7 @@ def conditional_lazy_threshold(
 ) -> bool:
     """Whether noise that is known to be at least `condition` is at least `threshold` as well.
 
-    True with probability P(ν ≥ τ | ν ≥ τ^C) (003, algorithm 3, CONDLAZYTHRESHOLD). Arguments as for
+    True with probability P(ν ≥ τ | ν ≥ τ^C) (Ilvento 2020, algorithm 3, CONDLAZYTHRESHOLD). Arguments as for
     `lazy_threshold`. A threshold below the condition is reached for certain.
 
     >>> from freegap import SeededBits

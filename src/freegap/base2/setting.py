@@ -1,7 +1,7 @@
 """The public parameters of a base-2 sparse vector, checked and in whole units of the granularity.
 
-Everything that decides what precision is needed is here (003, section 4): a `Setting` is complete, or an
-error was raised, before the first answer is looked at.
+Everything that decides what precision is needed is here (Ilvento 2020, section 4): a `Setting` is complete,
+or an error was raised, before the first answer is looked at.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Setting:
     def charge(self, asked: int, found: int) -> Fraction:
         """The charge when `found` ⊤ were released: (η₁ + η₂·found/k)·ln 2, rounded up.
 
-        003, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing. Where
-        nothing was asked nothing was released, and that is free.
+        Ilvento 2020, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing.
+        Where nothing was asked nothing was released, and that is free.
         """
         return self.eta[0].epsilon + self.eta[1].epsilon * found / self.k if asked else Fraction(0)
 

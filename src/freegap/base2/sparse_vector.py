@@ -1,4 +1,4 @@
-"""Discrete sparse vector in base 2 (003, algorithm 2): which answers are above a threshold.
+"""Discrete sparse vector in base 2 (Ilvento 2020, algorithm 2): which answers are above a threshold.
 
 The program and its theorem are in `questions`; here is what a caller touches, for all answers at once
 (`sparse_vector`) and for one question at a time (`SparseVector`).
@@ -41,7 +41,8 @@ def sparse_vector(
 ) -> AboveThreshold:
     """Which answers are above a threshold, until k of them were: (η₁ + η₂)-private in base 2.
 
-    003, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less (`spent`).
+    Ilvento 2020, algorithm 2 and theorem 3.3. A run with fewer than k answers above is charged less
+    (`spent`).
 
     answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
         in the order of their labels. They are rounded down to the granularity and clamped to [low, high],

@@ -1,4 +1,5 @@
-"""Discrete sparse vector with gap in base 2 (003, algorithms 4 and 5): above a threshold, and how far.
+"""Discrete sparse vector with gap in base 2 (Ilvento 2020, algorithms 4 and 5): above a threshold, and how
+far.
 
 The gap of an answer above the threshold is released as the largest of a public, finite list of gaps that
 it reaches, so that no gap is without bound. The program and its theorem are in `questions`.
@@ -38,8 +39,8 @@ def sparse_vector_with_gap(
 ) -> AboveThreshold:
     """As `sparse_vector`, and for each answer above, the largest of `gaps` by which it is above.
 
-    003, algorithm 4 and section 5, simulated as in algorithm 5 with the correction of its line 11. The
-    gap costs nothing: the whole is (η₁ + η₂)-private in base 2.
+    Ilvento 2020, algorithm 4 and section 5, simulated as in algorithm 5 with the correction of its line 11.
+    The gap costs nothing: the whole is (η₁ + η₂)-private in base 2.
 
     gaps: public, rising multiples of the granularity, greater than 0. An answer above the threshold that
         reaches none of them has the gap 0.

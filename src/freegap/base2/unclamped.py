@@ -1,17 +1,19 @@
-"""The sparse vector as it was before clamping, in base 2 (003, algorithm 1 with the noise of section 3).
+"""The sparse vector as it was before clamping, in base 2 (Ilvento 2020, algorithm 1 with the noise of
+section 3).
 
 Input    answers q_1, q_2, …, each of sensitivity Δ, rounded down to the grid γ; public thresholds T_1, T_2, …
 Noise    threshold: ρ ~ DiscLap^γ(Δ/η₁); each answer: ν_i ~ DiscLap^γ(2kΔ/η₂); neither has a largest value
 Release  ⊤ where q_i + ν_i ≥ T_i + ρ, else ⊥; until k times ⊤
 Charge   η₁ + η₂·(number of ⊤)/k in base 2
-Theorem  003, theorem 3.3 with w = ∞: ρ' = ρ + Δ, and ν'_i = ν_i + Δ + q_i − q'_i where the answer was ⊤. Each
-         of the latter moves by at most 2Δ. Both maps are one-to-one on the grid *because* it has no end.
+Theorem  Ilvento 2020, theorem 3.3 with w = ∞: ρ' = ρ + Δ, and ν'_i = ν_i + Δ + q_i − q'_i where the answer
+         was ⊤. Each of the latter moves by at most 2Δ. Both maps are one-to-one on the grid *because* it has
+         no end.
 
-003 goes on from here to algorithm 2, for what is drawn here may be any whole number, and takes as many bits
-as it takes. That harms nothing but the clock: the number of bits depends on the noise alone, never on an
-answer. In return no range of the answers and no width has to be declared, and nothing is clamped. Algorithm 2
-(`sparse_vector`) is the faster one, with precision and time that are known beforehand; its law tends to this
-one as its width grows.
+Ilvento 2020 goes on from here to algorithm 2, for what is drawn here may be any whole number, and takes as
+many bits as it takes. That harms nothing but the clock: the number of bits depends on the noise alone, never
+on an answer. In return no range of the answers and no width has to be declared, and nothing is clamped.
+Algorithm 2 (`sparse_vector`) is the faster one, with precision and time that are known beforehand; its law
+tends to this one as its width grows.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def piecewise(base: Fraction) -> Weights:
 def above_positions(
     offsets: Sequence[int], *, k: int, weights: tuple[Weights, Weights], draws: Draws
 ) -> Iterator[int]:
-    """003, algorithm 1: the positions answered ⊤, until there are k. Offsets are q_i − T_i in units of γ."""
+    """Ilvento 2020, algorithm 1: the positions answered ⊤, until there are k. Offsets are q_i − T_i in units
+    of γ."""
     rho = laplace_at(weights[0], draws)
     found = 0
     for i, offset in enumerate(offsets):
@@ -73,7 +76,7 @@ def unclamped_sparse_vector(
 ) -> AboveThreshold:
     """Which answers are above their thresholds, until k of them were, with no range declared.
 
-    003, algorithm 1 on the discrete noise of section 3: (η₁ + η₂)-private in base 2. Slower than
+    Ilvento 2020, algorithm 1 on the discrete noise of section 3: (η₁ + η₂)-private in base 2. Slower than
     `sparse_vector`, and its time varies with the noise (not with the answers).
 
     answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the granularity.

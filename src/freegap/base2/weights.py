@@ -1,4 +1,4 @@
-"""Exact sums of powers of a base (003, algorithm 3, GETSUM; proposition A.1).
+"""Exact sums of powers of a base (Ilvento 2020, algorithm 3, GETSUM; proposition A.1).
 
 The discrete Laplace law on the integers gives k the weight B^|k|, with 0 < B < 1. Multiplied by 1 − B,
 its sums have closed forms without a division, and all of them come from one tail:
@@ -73,7 +73,7 @@ class Weights:
 
 
 def get_sum(base: Any, low: int | None, high: int | None) -> Fraction:
-    """(1 − B)·Σ_{k = low…high} B^|k| exactly, in closed form (003, algorithm 3, GETSUM).
+    """(1 − B)·Σ_{k = low…high} B^|k| exactly, in closed form (Ilvento 2020, algorithm 3, GETSUM).
 
     base: B, a finite binary number between 0 and 1, such as "1/2" or Fraction(3, 8).
     low, high: the ends of the sum; None for an infinite end.

@@ -56,7 +56,7 @@ def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tup
 
     Meaning: before a question is asked, the chance that it is reported above the threshold with a bound that
     exceeds its true answer is at most 1 − confidence. A bound above the threshold says that the answer really
-    is above it. The bounds cost nothing: they follow from the gaps (000, section 5.4.3).
+    is above it. The bounds cost nothing: they follow from the gaps (Ding 2020, section 5.4.3).
 
     >>> import freegap as fg
     >>> r = fg.sparse_vector([2, 950], 500, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
@@ -104,7 +104,7 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
 
 
 def expected_gap(theta: Rational) -> float:
-    """E[gap] of the exponential mechanism, (1 + e^−θ)·ln(1 + e^θ) (000, theorem 5.13).
+    """E[gap] of the exponential mechanism, (1 + e^−θ)·ln(1 + e^θ) (Ding 2020, theorem 5.13).
 
     theta: ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)) of the chosen candidate s. It is a function of the private
     utilities: for planning and for experiments, not for a release.

@@ -1,12 +1,12 @@
 """Combining measurements with gaps that came for free.
 
 `blue`: the best linear unbiased estimate of the top k from k measurements and the k − 1 gaps between them
-(000, theorem 5.9), in linear time. Written with the noisy answers ñ_i, which the gaps determine up to a
+(Ding 2020, theorem 5.9), in linear time. Written with the noisy answers ñ_i, which the gaps determine up to a
 common constant, the theorem's matrices come to
 
     β_i = (λ·α_i + ñ_i + mean(α) − mean(ñ)) / (1 + λ),      λ = Var(selection noise)/Var(measurement noise).
 
-`inverse_variance`: two independent estimates of the same answer (000, section 5.4.3).
+`inverse_variance`: two independent estimates of the same answer (Ding 2020, section 5.4.3).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def blue(
 
 
 def blue_variance_ratio(k: int, variance_ratio: Fraction) -> Fraction:
-    """Var(β_i)/Var(α_i) = (1 + λk)/(k + λk) (000, corollary 5.9.1)."""
+    """Var(β_i)/Var(α_i) = (1 + λk)/(k + λk) (Ding 2020, corollary 5.9.1)."""
     return (1 + variance_ratio * k) / (k + variance_ratio * k)
 
 

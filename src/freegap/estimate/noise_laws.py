@@ -3,7 +3,7 @@
 A sparse-vector gap is q − T + D, where D = s·X − s₀·Y − shift is the answer's noise less the threshold's,
 centred as the mechanism centres it. The tails of D have closed forms for every kind of noise:
 
-    laplace      000, lemma 5.4, with the rates 1/s and 1/s₀ that the algorithms really use (erratum 3)
+    laplace      Ding 2020, lemma 5.4, with the rates 1/s and 1/s₀ that the algorithms really use (erratum 3)
     exponential  P(sX − s₀Y > t) = s/(s + s₀)·e^(−t/s) for t ≥ 0, and 1 − s₀/(s + s₀)·e^(t/s₀) below
     geometric    P(N − M ≥ j) = (1−β)α^j/(1−αβ) for j ≥ 0, with α = e^(−1/s), β = e^(−1/s₀)
 
@@ -99,7 +99,7 @@ class GapNoise:
 
 
 def _laplace_difference_tail(t: float, s: float, r: float) -> float:
-    """P(sX − rY > t) for t ≥ 0: 000, lemma 5.4, with ε₀ = 1/r and ε* = 1/s."""
+    """P(sX − rY > t) for t ≥ 0: Ding 2020, lemma 5.4, with ε₀ = 1/r and ε* = 1/s."""
     if abs(s - r) < 1e-6 * s:
         # Close scales: the formula divides by their difference. The larger scale bounds both.
         u = t / max(s, r)

@@ -1,4 +1,4 @@
-"""Select, then measure what was selected, and fuse the free gaps in (000, sections 5.4.3 and 5.5.3).
+"""Select, then measure what was selected, and fuse the free gaps in (Ding 2020, sections 5.4.3 and 5.5.3).
 
 Charge   what the selection charged + what the measurement charged (composition): at most ε
 Theorem  those of the two mechanisms; the estimates are post-processing
@@ -242,7 +242,7 @@ Fused = tuple[list[Fraction], list[float], list[tuple[WeightedNoise, ...]]]
 
 
 def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
-    """000, theorem 5.9, with the λ of the noise that was used."""
+    """Ding 2020, theorem 5.9, with the λ of the noise that was used."""
     if measurement is None:
         raise AssertionError("top-k always selects")
     k = len(selection.labels)
@@ -265,7 +265,7 @@ def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
 
 
 def _fuse_above(selection: AboveThreshold, measurement: Measurement | None) -> Fused:
-    """000, section 5.4.3: inverse-variance weights."""
+    """Ding 2020, section 5.4.3: inverse-variance weights."""
     estimates: list[Fraction] = []
     variances: list[float] = []
     terms: list[tuple[WeightedNoise, ...]] = []

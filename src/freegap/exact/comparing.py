@@ -7,7 +7,7 @@ it; the threshold has noise of scale s₀, drawn once. With X and Y noise of sca
 
 and question i is *above by branch b* where v ≥ margin_b and no earlier branch had it above. Where it is
 above, v is released, rounded down to a multiple of γ. For geometric noise, X and Y are exponential and
-each product is rounded down first: ⌊s·X⌋ is geometric (004, lemma 5.4).
+each product is rounded down first: ⌊s·X⌋ is geometric (Ding et al. 2023, lemma 5.4).
 
 Doubles decide where a bound on their error decides; the rest is decided by exact reals on the same digits.
 Digits have addresses: stream (0, 1) is the threshold's, stream (i + 1, b + 1) that of question i in branch

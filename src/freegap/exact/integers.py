@@ -1,6 +1,7 @@
 """Samplers that use integers alone: given uniform bits, each law below is met exactly.
 
-000, section 6.3.2 and algorithms 23–25; 004, algorithm 5; Canonne, Kamath and Steinke 2020.
+Ding 2020, section 6.3.2 and algorithms 23–25; Ding et al. 2023, algorithm 5; Canonne, Kamath and Steinke
+2020.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def uniform_below(n: int, source: BitSource) -> int:
 
 
 def shuffle(items: list[T], source: BitSource) -> list[T]:
-    """A uniformly random permutation of the items (Fisher–Yates; 000, algorithm 23)."""
+    """A uniformly random permutation of the items (Fisher–Yates; Ding 2020, algorithm 23)."""
     shuffled = list(items)
     for i in range(len(shuffled) - 1, 0, -1):
         j = uniform_below(i + 1, source)
@@ -87,7 +88,7 @@ def bernoulli(p: Fraction, source: BitSource) -> bool:
 
 
 def bernoulli_exp(theta: Fraction, source: BitSource) -> bool:
-    """True with probability e^−θ exactly, θ ≥ 0 (000, algorithm 24)."""
+    """True with probability e^−θ exactly, θ ≥ 0 (Ding 2020, algorithm 24)."""
     if theta < 0:
         raise InvalidArgument("theta", theta, "must be at least 0", "e^-theta is a probability.")
     while theta > 1:
@@ -101,7 +102,7 @@ def bernoulli_exp(theta: Fraction, source: BitSource) -> bool:
 
 
 def geometric(theta: Fraction, source: BitSource) -> int:
-    """Y on {0, 1, …} with P(Y = m) = (1 − e^−θ)·e^−θm (004, algorithm 5, with θ = s/t)."""
+    """Y on {0, 1, …} with P(Y = m) = (1 − e^−θ)·e^−θm (Ding et al. 2023, algorithm 5, with θ = s/t)."""
     if theta <= 0:
         raise InvalidArgument("theta", theta, "must be greater than 0", "Pass a positive rate.")
     s, t = theta.numerator, theta.denominator

@@ -189,7 +189,7 @@ class OrderStatistic(_Monotone):
 
 
 class TruncatedLogistic(_Monotone):
-    """A logistic variable with location θ, conditioned on being positive (000, algorithm 21).
+    """A logistic variable with location θ, conditioned on being positive (Ding 2020, algorithm 21).
 
     P(X > x) = (1 + w)/(1 + w·e^x) with w = e^−θ, so X = ln(1 + (1 + w)(1 − U)/(w·U)) has that law. `odds`
     computes w in ball arithmetic, at whatever precision is set when it is called.
@@ -366,7 +366,8 @@ class LazyNoise:
         return self.draw("logistic", scale, label)
 
     def geometric(self, scale: Number, label: Any = None) -> Real:
-        """⌊scale·X⌋, X exponential: P(m) proportional to e^(−m/scale) on {0, 1, …} (004, lemma 5.4)."""
+        """⌊scale·X⌋, X exponential: P(m) proportional to e^(−m/scale) on {0, 1, …} (Ding et al. 2023, lemma
+        5.4)."""
         return Real(self.exponential(scale, label).floor())
 
     def uniform(self, scale: Number = 1, label: Any = None) -> Real:

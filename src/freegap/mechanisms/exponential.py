@@ -1,14 +1,15 @@
-"""The exponential mechanism with gap (000, algorithms 21 and 22).
+"""The exponential mechanism with gap (Ding 2020, algorithms 21 and 22).
 
-Input    utilities u_1 … u_n, each of sensitivity Δ, rounded down to the grid γ (004, lemma 4.2)
+Input    utilities u_1 … u_n, each of sensitivity Δ, rounded down to the grid γ (Ding et al. 2023, lemma 4.2)
 Noise    x_i = ε·u_i/(cΔ) + Gumbel(0); c = 1 if monotonic, else 2
 Release  s = argmax x_i, chosen with probability proportional to exp(ε·u_s/(cΔ)), and its gap to the next x_i,
          rounded down to a multiple of γ·ε/(cΔ), which is γ in units of the utility
 Charge   ε
-Theorem  000, theorem 5.19 (its own proof, not an alignment): the density of (s, gap) is that of the logistic
-         law with location θ_s = ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)), and changes by at most a factor
-         e^|θ_s − θ_s'| (lemma 5.18). Both terms of θ_s move by at most ε/c (lemma 5.17), which makes ε for
-         c = 2. If monotonic, both move the same way, so that their difference moves by at most ε for c = 1.
+Theorem  Ding 2020, theorem 5.19 (its own proof, not an alignment): the density of (s, gap) is that of the
+         logistic law with location θ_s = ε·u_s/(cΔ) − ln Σ_{j≠s} exp(ε·u_j/(cΔ)), and changes by at most a
+         factor e^|θ_s − θ_s'| (lemma 5.18). Both terms of θ_s move by at most ε/c (lemma 5.17), which makes
+         ε for c = 2. If monotonic, both move the same way, so that their difference moves by at most ε for c
+         = 1.
 
 Black box (algorithm 21): any sampler chooses s with those probabilities; the gap is then drawn from the
 logistic law with location θ_s, conditioned on being positive: the same distribution, by theorem 5.19.

@@ -1,4 +1,5 @@
-"""Top-k and sparse vector combined: the largest items that are above a threshold (000, algorithms 19 and 20).
+"""Top-k and sparse vector combined: the largest items that are above a threshold (Ding 2020, algorithms 19
+and 20).
 
 Hybrid top-k (algorithm 19)
 Input    answers of sensitivity Δ on the grid γ; a public threshold T, which takes part as an item
@@ -6,14 +7,14 @@ Noise    every answer and the threshold: exponential or Laplace of scale cΔk/ε
 Release  the largest noisy items in order, down to the threshold or to the k-th, with the gap of each to the
          next; where the threshold is reached, it is the last one released
 Charge   ε·t/k, t the number of released items, the threshold included
-Theorem  000, lemma 5.10: the alignment of top-k with the released items (equations 5.2 to 5.4)
+Theorem  Ding 2020, lemma 5.10: the alignment of top-k with the released items (equations 5.2 to 5.4)
 
 Hybrid sparse vector (algorithm 20)
 Noise    threshold: scale Δ/ε₀; answers: scale cΔ/ε₁; Laplace, or exponential less its mean
 Release  the k largest noisy answers in order, as far as they are above the noisy threshold, with the gap of
          each to the threshold
 Charge   (θ + (1−θ)t/k)·ε, t the number of released items
-Theorem  000, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
+Theorem  Ding 2020, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ __all__ = [
 def hybrid_top_k_program(
     answers: Sequence[Any], noise: Any, *, k: int, scale: Any, threshold: Any = 0, law: str = "exponential"
 ) -> tuple[list[int], list[Any]]:
-    """000, algorithm 19, on any numbers: item 0 is the threshold; gaps not rounded."""
+    """Ding 2020, algorithm 19, on any numbers: item 0 is the threshold; gaps not rounded."""
     draw = getattr(noise, law)
     noisy = [value + draw(scale, label=i) for i, value in enumerate([threshold, *answers])]
     order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
@@ -93,7 +94,7 @@ def hybrid_top_k_alignment(
 def hybrid_sparse_vector_program(
     answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0
 ) -> tuple[list[int], list[Any]]:
-    """000, algorithm 20, on any numbers; gaps not rounded."""
+    """Ding 2020, algorithm 20, on any numbers; gaps not rounded."""
     draw = getattr(noise, plan.noise)
     branch = plan.branches[-1]
     bar = threshold + draw(plan.threshold_scale, label="threshold")

@@ -1,12 +1,12 @@
 """Measuring answers: the Laplace mechanism on a grid, exactly.
 
-Input    answers q_1 … q_n, each of sensitivity Δ, rounded down to the grid γ (004, lemma 4.2)
+Input    answers q_1 … q_n, each of sensitivity Δ, rounded down to the grid γ (Ding et al. 2023, lemma 4.2)
 Noise    each answer: Laplace of scale nΔ/ε
 Release  each noisy answer, rounded to the nearest multiple of γ
 Charge   ε
-Theorem  each answer is ε/n-private (the Laplace mechanism: 004, theorem 3.3); n of them add up to ε; rounding
-         is post-processing. Rounding to the nearest rather than down keeps the estimates free of bias.
-         By alignment: the noise makes up for what the answer lost, at most Δ in each (`alignment`).
+Theorem  each answer is ε/n-private (the Laplace mechanism: Ding et al. 2023, theorem 3.3); n of them add up
+         to ε; rounding is post-processing. Rounding to the nearest rather than down keeps the estimates free
+         of bias. By alignment: the noise makes up for what the answer lost, at most Δ in each (`alignment`).
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ Score = Callable[[Any], Any]
 class NoisyScore:
     """A score that looks at private data, made private with clamped discrete Laplace noise.
 
-    003, algorithm 7, GETSAMPLE, lines 23–25: the score is rounded down to the granularity and clamped to
-    [low, high]; discrete Laplace noise is added, and the sum clamped again. For a fixed output that is
-    ε-private (lemma 6.1, which is for a sensitivity of 1; here the noise is scaled by it).
+    Ilvento 2020, algorithm 7, GETSAMPLE, lines 23–25: the score is rounded down to the granularity and
+    clamped to [low, high]; discrete Laplace noise is added, and the sum clamped again. For a fixed output
+    that is ε-private (lemma 6.1, which is for a sensitivity of 1; here the noise is scaled by it).
 
     function: from an output of a candidate to a number. For a fixed output, one person can change it by
         at most `sensitivity`.

@@ -1,8 +1,8 @@
 """Sparse vector for questions that are not known in advance: the same mechanisms, one question at a time.
 
 `SparseVector(...).ask(answer)` and `sparse_vector(answers, ...)` give the same output on the same bits. A
-question may depend on all earlier replies: theorem 5.3 of 000 holds for questions chosen adaptively, because
-the alignment leaves all earlier replies as they are.
+question may depend on all earlier replies: theorem 5.3 of Ding 2020 holds for questions chosen adaptively,
+because the alignment leaves all earlier replies as they are.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""Private selection from private candidates (003, section 6, algorithms 6 and 7; Liu and Talwar 2019).
+"""Private selection from private candidates (Ilvento 2020, section 6, algorithms 6 and 7; Liu and Talwar
+2019).
 
 Input    candidates, each an ε_M-private mechanism; a score, ε_q-private or a function of the output alone
 Draw     Q: a candidate uniformly at random, its output x, its score q; ε₁-private, ε₁ = ε_M + ε_q (lemma 6.1)
 Release  algorithm 6: the first x with q ≥ τ; after each failure a coin ends the search with probability γ
          algorithm 7: the best of N draws, N geometric with parameter γ; equal scores: one at random
 Charge   algorithm 6: 2ε₁, and with a hard stop after T draws 2ε₁ + ε₀; algorithm 7: 3ε₁, or 3ε₁ + 3ε₀
-         (003 prints 2ε₀ + ε₁ for algorithm 6; that does not hold, see tests/test_private_candidates.py)
+         (Ilvento 2020 prints 2ε₀ + ε₁ for algorithm 6; that does not hold, see
+         tests/test_private_candidates.py)
 T        the least whole number with T ≥ ln(2/ε₀)/γ and T ≥ 1 + 1/(e·γ), for ε₀ ≤ 1
-         (003 prints 1/(ε·γ), with an ε that is not among the inputs; e is Euler's number)
+         (Ilvento 2020 prints 1/(ε·γ), with an ε that is not among the inputs; e is Euler's number)
 
 How many draws were made is not released, and must not become visible.
 
@@ -136,8 +138,8 @@ def select_private_candidate(
 ) -> Candidate:
     """A candidate whose score reaches a threshold, or none: 2ε₁-private, ε₁ for one candidate and score.
 
-    003, algorithm 6, charged as in Liu and Talwar 2019 (see the module). It is drawn again and again until
-    a score reaches the threshold or the coin says stop; 1/stop draws are expected at most.
+    Ilvento 2020, algorithm 6, charged as in Liu and Talwar 2019 (see the module). It is drawn again and
+    again until a score reaches the threshold or the coin says stop; 1/stop draws are expected at most.
 
     candidates: private mechanisms, as a list or a dict by label. Each is called with a source of bits,
         must take all of its randomness from there, and must never fail on some data and not on others.
@@ -185,8 +187,8 @@ def best_private_candidate(
 ) -> Candidate:
     """The best-scoring of a random number of draws: 3ε₁-private, ε₁ for one candidate and score.
 
-    003, algorithm 7, charged as in Liu and Talwar 2019 (see the module): 3ε₁, and 3ε₀ more with a hard
-    stop. There are 1/stop draws on average, so every candidate comes up about 1/(stop·n) times.
+    Ilvento 2020, algorithm 7, charged as in Liu and Talwar 2019 (see the module): 3ε₁, and 3ε₀ more with a
+    hard stop. There are 1/stop draws on average, so every candidate comes up about 1/(stop·n) times.
     Arguments are those of `select_private_candidate`.
 
     >>> import freegap as fg
@@ -212,7 +214,8 @@ def best_private_candidate(
 def select_program(
     sample: Callable[[], Drawn], stops: Callable[[], bool], threshold: Fraction, steps: int | None
 ) -> Drawn | None:
-    """003, algorithm 6: the first draw that reaches the threshold; None where there was none in time."""
+    """Ilvento 2020, algorithm 6: the first draw that reaches the threshold; None where there was none in
+    time."""
     for _ in _rounds(steps):
         drawn = sample()
         if drawn.score >= threshold:
@@ -225,7 +228,7 @@ def select_program(
 def best_program(
     sample: Callable[[], Drawn], stops: Callable[[], bool], uniform: Callable[[int], int], steps: int | None
 ) -> Drawn:
-    """003, algorithm 7: the best of the draws until a coin or the hard stop ends it.
+    """Ilvento 2020, algorithm 7: the best of the draws until a coin or the hard stop ends it.
 
     uniform(n) is uniform on {0, …, n−1}. Of n equally good draws each is kept with probability 1/n. (To
     compare pairs with a fair coin, as printed, favours late draws. The law of the output is the same,
@@ -260,7 +263,7 @@ def hard_stop_after(stop: Fraction, epsilon0: Fraction) -> int:
 def sampler(
     mechanisms: Sequence[Mechanism], score: Score | NoisyScore, source: BitSource, draws: Draws
 ) -> Callable[[], Drawn]:
-    """Q: a uniformly random candidate, its output and its score (003, algorithm 7, GETSAMPLE)."""
+    """Q: a uniformly random candidate, its output and its score (Ilvento 2020, algorithm 7, GETSAMPLE)."""
 
     def sample() -> Drawn:
         index = uniform_below(len(mechanisms), source)

@@ -1,14 +1,15 @@
-"""The paper's own secure algorithms, to be read beside the paper: 004, algorithm 4 and lemma 4.1.
+"""The paper's own secure algorithms, to be read beside the paper: Ding et al. 2023, algorithm 4 and lemma
+4.1.
 
 `coin_top_k` is the top-k without gaps of lemma 4.1, on geometric noise. `secure_top_k` is algorithm 4. It
 samples the same distribution as `freegap.mechanisms.top_k` with exponential noise, by another route:
 geometric noise on the grid γ*, refined by a factor M wherever there is a tie, and a random permutation
 that stands for the order of what was rounded off. The fast core is tested against it, and its counters
-are those of 004, tables 5 and 6.
+are those of Ding et al. 2023, tables 5 and 6.
 
-Followed with errata: the tie loop of 000, algorithms 28 and 29, ends after one round and is not used
-here; in line 5 of 004, algorithm 4, the index starts at 1; and where there are only k + 1 answers, there
-is no (k+2)-th to be tied with.
+Followed with errata: the tie loop of Ding 2020, algorithms 28 and 29, ends after one round and is not used
+here; in line 5 of Ding et al. 2023, algorithm 4, the index starts at 1; and where there are only k + 1
+answers, there is no (k+2)-th to be tied with.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Counters", "coin_top_k", "secure_top_k"]
 
 @dataclass
 class Counters:
-    """What one run did, for 004's tables 5 and 6.
+    """What one run did, for Ding et al. 2023's tables 5 and 6.
 
     samples: geometric variables drawn, in all and for the refinements alone.
     refinements: rounds of the tie loop.
@@ -56,9 +57,10 @@ def secure_top_k(
 
     rate: γ*/β, the resolution over the scale of the exponential noise (εγ*/2k in the paper).
     refine_by: the paper's M.
-    prune: early query pruning (004, section 4.5): refine only what can still be in the top k + 1.
+    prune: early query pruning (Ding et al. 2023, section 4.5): refine only what can still be in the top k +
+    1.
 
-    Distribution: that of 004, algorithm 2 (theorems 5.2 and 5.3), for either value of `prune`.
+    Distribution: that of Ding et al. 2023, algorithm 2 (theorems 5.2 and 5.3), for either value of `prune`.
 
     >>> from freegap.bits import SeededBits
     >>> secure_top_k([5, 90, 7], 1, rate=Fraction(1), source=SeededBits(1))[0]
@@ -94,7 +96,8 @@ def secure_top_k(
 
 
 def coin_top_k(answers: Sequence[int], k: int, *, rate: Fraction, source: BitSource) -> list[int]:
-    """The k largest of whole answers with geometric noise, ties broken by coin (004, lemma 4.1, for any k).
+    """The k largest of whole answers with geometric noise, ties broken by coin (Ding et al. 2023, lemma 4.1,
+    for any k).
 
     rate: 1/β, where the noise is Geo(1 − e^(−1/β)): ε/2 in the lemma, which has k = 1.
 

@@ -1,13 +1,14 @@
-"""Sparse vector with gap (000, algorithm 17) and its adaptive form (000, algorithm 16; 001, algorithm 2).
+"""Sparse vector with gap (Ding 2020, algorithm 17) and its adaptive form (Ding 2020, algorithm 16; Ding et
+al. 2019, algorithm 2).
 
 Input    answers q_1, q_2, … of sensitivity Δ, rounded down to the grid γ; a public threshold T, or one each
 Noise    threshold: scale Δ/ε₀; answers: scale cΔ/ε₁ in the base branch, cΔ/(ε₁/2^j) in the branch that halves
          j times. Laplace; exponential less its mean; or geometric less a whole number near its mean
 Release  for each question ⊥, or ⊤ with the gap q̃_i − T̃ (and the branch), until less than ε₁ is left
 Charge   ε₀ + the budgets of the branches that answered ⊤; ⊥ is free
-Theorem  000, theorem 5.3 with the alignment of equation 5.1 (footnote 5 if monotonic); for exponential and
-         geometric noise section 5.4.2. Algorithm 16's mean of a geometric variable is one too large, which
-         changes nothing in a comparison; a gap that is a whole number is shifted by a whole number.
+Theorem  Ding 2020, theorem 5.3 with the alignment of equation 5.1 (footnote 5 if monotonic); for exponential
+         and geometric noise section 5.4.2. Algorithm 16's mean of a geometric variable is one too large,
+         which changes nothing in a comparison; a gap that is a whole number is shifted by a whole number.
 
 `program` is the mechanism as in the paper, for any kind of number, and `alignment` its proof. The releases
 compute the same function of the same noise by `freegap.exact.comparing`; a test compares them.
@@ -48,7 +49,7 @@ _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 10, 1 << 16
 def program(
     answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0, gap: bool = True
 ) -> list[Any]:
-    """000, algorithm 16, with any number of branches (one: algorithm 17); gaps not rounded.
+    """Ding 2020, algorithm 16, with any number of branches (one: algorithm 17); gaps not rounded.
 
     One entry for each question answered: None, or (gap or True, budget of the branch).
     """
@@ -76,7 +77,8 @@ def charge(output: Sequence[Any], *, plan: ThresholdPlan) -> Fraction:
 
 
 def threshold_lift(answers: Sequence[Any], neighbour: Sequence[Any], plan: ThresholdPlan) -> Fraction:
-    """By how much the threshold's noise rises: Δ; 0 if monotonic and no answer rises (000, footnote 5)."""
+    """By how much the threshold's noise rises: Δ; 0 if monotonic and no answer rises (Ding 2020, footnote
+    5)."""
     falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
     return Fraction(0) if falling else plan.sensitivity
 
@@ -89,7 +91,8 @@ def alignment(
     *,
     plan: ThresholdPlan,
 ) -> dict[Any, Any]:
-    """000, equation 5.1: raise the threshold, and with it what was above it by the branch that had it."""
+    """Ding 2020, equation 5.1: raise the threshold, and with it what was above it by the branch that had
+    it."""
     lift = threshold_lift(answers, neighbour, plan)
     budgets = [branch.budget for branch in plan.branches]
     moved: dict[Any, Any] = {"threshold": noise["threshold"] + lift}

@@ -1,8 +1,8 @@
 """How the sparse-vector mechanisms divide their budget, and what noise follows from that.
 
 ε₀ = θε is for the threshold, ε₁ = (1 − θ)ε/k for each answer above it. Further branches try first with half,
-a quarter, … of ε₁, and take what is above by a margin (000, algorithm 16 and the remark below it). With c = 1
-if monotonic, else 2:
+a quarter, … of ε₁, and take what is above by a margin (Ding 2020, algorithm 16 and the remark below it).
+With c = 1 if monotonic, else 2:
 
     threshold   noise of scale Δ/ε₀
     branch j    noise of scale cΔ/(ε₁/2^j); margin = `margin` standard deviations of it; none for j = 0
@@ -87,7 +87,7 @@ class ThresholdPlan:
 
 
 def optimal_share(k: int, *, monotonic: bool = False, halvings: int = 0) -> Fraction:
-    """The θ that makes the variance of a gap least: 1/(1 + ∛(c²k²4^halvings)) (000, section 5.4.1).
+    """The θ that makes the variance of a gap least: 1/(1 + ∛(c²k²4^halvings)) (Ding 2020, section 5.4.1).
 
     halvings: 0 for gaps of the base branch, j for those of a branch with budget ε₁/2^j.
 

@@ -1,12 +1,13 @@
-"""Noisy top-k with gap (000, algorithms 18 and 26; 004, algorithms 1 and 2).
+"""Noisy top-k with gap (Ding 2020, algorithms 18 and 26; Ding et al. 2023, algorithms 1 and 2).
 
-Input    answers q_1 … q_n, each of sensitivity Δ, rounded down to the grid γ (004, lemma 4.2)
+Input    answers q_1 … q_n, each of sensitivity Δ, rounded down to the grid γ (Ding et al. 2023, lemma 4.2)
 Noise    each answer: exponential or Laplace of scale cΔk/ε; c = 1 if monotonic, else 2
 Release  the positions j_1 … j_k of the k largest noisy answers, in order, and the k gaps between
          each and the next one (the last to place k+1), rounded down to the grid
 Charge   ε
-Theorem  Laplace: 000, theorem 5.7 with the alignment of equation 5.2; exponential: section 5.5.2, with
-         equation 5.4 corrected (see `shifts`). Rounding the gaps is post-processing (004, theorem 4.3).
+Theorem  Laplace: Ding 2020, theorem 5.7 with the alignment of equation 5.2; exponential: section 5.5.2, with
+         equation 5.4 corrected (see `shifts`). Rounding the gaps is post-processing (Ding et al. 2023,
+         theorem 4.3).
 
 Without gaps (`gap=False`) the same, less the gaps. Then k = n is allowed as well: the last place follows from
 the others, and the noise is wider than that of k = n − 1. And noise may be geometric, with ties broken by
@@ -16,11 +17,11 @@ Input    whole answers q_1 … q_n of whole sensitivity Δ
 Noise    each answer: Y_i on {0, 1, …} with P(Y_i ≥ m) = e^(−m/b), b = cΔk/ε (Geo(1 − e^(−ε/2)) in the lemma)
 Release  the positions of the k largest q_i + Y_i in order, those that are equal in a uniformly random order
 Charge   ε
-Theorem  004, lemma 4.1, which has k = 1, c = 2, Δ = 1; for any k by the same argument: the law of the output
-         is that of exponential noise. Let X_i be exponential of scale b, Y_i = ⌊X_i⌋ and R_i = X_i − Y_i.
-         P(Y_i ≥ m) = P(X_i ≥ m) = e^(−m/b), and given Y_i = m, R_i has the law of X_i given X_i < 1,
-         whatever m is (the exponential law has no memory). So the R_i are independent of all Y and alike: any
-         order of them is equally likely. As the q_i are whole, q_i + X_i > q_j + X_j if and only if
+Theorem  Ding et al. 2023, lemma 4.1, which has k = 1, c = 2, Δ = 1; for any k by the same argument: the law
+         of the output is that of exponential noise. Let X_i be exponential of scale b, Y_i = ⌊X_i⌋ and R_i =
+         X_i − Y_i. P(Y_i ≥ m) = P(X_i ≥ m) = e^(−m/b), and given Y_i = m, R_i has the law of X_i given X_i <
+         1, whatever m is (the exponential law has no memory). So the R_i are independent of all Y and alike:
+         any order of them is equally likely. As the q_i are whole, q_i + X_i > q_j + X_j if and only if
          q_i + Y_i > q_j + Y_j, or these are equal and R_i > R_j: to order by q + X is to order by q + Y with
          ties broken by a uniformly random order. By hand, n = 2, k = 1, q_1 − q_2 = d ≥ 0, p = e^(−1/b):
          P(Y_2 − Y_1 > d) + P(Y_2 − Y_1 = d)/2 = p^d·(p/(1+p) + (1−p)/(1+p)/2) = p^d/2 = P(X_2 − X_1 > d).
@@ -64,7 +65,7 @@ __all__ = [
 def program(
     answers: Sequence[Any], noise: Any, *, k: int, scale: Any, law: str = "exponential", gap: bool = True
 ) -> tuple[list[int], list[Any]]:
-    """000, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
+    """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
     draw = getattr(noise, law)
     noisy = [answer + draw(scale, label=i) for i, answer in enumerate(answers)]
     order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
@@ -250,7 +251,7 @@ def shifts(
     selected, runner_up: (answer, neighbour's answer, noise); best: the largest unselected noisy answer of the
     neighbour, on the same noise. All other noise stays.
 
-    Laplace: 000, equation 5.2. Each selected item makes up for its own change and for the change of the
+    Laplace: Ding 2020, equation 5.2. Each selected item makes up for its own change and for the change of the
     best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
     Otherwise the smallest of them is taken off every selected item, and the runner-up *s on the side of the
     answers* makes up for it: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).

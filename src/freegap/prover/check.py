@@ -1,4 +1,5 @@
-"""`prove`: all conditions of lemma 5.1 (000), or of theorem 5.5 (003) for discrete noise, by machine."""
+"""`prove`: all conditions of lemma 5.1 (Ding 2020), or of theorem 5.5 (Ilvento 2020) for discrete noise, by
+machine."""
 
 from __future__ import annotations
 
@@ -228,7 +229,7 @@ class _Attempt:
         self.how["output"] = f"{everywhere}; all answers ({sort}), all noise"
         self.how["cost"] = everywhere
         if counts.direct:
-            theorem = "003, theorem 5.5" if self.discrete else "000, theorem 5.15"
+            theorem = "Ilvento 2020, theorem 5.5" if self.discrete else "Ding 2020, theorem 5.15"
             self.how["injective"] = (
                 f"{counts.acyclic} acyclic, {counts.direct} one-to-one by z3 with determinant 1 ({theorem})"
             )

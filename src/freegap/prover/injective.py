@@ -1,4 +1,4 @@
-"""One-to-one, and volume: acyclicity of lemma 5.1, or conditions 2 and 4 of theorem 5.15 (000).
+"""One-to-one, and volume: acyclicity of lemma 5.1, or conditions 2 and 4 of theorem 5.15 (Ding 2020).
 
 The draws are put in an order of blocks such that the shifts of a block depend only on the block and on
 earlier ones. What a shift depends on: the noise in its polynomials, and, if its polynomial is not the same
@@ -12,7 +12,7 @@ shows that no two noise vectors that lead to the same ω and agree on E but diff
 B. So B is recovered from H', and by induction over the blocks the local alignment is one-to-one (theorem
 5.15, condition 2). Its Jacobian is block-triangular; each block's determinant on each piece is computed
 exactly and must have |det| ≥ 1, so b = 1 in condition 4 and the privacy parameter ln(a/b) is the cost
-bound. Discrete blocks need no Jacobian (003, theorem 5.5).
+bound. Discrete blocks need no Jacobian (Ilvento 2020, theorem 5.5).
 
 It is enough to look at one ω at a time: M(D', H') = ω is proved before this is asked, so different outputs
 have disjoint images. Outputs with the same skeleton share the pieces, so there are finitely many

@@ -1,9 +1,10 @@
-"""Which noise a proof may use: condition 3 of lemma 5.1 (000), law by law.
+"""Which noise a proof may use: condition 3 of lemma 5.1 (Ding 2020), law by law.
 
 A law counts if ln(f(x)/f(y)) ≤ price(|x − y|) for all x, y in its support. The price of a shift is
 |x − y|/scale for all laws but the staircase, whose density is constant on stairs of width `step`: over any
 distance of at most `step` it can fall by e^(−step/scale) at once, so its price counts whole steps, rounded
-*up*. (It is not log-Lipschitz, although 001 and 004 list it with the laws that are.)
+*up*. (It is not log-Lipschitz, although Ding et al. 2019 and Ding et al. 2023 list it with the laws that
+are.)
 
 | law | why |
 |---|---|

@@ -21,7 +21,7 @@ CONDITIONS = {
     "injective": "the alignment is one-to-one and keeps volume",
     "countable": "there are countably many alignments",
 }
-"""The conditions of lemma 5.1 (000), with "there is a local alignment" in its parts."""
+"""The conditions of lemma 5.1 (Ding 2020), with "there is a local alignment" in its parts."""
 
 
 @dataclass(frozen=True)

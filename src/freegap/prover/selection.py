@@ -6,7 +6,7 @@ B. What can these be, over all n > k and all answers of the rest? Exactly
 
     q'_s + η_s ≤ B ≤ m + u,      u = Δ, or 0 where no answer rises,
 
-since s is among the rest, and q'_l + η_l ≤ q_l + η_l + u ≤ m + u for each l (lemma 5.6 of 000). z3 is
+since s is among the rest, and q'_l + η_l ≤ q_l + η_l + u ≤ m + u for each l (lemma 5.6 of Ding 2020). z3 is
 asked about all such values, so "unsat" is a proof for all n:
 
 *output, support, cost*: after the shift a_s ≥ 0 of s, the largest unselected noisy answer of the neighbour is
@@ -69,7 +69,7 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
             "support": text,
             "output": text,
             "cost": text,
-            "injective": "z3, with the others as two maxima; determinant 1 (000, theorem 5.15)",
+            "injective": "z3, with the others as two maxima; determinant 1 (Ding 2020, theorem 5.15)",
             "countable": "finitely many for each n",
         }
     except NotDecided as undecided:

@@ -1,8 +1,8 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.counting`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (000, theorem 5.7), select and
-measure (composition), hybrid sparse vector (000, lemma 5.11).
+so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7), select
+and measure (composition), hybrid sparse vector (Ding 2020, lemma 5.11).
 """
 
 from __future__ import annotations

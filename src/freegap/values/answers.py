@@ -2,8 +2,8 @@
 
 Answers are exact. An integer is itself; a float that is the nearest one of a multiple of the resolution γ
 means that multiple, and any other float the dyadic rational that it is (`freegap.values.floats`). What is
-not a multiple is rounded *down* to one, which keeps the sensitivity Δ where Δ is a multiple of γ (004, lemma
-4.2), and keeps monotonicity because rounding down is monotone.
+not a multiple is rounded *down* to one, which keeps the sensitivity Δ where Δ is a multiple of γ (Ding et
+al. 2023, lemma 4.2), and keeps monotonicity because rounding down is monotone.
 
 A list or an array has positions: its order is the caller's. A dict, a Series or another mapping has labels
 and no positions: its order may be private, so its answers are taken in the order of their labels

@@ -9,10 +9,10 @@ Rule     A float that is the nearest float of a grid point j/N means j/N; any ot
          digits of its precision (53, 24 or 11). Beyond that, and with more digits than 53, a float means
          itself: there the grid is as fine as the floats, and one float can be the nearest of two grid points.
 Same as  R(x) = the largest j with fl(j/N) ≤ x, where fl rounds to the nearest float.
-Keeps    the sensitivity of what the floats mean (004, lemma 4.2). Answers on the grid that were rounded to
-         floats mean what they were, so that their sensitivity is kept exactly. Sums of floats err: 0.1 + 0.7
-         is a float a little below 0.8 and not the nearest of it, so it means itself. Round sums to the grid
-         (`np.round` gives the nearest floats), or add whole numbers.
+Keeps    the sensitivity of what the floats mean (Ding et al. 2023, lemma 4.2). Answers on the grid that were
+         rounded to floats mean what they were, so that their sensitivity is kept exactly. Sums of floats
+         err: 0.1 + 0.7 is a float a little below 0.8 and not the nearest of it, so it means itself. Round
+         sums to the grid (`np.round` gives the nearest floats), or add whole numbers.
 
 Why the two are the same. Write f = ⌊xN⌋. Neighbouring grid points are 1/N > |x|·2^(1−p) ≥ ulp(x) apart, so
 that no two of them have one nearest float. fl(f/N) ≤ x, since f/N ≤ x and x is a float; and fl((f+2)/N) > x,

@@ -219,7 +219,7 @@ def resolution_argument(value: Any) -> Fraction:
 def sensitivity_argument(value: Any, resolution: Fraction) -> Fraction:
     """The sensitivity Δ, a multiple of the grid γ.
 
-    Rounding answers down to the grid keeps the sensitivity only then (004, lemma 4.2).
+    Rounding answers down to the grid keeps the sensitivity only then (Ding et al. 2023, lemma 4.2).
     """
     sensitivity = positive_rational("sensitivity", value)
     if (sensitivity / resolution).denominator != 1:

@@ -1,4 +1,4 @@
-"""003's mechanisms on infinite discrete Laplace noise, written out independently of the library.
+"""Ilvento 2020's mechanisms on infinite discrete Laplace noise, written out independently of the library.
 
 Noise beyond ±n is one lump: a caller takes n so large that the program behaves alike on the whole lump.
 """
@@ -14,7 +14,7 @@ Outcome = int | None
 
 
 def discrete_laplace(base: Fraction, n: int) -> dict[int, Fraction]:
-    """P(k) = B^|k|/Σ B^|j| for |k| ≤ n (003, equation 1), and the rest of each side at ±(n + 1)."""
+    """P(k) = B^|k|/Σ B^|j| for |k| ≤ n (Ilvento 2020, equation 1), and the rest of each side at ±(n + 1)."""
     whole = (1 + base) / (1 - base)  # Σ B^|j| = 1 + 2·B/(1 − B)
     law: dict[int, Fraction] = {k: Fraction(base ** abs(k)) / whole for k in range(-n, n + 1)}
     rest = (1 - sum(law.values(), Fraction(0))) / 2
@@ -22,14 +22,14 @@ def discrete_laplace(base: Fraction, n: int) -> dict[int, Fraction]:
 
 
 def clamp(rho: int, x: int, w: int) -> int:
-    """003, equation 3."""
+    """Ilvento 2020, equation 3."""
     return rho if x - w <= rho <= x + w else (x - w if rho < x - w else x + w)
 
 
 def one_question(
     q: int, rho: int, *, w: int, gaps: tuple[int, ...], base: Fraction
 ) -> dict[Outcome, Fraction]:
-    """003, algorithm 4, lines 5–11: ⊥, or the number of gaps reached, given ρ."""
+    """Ilvento 2020, algorithm 4, lines 5–11: ⊥, or the number of gaps reached, given ρ."""
     law: dict[Outcome, Fraction] = dict.fromkeys([None, *range(len(gaps) + 1)], Fraction(0))
     limit = clamp(rho, q, w)
     for nu, p in discrete_laplace(base, w + max(gaps, default=0) + 2).items():
@@ -43,7 +43,8 @@ def one_question(
 def sparse_vector(
     answers: tuple[int, ...], *, k: int, w: int, gaps: tuple[int, ...], bases: tuple[Fraction, Fraction]
 ) -> dict[tuple[Outcome, ...], Fraction]:
-    """003, algorithm 4 (with no gaps, algorithm 2): the probability of every sequence of outcomes."""
+    """Ilvento 2020, algorithm 4 (with no gaps, algorithm 2): the probability of every sequence of
+    outcomes."""
     law: dict[tuple[Outcome, ...], Fraction] = {}
     n = max(map(abs, answers)) + w + 2
     for rho, p in discrete_laplace(bases[0], n).items():
@@ -62,7 +63,8 @@ def sparse_vector(
 def unclamped_sparse_vector(
     answers: tuple[int, ...], *, k: int, bases: tuple[Fraction, Fraction], n: int
 ) -> dict[tuple[bool, ...], Fraction]:
-    """003, algorithm 1 on discrete noise, for thresholds of 0: the probability of every sequence of replies.
+    """Ilvento 2020, algorithm 1 on discrete noise, for thresholds of 0: the probability of every sequence of
+    replies.
 
     n: threshold noise beyond ±n is left out, so that all probabilities together are a little below 1. That of
     an answer is summed in closed form: P(ν ≥ t) = B^t/(1 + B) for t ≥ 0, and 1 − P(ν ≥ 1 − t) for t < 0.

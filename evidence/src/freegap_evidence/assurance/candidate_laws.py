@@ -1,4 +1,4 @@
-"""Exact laws of selection from private candidates (003, algorithms 6 and 7), in closed form.
+"""Exact laws of selection from private candidates (Ilvento 2020, algorithms 6 and 7), in closed form.
 
 `draw` is the law of one draw, by (output, score). The derivation is in
 `freegap.mechanisms.private_candidates`.

@@ -192,7 +192,7 @@ def _base2_claims() -> Iterator[Claim]:
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
-    for queries, k in product((4, None), (1, 2, 3)):  # 003, algorithm 1: nothing is clamped
+    for queries, k in product((4, None), (1, 2, 3)):  # Ilvento 2020, algorithm 1: nothing is clamped
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
         label = f"k {k}, not clamped"
         yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)

@@ -61,7 +61,8 @@ def _second_at(
 
 
 def coin_top_k_law(answers: list[int], k: int, rate: float, most: int) -> dict[tuple[int, ...], float]:
-    """P(order of the first k) of 004, lemma 4.1: geometric noise, equal ones in a uniformly random order.
+    """P(order of the first k) of Ding et al. 2023, lemma 4.1: geometric noise, equal ones in a uniformly
+    random order.
 
     rate: P(Y ≥ m) = e^(−rate·m). most: noise beyond it is left out, so that the sum is a little below 1.
     """

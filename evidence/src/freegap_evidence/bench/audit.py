@@ -1,4 +1,5 @@
-"""How fast an audit is: the eleven mechanisms of 000, table 4-3, and the overhead on a scalar mechanism."""
+"""How fast an audit is: the eleven mechanisms of Ding 2020, table 4-3, and the overhead on a scalar
+mechanism."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline, in one run.
 
-Sizes as in 004, table 4. The baseline is what one would write without thinking of floating point:
-exponential noise from a NumPy generator, argpartition, and a sort of the k + 1 largest.
+Sizes as in Ding et al. 2023, table 4. The baseline is what one would write without thinking of floating
+point: exponential noise from a NumPy generator, argpartition, and a sort of the k + 1 largest.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _row(n: int, k: int, times: dict[str, float]) -> dict[str, Any]:
 
 
 def _reference_ms(answers: NDArray[np.int64], k: int) -> float:
-    """004's algorithm 4 with γ* = 1/10 and M = 10, as in its section 6; one round is enough."""
+    """Ding et al. 2023's algorithm 4 with γ* = 1/10 and M = 10, as in its section 6; one round is enough."""
     values = [10 * int(answer) for answer in answers]
     source = SystemBits()
     rate = Fraction(1, 10 * k)

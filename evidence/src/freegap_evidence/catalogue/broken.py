@@ -29,7 +29,7 @@ def laplace_rare_leak(answers: Answers, epsilon: float, rng: Any) -> Any:
 
 
 def histogram_inverted_scale(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
-    """000, algorithm 10."""
+    """Ding 2020, algorithm 10."""
     noisy = []
     for answer in answers:
         noisy.append(released(answer + rng.laplace(scale=epsilon)))  # WRONG: the scale is 1/ε
@@ -72,13 +72,13 @@ def smart_sum_exact_blocks(answers: Answers, epsilon: float, rng: Any) -> list[A
 
 
 def noisy_max_value_laplace(answers: Answers, epsilon: float, rng: Any) -> Any:
-    """000, algorithm 7."""
+    """Ding 2020, algorithm 7."""
     noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
     return released(max(noisy))  # WRONG: the value depends on every answer, the place would not
 
 
 def noisy_max_value_exponential(answers: Answers, epsilon: float, rng: Any) -> Any:
-    """000, algorithm 8."""
+    """Ding 2020, algorithm 8."""
     noisy = [answer + rng.exponential(scale=2 / epsilon) for answer in answers]
     return released(max(noisy))  # WRONG: one-sided noise never goes below the largest answer
 
@@ -97,7 +97,7 @@ def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any) -> list[Any
 
 
 def sparse_vector_no_query_noise(answers: Answers, threshold: float, epsilon: float, rng: Any) -> list[bool]:
-    """000, algorithm 12; Lyu et al., algorithm 5 (Stoddard et al. 2014)."""
+    """Ding 2020, algorithm 12; Lyu et al., algorithm 5 (Stoddard et al. 2014)."""
     out = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     for answer in answers:
@@ -109,7 +109,7 @@ def sparse_vector_no_query_noise(answers: Answers, threshold: float, epsilon: fl
 
 
 def sparse_vector_no_bound(answers: Answers, threshold: float, epsilon: float, rng: Any) -> list[bool]:
-    """000, algorithm 13; Lyu et al., algorithm 6 (Chen et al. 2015)."""
+    """Ding 2020, algorithm 13; Lyu et al., algorithm 6 (Chen et al. 2015)."""
     out = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     for answer in answers:
@@ -123,7 +123,7 @@ def sparse_vector_no_bound(answers: Answers, threshold: float, epsilon: float, r
 def sparse_vector_noise_ignores_bound(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[bool]:
-    """000, algorithm 14; Lyu et al., algorithm 4 (Lee and Clifton 2014)."""
+    """Ding 2020, algorithm 14; Lyu et al., algorithm 4 (Lee and Clifton 2014)."""
     out = []
     noisy_threshold = threshold + rng.laplace(scale=4 / epsilon)
     count = 0
@@ -142,7 +142,7 @@ def sparse_vector_noise_ignores_bound(
 def sparse_vector_releases_answers(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """000, algorithm 15; Lyu et al., algorithm 3 (Roth 2011)."""
+    """Ding 2020, algorithm 15; Lyu et al., algorithm 3 (Roth 2011)."""
     out: list[Any] = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     count = 0
@@ -179,7 +179,7 @@ def sparse_vector_one_true_too_many(
 def gap_sparse_vector_plain_threshold(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """000, algorithm 17 with θ = 1/4, but for the gap that is released."""
+    """Ding 2020, algorithm 17 with θ = 1/4, but for the gap that is released."""
     out: list[Any] = []
     noisy_threshold = threshold + rng.laplace(scale=4 / epsilon)
     count = 0

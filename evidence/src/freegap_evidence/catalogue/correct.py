@@ -21,7 +21,7 @@ def laplace_clamped(answers: Answers, epsilon: float, rng: Any) -> Any:
 
 
 def histogram(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
-    """000, algorithm 9: every count with Laplace noise; one count changes by at most 1."""
+    """Ding 2020, algorithm 9: every count with Laplace noise; one count changes by at most 1."""
     noisy = []
     for answer in answers:
         noisy.append(released(answer + rng.laplace(scale=1 / epsilon)))
@@ -53,25 +53,25 @@ def smart_sum(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
 
 
 def noisy_max_laplace(answers: Answers, epsilon: float, rng: Any) -> int:
-    """000, algorithm 5: two-sided noise, the place of the largest noisy answer."""
+    """Ding 2020, algorithm 5: two-sided noise, the place of the largest noisy answer."""
     noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
 def noisy_max_exponential(answers: Answers, epsilon: float, rng: Any) -> int:
-    """000, algorithm 6: one-sided noise, the place of the largest noisy answer."""
+    """Ding 2020, algorithm 6: one-sided noise, the place of the largest noisy answer."""
     noisy = [answer + rng.exponential(scale=2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
 def exponential_mechanism(answers: Answers, epsilon: float, rng: Any) -> int:
-    """The exponential mechanism by Gumbel noise (000, algorithm 21 without the gap)."""
+    """The exponential mechanism by Gumbel noise (Ding 2020, algorithm 21 without the gap)."""
     noisy = [answer + rng.gumbel(scale=2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
 def noisy_max_with_gap(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
-    """000, algorithm 18 with k = 1: the place of the largest, and the gap to the runner-up."""
+    """Ding 2020, algorithm 18 with k = 1: the place of the largest, and the gap to the runner-up."""
     if len(answers) < 2:
         raise ValueError("a gap needs a runner-up: pass at least two answers")
     noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
@@ -80,7 +80,7 @@ def noisy_max_with_gap(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
 
 
 def sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any) -> list[bool]:
-    """000, algorithm 11; Lyu, Su and Li 2017, algorithm 1."""
+    """Ding 2020, algorithm 11; Lyu, Su and Li 2017, algorithm 1."""
     out = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     count = 0
@@ -115,7 +115,7 @@ def sparse_vector_fresh_threshold(
 
 
 def gap_sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any) -> list[Any]:
-    """000, algorithm 17 with θ = 1/2: above the threshold, the gap to the noisy threshold."""
+    """Ding 2020, algorithm 17 with θ = 1/2: above the threshold, the gap to the noisy threshold."""
     out: list[Any] = []
     noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     count = 0
@@ -134,7 +134,7 @@ def gap_sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: f
 def adaptive_sparse_vector(
     answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
 ) -> list[Any]:
-    """000, algorithm 16 with θ = 1/2: a first try with twice the noise costs half as much."""
+    """Ding 2020, algorithm 16 with θ = 1/2: a first try with twice the noise costs half as much."""
     out: list[Any] = []
     spent = epsilon / 2
     middle = epsilon / (2 * bound)

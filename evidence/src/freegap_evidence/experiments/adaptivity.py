@@ -1,5 +1,5 @@
-"""What the adaptive sparse vector gains: 000, figures 5-4 to 5-6 (section 5.8.2); figure 3 of 001 and of 002;
-and with more branches."""
+"""What the adaptive sparse vector gains: Ding 2020, figures 5-4 to 5-6 (section 5.8.2); figure 3 of Ding et
+al. 2019 and of Ding et al. 2019 (arXiv); and with more branches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from freegap_evidence.experiments.table import Table
 __all__ = ["EXPERIMENTS", "ask_runs"]
 
 EPSILON = "0.7"
-MOST_ASKED = 4096  # of 002's questions, at the 95 % quantile: a run has stopped long before
+MOST_ASKED = (
+    4096  # of Ding et al. 2019 (arXiv)'s questions, at the 95 % quantile: a run has stopped long before
+)
 
 
 def ask_runs(
@@ -42,7 +44,8 @@ def ask_runs(
 ) -> dict[str, float]:
     """Averages over runs of (adaptive) sparse vector; no branches is the classical one.
 
-    line: the threshold, "random" as in 000 and 001, or the "quantile" of 002.
+    line: the threshold, "random" as in Ding 2020 and Ding et al. 2019, or the "quantile" of Ding et al. 2019
+    (arXiv).
 
     answers: reported above, in all and by branch; `base` is the branch with the budget of the classical one.
     precision, recall, f_measure: of the reports, as the set of all items at or above the threshold.
@@ -179,7 +182,8 @@ def _compare_branches(table: Table) -> Comparison:
 
 
 def _compare_first_version(table: Table) -> Comparison:
-    """002, section 7.3: up to 15 more answers; which branch; less than one more false positive."""
+    """Ding et al. 2019 (arXiv), section 7.3: up to 15 more answers; which branch; less than one more false
+    positive."""
     last = max(table.distinct("k"))
     classical, adaptive = _rows(table, k=last, branches=0), _rows(table, k=last, branches=1)
     more = [a["answers"] - c["answers"] for a, c in zip(adaptive, classical, strict=True)]
@@ -260,7 +264,7 @@ EXPERIMENTS = (
         id="fig-5-4",
         family="chapter-5",
         title="Answers of SVT and of Adaptive SVT with Gap, ε = 0.7",
-        source="000, figure 5-4",
+        source="Ding 2020, figure 5-4",
         states="up to an average of 20 more answers at k = 24; most answers come from the top branch",
         computation=_ADAPTIVE,
         draw=partial(draw_answers, noise="Exponential"),
@@ -270,7 +274,7 @@ EXPERIMENTS = (
         id="fig-5-5",
         family="chapter-5",
         title="Precision and F-measure of SVT and of Adaptive SVT with Gap, ε = 0.7",
-        source="000, figure 5-5",
+        source="Ding 2020, figure 5-5",
         states="very little difference in precision; an F-measure of roughly 1.5 times that of SVT",
         computation=_ADAPTIVE,
         draw=draw_quality,
@@ -280,47 +284,47 @@ EXPERIMENTS = (
         id="fig-5-6",
         family="chapter-5",
         title="Budget left when Adaptive SVT with Gap stops after k answers, ε = 0.7",
-        source="000, figure 5-6",
+        source="Ding 2020, figure 5-6",
         states="roughly 40 % of the budget is left",
         computation=_ADAPTIVE,
         draw=draw_remaining,
         compare=_compare_remaining,
     ),
     Experiment(
-        id="001-fig-3",
-        family="001",
+        id="pvldb-fig-3",
+        family="pvldb",
         title="Answers of SVT and of Adaptive SVT with Gap, Laplace noise, ε = 0.7",
-        source="001, figure 3 (a to c), section 7.3",
+        source="Ding et al. 2019, figure 3 (a to c), section 7.3",
         states="up to an average of 18 more answers at k = 22; most answers come from the top branch",
         computation=_LAPLACE,
         draw=partial(draw_answers, noise="Laplace"),
         compare=partial(_compare_answers, stated=18),
     ),
     Experiment(
-        id="001-fig-3-d",
-        family="001",
+        id="pvldb-fig-3-d",
+        family="pvldb",
         title="Precision and F-measure of SVT and of Adaptive SVT with Gap, Laplace noise, ε = 0.7",
-        source="001, figure 3 (d to f), section 7.3",
+        source="Ding et al. 2019, figure 3 (d to f), section 7.3",
         states="very little difference in precision; an F-measure of roughly 1.5 times that of SVT",
         computation=_LAPLACE,
         draw=draw_quality,
         compare=_compare_quality,
     ),
     Experiment(
-        id="001-fig-4",
-        family="001",
+        id="pvldb-fig-4",
+        family="pvldb",
         title="Budget left when Adaptive SVT with Gap stops after k answers, Laplace noise, ε = 0.7",
-        source="001, figure 4, section 7.3",
+        source="Ding et al. 2019, figure 4, section 7.3",
         states="roughly 40 % of the budget is left",
         computation=_LAPLACE,
         draw=draw_remaining,
         compare=_compare_remaining,
     ),
     Experiment(
-        id="002-fig-3",
-        family="002",
+        id="arxiv-fig-3",
+        family="arxiv",
         title="Answers and precision, threshold at the 95 % quantile, ε = 0.7",
-        source="002, figure 3",
+        source="Ding et al. 2019 (arXiv), figure 3",
         states="up to an average of 15 more answers at k = 25; most from the top branch on BMS-POS and "
         "T40I10D100K, half on Kosarak; with 25 or more answers, less than one more false positive (budgets "
         "1 : (2k)^⅔, Laplace noise)",
@@ -332,7 +336,7 @@ EXPERIMENTS = (
         id="branches",
         family="beyond",
         title="Adaptive SVT with Gap with 1 to 4 branches, ε = 0.7",
-        source="beyond the papers; 000, remark below theorem 5.3",
+        source="beyond the papers; Ding 2020, remark below theorem 5.3",
         states="more branches answer more where answers are far above the threshold, up to a point",
         computation=_BRANCHES,
         draw=draw_branches,

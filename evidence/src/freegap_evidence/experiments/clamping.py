@@ -1,4 +1,4 @@
-"""003: what the width of the clamp and the granularity of the grid do to accuracy and cost.
+"""Ilvento 2020: what the width of the clamp and the granularity of the grid do to accuracy and cost.
 
 The paper has no experiment; it has a caveat (section 3) and a remark on cost (section 8). The mechanism that
 is run here is the one that releases, `base2.sparse_vector`, beside algorithm 1, where nothing is clamped, and
@@ -143,10 +143,10 @@ def _compare(table: Table) -> Comparison:
 
 EXPERIMENTS = (
     Experiment(
-        id="003-clamping",
-        family="003",
+        id="base2-clamping",
+        family="base2",
         title="Accuracy and cost of the base-2 sparse vector against width and granularity, ε = 0.7, k = 10",
-        source="003, caveat below theorem 3.3 and section 8, without an experiment",
+        source="Ilvento 2020, caveat below theorem 3.3 and section 8, without an experiment",
         states="a small width w does not touch privacy but significantly impacts accuracy; exactness comes "
         "with limited overhead (here: and the granularity does not touch accuracy)",
         computation=Computation(

@@ -1,5 +1,5 @@
-"""000, figures 4-2 to 4-4 and tables 4-2 and 4-3: the detection of violations on eleven mechanisms (section
-4.4).
+"""Ding 2020, figures 4-2 to 4-4 and tables 4-2 and 4-3: the detection of violations on eleven mechanisms
+(section 4.4).
 
 The curves come from `freegap.audit`. Unlike the paper's they have a valid p-value at every ε, all from one
 set of samples (the paper tests one ε after the other and averages p-values, which are then none).
@@ -283,7 +283,7 @@ def _figure(number: str, title: str, mechanisms: list[str], states: str) -> Expe
         id=f"fig-{number}",
         family="chapter-4",
         title=title,
-        source=f"000, figure {number}",
+        source=f"Ding 2020, figure {number}",
         states=states,
         computation=_curves(f"curves-{number}", mechanisms),
         draw=draw_curves,
@@ -317,7 +317,7 @@ EXPERIMENTS = (
         id="table-4-2",
         family="chapter-4",
         title="Counterexamples for the incorrect mechanisms",
-        source="000, table 4-2",
+        source="Ding 2020, table 4-2",
         states="a counterexample for each of six incorrect mechanisms at ε₀ = 1.5",
         computation=Computation(
             name="counterexamples",
@@ -332,7 +332,7 @@ EXPERIMENTS = (
         id="table-4-3",
         family="chapter-4",
         title="Time of an audit",
-        source="000, table 4-3",
+        source="Ding 2020, table 4-3",
         states="1.6 to 23 seconds for one test ε, on 32 logical cores",
         computation=Computation(
             name="audit-times",

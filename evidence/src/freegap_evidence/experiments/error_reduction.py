@@ -1,9 +1,10 @@
-"""000, figures 5-2 and 5-3; 001, section 7.2; 002, figures 1 and 2: how much of the squared error free gaps
-take away (000, sections 5.4.3, 5.5.3, 5.8.1).
+"""Ding 2020, figures 5-2 and 5-3; Ding et al. 2019, section 7.2; Ding et al. 2019 (arXiv), figures 1 and 2:
+how much of the squared error free gaps take away (Ding 2020, sections 5.4.3, 5.5.3, 5.8.1).
 
 Half of the budget selects, half measures; the gaps of the selection are fused into the measurements. The
-baseline is the measurements alone. 000 and 001 take the noise that counts need; 002, and a statement of 001,
-the noise that any queries need, twice as wide for the answers.
+baseline is the measurements alone. Ding 2020 and Ding et al. 2019 take the noise that counts need; Ding et
+al. 2019 (arXiv), and a statement of Ding et al. 2019, the noise that any queries need, twice as wide for the
+answers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ __all__ = ["EXPERIMENTS", "sparse_vector_errors", "top_k_errors"]
 
 SVT, TOP_K = "SVT with Gap with Measures", "Noisy Top-K with Gap with Measures"
 NOISES = {SVT: ("laplace", "exponential", "geometric"), TOP_K: ("laplace", "exponential")}
-MOST_ASKED = 4096  # of 002's questions, at the 95 % quantile: a run finds its k long before
+MOST_ASKED = (
+    4096  # of Ding et al. 2019 (arXiv)'s questions, at the 95 % quantile: a run finds its k long before
+)
 
 Errors = tuple[float, float, float]
 """Mean squared errors with gaps and without, and the standard error of the reduction in percent."""
@@ -75,7 +78,8 @@ def sparse_vector_errors(
 ) -> Errors:
     """Sparse vector with gap at ε/2, measured at ε/2, weighted by inverse variances (section 5.4.3).
 
-    line: the threshold, "random" as in 000 and 001, or the "quantile" of 002.
+    line: the threshold, "random" as in Ding 2020 and Ding et al. 2019, or the "quantile" of Ding et al. 2019
+    (arXiv).
     """
     budget = plan(k, epsilon / 2, noise=noise, monotonic=monotonic)
     law = GapNoise(noise, budget.branches[-1].scale, budget.threshold_scale)
@@ -241,7 +245,7 @@ EXPERIMENTS = (
         id="fig-5-2",
         family="chapter-5",
         title="Reduction of the mean squared error against k, ε = 0.7",
-        source="000, figure 5-2; 001, figure 1 and section 7.2 (Laplace noise)",
+        source="Ding 2020, figure 5-2; Ding et al. 2019, figure 1 and section 7.2 (Laplace noise)",
         states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; "
         "measured and theoretical curves agree; nearly the same on the other data sets",
         computation=_BY_K,
@@ -252,17 +256,17 @@ EXPERIMENTS = (
         id="fig-5-3",
         family="chapter-5",
         title="Reduction of the mean squared error against ε, k = 10",
-        source="000, figure 5-3; 001, figure 2 and section 7.2 (Laplace noise)",
+        source="Ding 2020, figure 5-3; Ding et al. 2019, figure 2 and section 7.2 (Laplace noise)",
         states="the improvement is stable for different ε, and as the theory says",
         computation=_BY_EPSILON,
         draw=draw_by_epsilon,
         compare=_compare_by_epsilon,
     ),
     Experiment(
-        id="001-any-queries",
-        family="001",
+        id="pvldb-any-queries",
+        family="pvldb",
         title="Reduction of the mean squared error with the noise for any queries, ε = 0.7",
-        source="001, section 7.2, without a figure",
+        source="Ding et al. 2019, section 7.2, without a figure",
         states="the improvement can reach up to 20 % for non-monotonic queries as k increases",
         computation=Computation(
             name="any-queries-by-k",
@@ -274,10 +278,10 @@ EXPERIMENTS = (
         compare=_compare_general,
     ),
     Experiment(
-        id="002-fig-1",
-        family="002",
+        id="arxiv-fig-1",
+        family="arxiv",
         title="Reduction of the mean squared error against k, threshold at the 95 % quantile, ε = 0.7",
-        source="002, figure 1",
+        source="Ding et al. 2019 (arXiv), figure 1",
         states="up to 20 % as k increases, for both algorithms, on all three data sets, as the theory says "
         "(budgets 1 : (2k)^⅔, Laplace noise)",
         computation=Computation(
@@ -291,10 +295,10 @@ EXPERIMENTS = (
         compare=_compare_general,
     ),
     Experiment(
-        id="002-fig-2",
-        family="002",
+        id="arxiv-fig-2",
+        family="arxiv",
         title="Reduction of the mean squared error against ε, threshold at the 95 % quantile, k = 10",
-        source="002, figure 2",
+        source="Ding et al. 2019 (arXiv), figure 2",
         states="the improvement is stable for different ε",
         computation=Computation(
             name="first-version-by-epsilon",

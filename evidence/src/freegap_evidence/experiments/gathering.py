@@ -17,12 +17,12 @@ __all__ = ["gather", "markdown", "page"]
 Written = tuple[Experiment, dict[str, Any]]
 
 _FAMILY_TITLES = {
-    "chapter-4": "Detecting violations (000, chapter 4)",
-    "chapter-5": "Free gaps (000, chapter 5)",
-    "001": "Free gaps, the PVLDB paper (001, section 7)",
-    "002": "Free gaps, the first version (002, section 7)",
-    "003": "Sparse vector in base 2 (003)",
-    "004": "Floating-point secure top-k (004, section 6)",
+    "chapter-4": "Detecting violations (Ding 2020, chapter 4)",
+    "chapter-5": "Free gaps (Ding 2020, chapter 5)",
+    "pvldb": "Free gaps, the PVLDB paper (Ding et al. 2019, section 7)",
+    "arxiv": "Free gaps, the first version (Ding et al. 2019 (arXiv), section 7)",
+    "base2": "Sparse vector in base 2 (Ilvento 2020)",
+    "secure": "Floating-point secure top-k (Ding et al. 2023, section 6)",
     "beyond": "Beyond the papers",
 }
 
@@ -194,9 +194,8 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         "",
         f"Made by `{command}`, then `freegap experiment report`. {_facts(written)}",
         "",
-        "000 is the dissertation, 001 the PVLDB paper on free gaps, 002 its first version, 003 the paper on "
-        "the sparse vector in base 2, 004 the paper on floating-point secure top-k. Each line says what the "
-        "paper states, what was measured here, and whether the one holds on "
+        "The [bibliography](bibliography.md) has the papers. Each line says what the paper states, "
+        "what was measured here, and whether the one holds on "
         "the other; where it does not, by how much and why. Times are processor times and differ from "
         "machine to machine; all other numbers are the same for the same seed.",
         "",

@@ -1,4 +1,4 @@
-"""000, figures 5-7 and 5-8: what the hybrids of top-k and sparse vector save, and what they return."""
+"""Ding 2020, figures 5-7 and 5-8: what the hybrids of top-k and sparse vector save, and what they return."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ EXPERIMENTS = (
         id="fig-5-7",
         family="chapter-5",
         title="Budget left by the hybrids, Noisy Top-K and SVT, threshold at the 12th largest, ε = 0.7",
-        source="000, figure 5-7",
+        source="Ding 2020, figure 5-7",
         states="for k > 12 SVT and the hybrids save budget, Hybrid Top-K more than Hybrid SVT; Top-K saves "
         "none",
         computation=_HYBRIDS,
@@ -193,7 +193,7 @@ EXPERIMENTS = (
         id="fig-5-8",
         family="chapter-5",
         title="Average answer of what the hybrids, Noisy Top-K and SVT return, ε = 0.7",
-        source="000, figure 5-8",
+        source="Ding 2020, figure 5-8",
         states="for k ≤ 12 Top-K and the hybrids return much better queries than SVT; for k > 12 the "
         "average of Top-K falls, as it cannot leave out what is below the threshold",
         computation=_HYBRIDS,

@@ -1,4 +1,4 @@
-"""000, figure 5-9: how often the exponential mechanism's p-value errs (theorem 5.14, section 5.8.4)."""
+"""Ding 2020, figure 5-9: how often the exponential mechanism's p-value errs (theorem 5.14, section 5.8.4)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ EXPERIMENTS = (
         id="fig-5-9",
         family="chapter-5",
         title="Type I error of the exponential mechanism's p-value",
-        source="000, figure 5-9",
+        source="Ding 2020, figure 5-9",
         states="the errors are below the significance levels α = 0.05 and 0.01",
         computation=Computation(
             name="p-values",

@@ -20,7 +20,7 @@ from freegap_evidence.experiments.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "FAMILIES", "find"]
 
-FAMILIES = ("chapter-4", "chapter-5", "001", "002", "003", "004", "beyond")
+FAMILIES = ("chapter-4", "chapter-5", "pvldb", "arxiv", "base2", "secure", "beyond")
 
 _MODULES = (
     detection, shares, error_reduction, adaptivity, hybrids, p_values, clamping, secure, exactness, splitting,
@@ -36,8 +36,8 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
 def find(names: list[str]) -> list[Experiment]:
     """The experiments of these ids; a family or "all" stands for all of its own.
 
-    >>> [experiment.id for experiment in find(["004"])]
-    ['004-table-4', '004-table-5', '004-table-6']
+    >>> [experiment.id for experiment in find(["secure"])]
+    ['secure-table-4', 'secure-table-5', 'secure-table-6']
     """
     chosen: dict[str, Experiment] = {}
     for name in names:

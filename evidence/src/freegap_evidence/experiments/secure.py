@@ -1,4 +1,5 @@
-"""004, tables 4 to 6: what floating-point security costs, with our fast core beside the paper's algorithm.
+"""Ding et al. 2023, tables 4 to 6: what floating-point security costs, with our fast core beside the paper's
+algorithm.
 
 Times are processor time, in milliseconds. The paper's machine and program were others: what can be compared
 is how times grow with n and k, the ratios between the algorithms, and the counts of table 6.
@@ -302,30 +303,30 @@ _TIMES = Computation(
 
 EXPERIMENTS = (
     Experiment(
-        id="004-table-4",
-        family="004",
+        id="secure-table-4",
+        family="secure",
         title="Running time of secure and insecure top-k",
-        source="004, table 4",
+        source="Ding et al. 2023, table 4",
         states="for small k both secure versions take about 4.7 times the baseline; for large k pruning pays",
         computation=_TIMES,
         draw=draw_times,
         compare=_compare_times,
     ),
     Experiment(
-        id="004-table-5",
-        family="004",
+        id="secure-table-5",
+        family="secure",
         title="Where the optimized secure algorithm spends its time, and freegap",
-        source="004, table 5",
+        source="Ding et al. 2023, table 5",
         states="the first part is determined by n; ties grow with k; finding gaps is negligible",
         computation=_TIMES,
         draw=draw_breakdown,
         compare=_compare_breakdown,
     ),
     Experiment(
-        id="004-table-6",
-        family="004",
+        id="secure-table-6",
+        family="secure",
         title="Samples drawn in one run, n = 41,270, k = 800",
-        source="004, table 6",
+        source="Ding et al. 2023, table 6",
         states="42,874 geometric, 303,216 Bernoulli and 369,613 uniform samples, 3 sorts",
         computation=Computation(
             name="secure-calls",

@@ -1,4 +1,4 @@
-"""000, figure 5-1: the best share θ of the threshold for geometric noise, against the closed form."""
+"""Ding 2020, figure 5-1: the best share θ of the threshold for geometric noise, against the closed form."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ EXPERIMENTS = (
         id="fig-5-1",
         family="chapter-5",
         title="The best θ for geometric noise and the closed form 1/(1 + k^⅔)",
-        source="000, figure 5-1",
+        source="Ding 2020, figure 5-1",
         states="the best values for geometric noise are almost the same as those for exponential noise",
         computation=Computation(
             name="shares",

@@ -107,7 +107,7 @@ EXPERIMENTS = (
         id="split",
         family="beyond",
         title="The best split of ε between selecting and measuring",
-        source="beyond the papers; 000, corollary 5.9.1",
+        source="beyond the papers; Ding 2020, corollary 5.9.1",
         states="squared errors follow the closed form where the right items are selected, and rise where too "
         "little is left to select them; the papers use one half",
         computation=Computation(

@@ -1,4 +1,5 @@
-"""Cases of the base-2 sparse vectors: the table of words against the program of 003, on the same words."""
+"""Cases of the base-2 sparse vectors: the table of words against the program of Ilvento 2020, on the same
+words."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _RANGE = 60  # steps of the grid on either side
 
 
 def sparse_vector(*, with_gap: bool, online: bool) -> Matrix:
-    """Against 003, algorithms 2 and 5, one question at a time."""
+    """Against Ilvento 2020, algorithms 2 and 5, one question at a time."""
     dimensions = {
         "questions": ("few", "hundreds"),
         "values": VALUES,

@@ -44,14 +44,14 @@ _LONG = ("list", "int64", "float64")  # what holds many questions is read no dif
 
 
 def sparse_vector(noise: str, *, online: bool = False, gap: bool = True) -> Matrix:
-    """Against 000, algorithm 17."""
+    """Against Ding 2020, algorithm 17."""
     return Matrix(
         _cells(noise, online=online), partial(_case, noise=noise, halvings=None, online=online, gap=gap)
     )
 
 
 def adaptive(noise: str, *, online: bool = False) -> Matrix:
-    """Against 000, algorithm 16, with one, two and ten halvings."""
+    """Against Ding 2020, algorithm 16, with one, two and ten halvings."""
     return Matrix(
         _cells(noise, online=online, halvings=True),
         partial(_case, noise=noise, halvings="halvings", online=online, gap=True),

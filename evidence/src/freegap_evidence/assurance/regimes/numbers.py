@@ -94,7 +94,7 @@ def scale_at(level: str, choices: Choices) -> Fraction:
 
 
 def on_grid(value: Fraction, grid: Fraction) -> Fraction:
-    """Rounded down to a multiple of the grid (004, lemma 4.2); a whole number is one."""
+    """Rounded down to a multiple of the grid (Ding et al. 2023, lemma 4.2); a whole number is one."""
     steps = value.numerator * grid.denominator // (value.denominator * grid.numerator)
     return steps * grid
 

@@ -146,7 +146,7 @@ class _Choosing:
     def ranked(
         self, record: str, law: str, twin: bool, *, gap: bool = True
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """000, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
+        """Ding 2020, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
         # Who alone can be chosen is chosen by any program: the twin is given one more.
         members = self.members(record, self.k + (gap or twin), law, self.scale)
         order, gaps = top_k.program(
@@ -193,7 +193,7 @@ def _k_at(level: str, population: Population, more: int, choices: Choices) -> in
 
 
 def noisy_top_k(noise: str, *, gap: bool = True) -> Matrix:
-    """Against 000, algorithm 18."""
+    """Against Ding 2020, algorithm 18."""
     return Matrix(_cells(corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=False))
 
 
@@ -203,7 +203,8 @@ def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
 
 
 def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> Case:
-    """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (004, lemma 4.1)."""
+    """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (Ding et al. 2023,
+    lemma 4.1)."""
     discrete = noise == "geometric"
     it = _choosing(levels, seed, noise, more=int(gap), discrete=discrete)
     law = "exponential" if discrete else noise
@@ -223,7 +224,7 @@ def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool)
 
 
 def exponential() -> Matrix:
-    """Gumbel noise (000, algorithm 22) is a top-k with one place."""
+    """Gumbel noise (Ding 2020, algorithm 22) is a top-k with one place."""
     return Matrix(_cells(groups=False, ks=KS[:1]), _exponential_case)
 
 
@@ -271,7 +272,7 @@ def _selecting_case(levels: Levels, seed: str, noise: str) -> Case:
 
 
 def hybrid_top_k(noise: str) -> Matrix:
-    """Against 000, algorithm 19."""
+    """Against Ding 2020, algorithm 19."""
     return Matrix(_cells(), partial(_hybrid_top_k_case, noise=noise))
 
 
@@ -324,7 +325,7 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> Case:
 
 
 def hybrid_sparse_vector(noise: str) -> Matrix:
-    """Against 000, algorithm 20."""
+    """Against Ding 2020, algorithm 20."""
     return Matrix(_cells(), partial(_hybrid_sparse_vector_case, noise=noise))
 
 

@@ -29,12 +29,12 @@ KS = ("1", "2", "some")
 
 
 def top_items(noise: str, *, measure: bool) -> Matrix:
-    """Against 000, algorithm 18, on the counts of the table."""
+    """Against Ding 2020, algorithm 18, on the counts of the table."""
     return Matrix(_cells(), partial(_top_case, noise=noise, measure=measure))
 
 
 def above(noise: str) -> Matrix:
-    """Against 000, algorithm 20, on the counts of the table."""
+    """Against Ding 2020, algorithm 20, on the counts of the table."""
     return Matrix(_cells(), partial(_above_case, noise=noise))
 
 

@@ -25,7 +25,9 @@ SCORE_EPSILON = Fraction(1, 8)
 LOWEST, HIGHEST = 0, 4
 PAIRS = (((0, 0), (1, 1)), ((0, 1), (1, 0)))
 LOOP = NoFastPath("a loop over the draws of the candidates, which is itself what is run")
-CITED = Cited("a random number of draws, not an alignment: Liu and Talwar 2019; 003, section 6, corrected")
+CITED = Cited(
+    "a random number of draws, not an alignment: Liu and Talwar 2019; Ilvento 2020, section 6, corrected"
+)
 
 
 def rows() -> Iterator[Row]:
@@ -99,7 +101,7 @@ def _select(noisy: bool) -> Row:
         function="select_private_candidate",
         noise="discrete Laplace" if noisy else "the candidates'",
         variant="noisy score" if noisy else "score of the output",
-        theorem="003, algorithm 6, at 2ε₁",
+        theorem="Ilvento 2020, algorithm 6, at 2ε₁",
         proof=CITED,
         release=release,
         answers=(1, 0),
@@ -131,7 +133,7 @@ def _best(noisy: bool) -> Row:
         function="best_private_candidate",
         noise="discrete Laplace" if noisy else "the candidates'",
         variant="noisy score" if noisy else "score of the output",
-        theorem="003, algorithm 7, at 3ε₁ + 3ε₀",
+        theorem="Ilvento 2020, algorithm 7, at 3ε₁ + 3ε₀",
         proof=CITED,
         release=release,
         answers=(1, 0),

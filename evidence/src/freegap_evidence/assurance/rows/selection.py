@@ -23,8 +23,8 @@ __all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
 WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
 
 TOP_K = {
-    "laplace": "000, theorem 5.7",
-    "exponential": "000, section 5.5.2, with equation 5.4 corrected",
+    "laplace": "Ding 2020, theorem 5.7",
+    "exponential": "Ding 2020, section 5.5.2, with equation 5.4 corrected",
 }
 
 
@@ -104,7 +104,7 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
         function=function,
         noise=noise,
         variant="without gap",
-        theorem="004, lemma 4.1" if noise == "geometric" else TOP_K[noise],
+        theorem="Ding et al. 2023, lemma 4.1" if noise == "geometric" else TOP_K[noise],
         proof=_proved_without_gap(function, noise, k),
         release=release,
         answers=(1, -1, 0),
@@ -137,7 +137,7 @@ def _hybrid_top_k(noise: str) -> Row:
     return Row(
         function="hybrid_top_k",
         noise=noise,
-        theorem="000, lemma 5.10",
+        theorem="Ding 2020, lemma 5.10",
         proof=Proved("hybrid top-k"),
         release=release,
         answers=(1, -1),
@@ -176,8 +176,10 @@ def _exponential(variant: str) -> Row:
         function="exponential_mechanism",
         noise="Gumbel" if not variant else "logistic",
         variant=variant,
-        theorem="000, theorem 5.19",
-        proof=Cited("Gumbel noise is not aligned: 000, theorem 5.19 bounds the density of (choice, gap)"),
+        theorem="Ding 2020, theorem 5.19",
+        proof=Cited(
+            "Gumbel noise is not aligned: Ding 2020, theorem 5.19 bounds the density of (choice, gap)"
+        ),
         release=release,
         answers=(2, 0, 1),
         law=lambda: exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
@@ -219,7 +221,7 @@ def _measure() -> Row:
     return Row(
         function="measure",
         noise="laplace",
-        theorem="004, theorem 3.3, for each of the answers",
+        theorem="Ding et al. 2023, theorem 3.3, for each of the answers",
         proof=Proved("measure"),
         release=release,
         answers=(1, -1),
@@ -278,7 +280,7 @@ def _select_and_measure(noise: str) -> Row:
 
 
 def _select_above_and_measure(noise: str) -> Row:
-    """As above, selected by the sparse vector with the share of the threshold that 000 finds best."""
+    """As above, selected by the sparse vector with the share of the threshold that Ding 2020 finds best."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.select_and_measure(

@@ -124,7 +124,7 @@ def _above(noise: str) -> Row:
         return Released((_places(found.labels), gaps), found.spent)
 
     def law() -> Mapping[Any, float]:
-        # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (000, section 5.4.1).
+        # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (Ding 2020, section 5.4.1).
         setting = Setting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
         return HybridSparseVector(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE)).law(6)
 

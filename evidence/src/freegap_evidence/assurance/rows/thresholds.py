@@ -82,7 +82,7 @@ def _batch(noise: str, *, gap: bool) -> Row:
         function="sparse_vector",
         noise=noise,
         variant="" if gap else "without gap",
-        theorem="000, theorem 5.3",
+        theorem="Ding 2020, theorem 5.3",
         proof=Proved("sparse vector", selected),
         release=release,
         answers=ANSWERS,
@@ -117,7 +117,7 @@ def _adaptive(noise: str) -> Row:
     return Row(
         function="adaptive_sparse_vector",
         noise=noise,
-        theorem="000, theorem 5.3 for algorithm 16",
+        theorem="Ding 2020, theorem 5.3 for algorithm 16",
         proof=Proved("adaptive sparse vector"),
         release=release,
         answers=ANSWERS,
@@ -157,7 +157,7 @@ def _hybrid(noise: str) -> Row:
     return Row(
         function="hybrid_sparse_vector",
         noise=noise,
-        theorem="000, lemma 5.11",
+        theorem="Ding 2020, lemma 5.11",
         proof=Proved("hybrid sparse vector"),
         release=release,
         answers=ANSWERS,
@@ -213,7 +213,7 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
     return Row(
         function=f"base2.{names[0] if online else names[1]}",
         noise="discrete Laplace",
-        theorem="003, theorem 3.3" if not gaps else "003, section 5",
+        theorem="Ilvento 2020, theorem 3.3" if not gaps else "Ilvento 2020, section 5",
         proof=Proved("base-2 sparse vector with gap", {"width": 3}),
         release=release,
         answers=ANSWERS,
@@ -238,13 +238,13 @@ def _base2_unclamped() -> Row:
     return Row(
         function="base2.unclamped_sparse_vector",
         noise="discrete Laplace",
-        theorem="003, theorem 3.3 with w = ∞ (algorithm 1)",
+        theorem="Ilvento 2020, theorem 3.3 with w = ∞ (algorithm 1)",
         proof=Proved("base-2 sparse vector with gap", {"width": None}),
         release=release,
         answers=ANSWERS,
         law=law,
         pairs=PAIRS,
-        regimes=NoFastPath("the program of 003, algorithm 1, is itself what is run"),
+        regimes=NoFastPath("the program of Ilvento 2020, algorithm 1, is itself what is run"),
     )
 
 

@@ -1,4 +1,5 @@
-"""The three data sets of the papers (000, table 5-3; 004, table 3), and whatever a user brings.
+"""The three data sets of the papers (Ding 2020, table 5-3; Ding et al. 2023, table 3), and whatever a user
+brings.
 
 Without a path, T40I10D100K is generated and the other two are histograms of their shape. A path to a folder
 replaces those whose real file lies in it (kosarak.dat, bms-pos.dat, T40I10D100K.dat, also with .gz, and

@@ -1,4 +1,5 @@
-"""Figures 5-4, 5-5 and 5-6 of 000, figures 3 of 001 and 002, and the one with more branches."""
+"""Figures 5-4, 5-5 and 5-6 of Ding 2020, figures 3 of Ding et al. 2019 and Ding et al. 2019 (arXiv), and the
+one with more branches."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def draw_answers(table: Table, *, noise: str) -> Any:
 
 
 def draw_answers_and_precision(table: Table) -> Any:
-    """Figure 3 of 002: the answers above, the precision below."""
+    """Figure 3 of Ding et al. 2019 (arXiv): the answers above, the precision below."""
     names = table.distinct("data")
     figure, axes = panels(2, len(names), size=(4.4, 3.0))
     _answers(axes[: len(names)], table, "Laplace")

@@ -1,4 +1,4 @@
-"""003: accuracy and cost of the base-2 sparse vector against width and granularity."""
+"""Ilvento 2020: accuracy and cost of the base-2 sparse vector against width and granularity."""
 
 from __future__ import annotations
 

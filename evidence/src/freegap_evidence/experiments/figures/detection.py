@@ -1,4 +1,4 @@
-"""Figures 4-2 to 4-4 of 000, and its tables 4-2 and 4-3 as bars."""
+"""Figures 4-2 to 4-4 of Ding 2020, and its tables 4-2 and 4-3 as bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 5-1, 5-2, 5-3 and 5-9 of 000; figures 1 and 2 of 002."""
+"""Figures 5-1, 5-2, 5-3 and 5-9 of Ding 2020; figures 1 and 2 of Ding et al. 2019 (arXiv)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _reductions(table: Table, column: str, label: str) -> Any:
 
 
 def draw_grid(table: Table, *, column: str, label: str) -> Any:
-    """Figures 1 and 2 of 002: a row for each mechanism, a column for each data set; one noise."""
+    """Figures 1 and 2 of Ding et al. 2019 (arXiv): a row for each mechanism, a column for each data set; one
+    noise."""
     names, mechanisms = table.distinct("data"), table.distinct("mechanism")
     figure, axes = panels(len(mechanisms), len(names), size=(3.9, 2.8), sharex=True, sharey=True)
     least = float(table.numbers("reduction_percent").min())

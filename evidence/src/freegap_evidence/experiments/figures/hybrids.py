@@ -1,4 +1,4 @@
-"""Figures 5-7 and 5-8 of 000, on the paper's data set (the first)."""
+"""Figures 5-7 and 5-8 of Ding 2020, on the paper's data set (the first)."""
 
 from __future__ import annotations
 

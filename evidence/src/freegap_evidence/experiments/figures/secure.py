@@ -1,4 +1,4 @@
-"""Tables 4 to 6 of 004 as figures, with our fast core beside the paper's algorithm."""
+"""Tables 4 to 6 of Ding et al. 2023 as figures, with our fast core beside the paper's algorithm."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from freegap_evidence.experiments.table import Table
 __all__ = ["draw_breakdown", "draw_calls", "draw_times"]
 
 _TIMES = (
-    ("secure_ms", "Secure (004)", ORANGE, "o-"),
-    ("optimized_ms", "Opt. Secure (004, algorithm 4)", PURPLE, "s-"),
+    ("secure_ms", "Secure (Ding et al. 2023)", ORANGE, "o-"),
+    ("optimized_ms", "Opt. Secure (Ding et al. 2023, algorithm 4)", PURPLE, "s-"),
     ("baseline_ms", "Baseline (insecure, one by one)", GREY, "^-"),
     ("freegap_ms", "freegap (exact)", BLUE, "D-"),
     ("insecure_ms", "insecure, vectorised NumPy", GREEN, "v-"),
@@ -49,7 +49,7 @@ def draw_breakdown(table: Table) -> Any:
     figure, axes = panels(2, len(names), size=(4.2, 2.9))
     grid = np.array(axes).reshape(2, len(names))
     rows_of = (
-        ("Opt. Secure (004)", ("possible_top_k_ms", "resolve_ties_ms", "find_gaps_ms")),
+        ("Opt. Secure (Ding et al. 2023)", ("possible_top_k_ms", "resolve_ties_ms", "find_gaps_ms")),
         ("freegap", ("freegap_possible_ms", "freegap_order_ms", "freegap_gaps_ms")),
     )
     for column, name in enumerate(names):

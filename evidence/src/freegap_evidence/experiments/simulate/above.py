@@ -82,7 +82,8 @@ class Answered:
 
 
 def answer(offsets: Floats, plan: ThresholdPlan, noise: ThresholdNoise) -> Answered:
-    """000, algorithm 16 (one branch: algorithm 17): offsets are the answers less the threshold, in order."""
+    """Ding 2020, algorithm 16 (one branch: algorithm 17): offsets are the answers less the threshold, in
+    order."""
     above = np.zeros(offsets.shape, dtype=np.bool_)
     branch = np.zeros(offsets.shape, dtype=np.int8)
     gap = np.zeros(offsets.shape)

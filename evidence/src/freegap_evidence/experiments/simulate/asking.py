@@ -27,13 +27,13 @@ class Asked:
 
 
 def random_lines(counts: Counts, k: int) -> Floats:
-    """Thresholds to draw from: "randomly picked from the top 2k to top 8k" (000, section 5.8.1)."""
+    """Thresholds to draw from: "randomly picked from the top 2k to top 8k" (Ding 2020, section 5.8.1)."""
     last = min(8 * k, len(counts) - 1)
     return counts[min(2 * k, last) - 1 : last].astype(np.float64)
 
 
 def quantile_line(counts: Counts) -> Floats:
-    """The one threshold of 002, section 7: the 95 % quantile of the counts."""
+    """The one threshold of Ding et al. 2019 (arXiv), section 7: the 95 % quantile of the counts."""
     return np.array([np.quantile(counts, 0.95, method="lower")], dtype=np.float64)
 
 

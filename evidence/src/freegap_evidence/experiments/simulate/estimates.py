@@ -10,7 +10,7 @@ __all__ = ["blue", "inverse_variance"]
 
 
 def blue(measurements: Floats, gaps: Floats, variance_ratio: float) -> Floats:
-    """000, theorem 5.9, on each row: gaps are those between the items, one fewer than measurements."""
+    """Ding 2020, theorem 5.9, on each row: gaps are those between the items, one fewer than measurements."""
     relative = np.zeros_like(measurements)
     relative[:, 1:] = -gaps.cumsum(axis=1)
     offset = (measurements - relative).mean(axis=1, keepdims=True)
@@ -18,6 +18,6 @@ def blue(measurements: Floats, gaps: Floats, variance_ratio: float) -> Floats:
 
 
 def inverse_variance(measured: Floats, variance: float, by_gap: Floats, gap_variance: float) -> Floats:
-    """000, section 5.4.3: the weighted mean of two independent estimates."""
+    """Ding 2020, section 5.4.3: the weighted mean of two independent estimates."""
     weight = gap_variance / (variance + gap_variance)
     return weight * measured + (1 - weight) * by_gap

@@ -48,14 +48,14 @@ def _all(noisy: Floats) -> Places:
 
 
 def top_k(answers: Floats, k: int, noise: Floats) -> Ranked:
-    """000, algorithm 18: noise is runs × answers."""
+    """Ding 2020, algorithm 18: noise is runs × answers."""
     places, values = largest(answers + noise, k + 1)
     gaps = values[:, :-1] - values[:, 1:]
     return Ranked(places[:, :k], gaps, np.ones(gaps.shape, dtype=np.bool_))
 
 
 def hybrid_top_k(answers: Floats, threshold: float, k: int, noise: Floats) -> Ranked:
-    """000, algorithm 19: the noise of the threshold, which is item 0, comes first."""
+    """Ding 2020, algorithm 19: the noise of the threshold, which is item 0, comes first."""
     places, values = largest(np.concatenate([[threshold], answers]) + noise, k + 1)
     gaps = values[:, :-1] - values[:, 1:]
     is_line = places[:, :k] == 0
@@ -66,13 +66,13 @@ def hybrid_top_k(answers: Floats, threshold: float, k: int, noise: Floats) -> Ra
 def hybrid_sparse_vector(
     answers: Floats, threshold: float, plan: ThresholdPlan, noise: ThresholdNoise
 ) -> Ranked:
-    """000, algorithm 20: the k largest, as far as they are above the noisy threshold."""
+    """Ding 2020, algorithm 20: the k largest, as far as they are above the noisy threshold."""
     places, values = largest(answers + noise.answers[-1] - float(plan.branches[-1].shift), plan.k)
     gaps = values - (threshold + noise.threshold)[:, None]
     return Ranked(places, gaps, gaps >= 0)
 
 
 def choose(exponents: Floats, noise: Floats) -> tuple[Places, Floats]:
-    """000, algorithm 22: the choice of the exponential mechanism and its gap; the noise is Gumbel's."""
+    """Ding 2020, algorithm 22: the choice of the exponential mechanism and its gap; the noise is Gumbel's."""
     places, values = largest(exponents + noise, 2)
     return places[:, 0], values[:, 0] - values[:, 1]
