@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -95,13 +96,16 @@ def known() -> dict[str, dict[str, str]]:
 
 
 def drawn(packages: tuple[str, ...], sample: int | None) -> list[Mutant]:
-    """The mutants of these packages, or a sample of each: the first of an order that the seed fixes."""
-    found = []
+    """The mutants of these packages, or a sample of each: the first of an order that the seed fixes.
+
+    One of each package in turn, so that a run that is stopped has seen something of all of them.
+    """
+    columns = []
     for package in packages:
         those = [mutant for file in files(ROOT / "src", (package,)) for mutant in mutants(ROOT / "src", file)]
         random.Random(SEED).shuffle(those)  # noqa: S311 (which mutants are tried, not privacy)
-        found += those[:sample]
-    return found
+        columns.append(those[:sample])
+    return [mutant for row in zip_longest(*columns) for mutant in row if mutant is not None]
 
 
 def main() -> int:
