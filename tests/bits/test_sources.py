@@ -103,7 +103,7 @@ def test_bad_arguments() -> None:
 @pytest.mark.parametrize("source", [fg.SystemBits(), fg.SeededBits(1), fg.ReplayedBits("1" * 300)])
 @pytest.mark.parametrize("n", [1, 128])
 def test_each_draw_leaves_a_mark_that_nobody_has_paid_for_it(source: fg.BitSource, n: int) -> None:
-    """A ledger gives a reservation back only where no mark was left: a source without one makes that a lie."""
+    """A ledger gives a reservation back only where no mark was left, so that a source must leave one."""
     before = last_unpaid_draw()
     source.bits(n)
     assert last_unpaid_draw() is not before
