@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from freegap.prover.laws import LAWS
 from freegap.prover.problem import Alignment, Problem
 from freegap.symbolic.given import GivenNoise
 
@@ -55,9 +54,9 @@ def replay(
     cost = Fraction(0)
     off = []
     for label, (law, scale, grid, step) in first.drawn.items():
-        cost += LAWS[law].price(aligned[label] - drawn[label], scale, step)
+        cost += law.price.of(aligned[label] - drawn[label], scale, step)
         on_lattice = grid is None or (aligned[label] / grid).denominator == 1
-        if not on_lattice or (LAWS[law].one_sided and aligned[label] < 0):
+        if not on_lattice or (law.one_sided and aligned[label] < 0):
             off.append(label)
     # Off its support the noise has probability zero: there is no second run to show.
     again = None if off else problem.run(list(neighbour), GivenNoise(aligned))
