@@ -26,8 +26,8 @@ mutants-generated: .venv/mutants/installed
 	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]' --editable ./evidence
 	touch $@
 
-bench: .venv/demo/installed
-	.venv/demo/bin/freegap bench top-k
+bench: .venv/test/installed
+	.venv/test/bin/freegap bench top-k
 
 # NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
 docs: .venv/docs/installed
