@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import freegap as fg
@@ -65,3 +67,15 @@ def test_the_pytest_plugin_needs_no_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "fine"
+
+
+def test_every_class_has_a_name_of_its_own() -> None:
+    """A name in a traceback, a signature or a page of the docs says which class is meant."""
+    root = Path(__file__).parents[1]
+    places: dict[str, list[str]] = {}
+    for source in [*root.glob("src/**/*.py"), *root.glob("evidence/src/**/*.py")]:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(source.relative_to(root)))
+    assert len(places) > 200
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -12,7 +12,7 @@ from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.row import Cited, Proved
 from freegap_evidence.assurance.rows import ROWS
 
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 ROOT = Path(__file__).parents[2]
 HALVED = ("", ", halved once", ", halved twice")
@@ -39,7 +39,7 @@ def test_the_assurance_page_has_every_row_with_the_kind_of_proof_that_it_has() -
     assert on_the_page == rows, "make the page again: freegap assure --page docs/assurance.md"
 
 
-def kind(entry: Entry, claim: Claim) -> tuple[str, str, int | None]:
+def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None]:
     """Mechanism, noise and k of a claim, in the words of the documentation."""
     plan = claim.parameters.get("plan")
     name = entry.name + (HALVED[len(plan.branches) - 1] if plan else "")
@@ -61,7 +61,7 @@ def listed(values: set[Any]) -> str:
 def claimed() -> Iterator[tuple[Line, str]]:
     """For each mechanism and noise: what stands in the other columns."""
     for entry in LIBRARY:
-        groups: dict[tuple[str, str], list[Claim]] = {}
+        groups: dict[tuple[str, str], list[PrivacyClaim]] = {}
         for claim in entry.claims:
             groups.setdefault(kind(entry, claim)[:2], []).append(claim)
         for (name, noise), claims in groups.items():

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import freegap as fg
-from freegap.bits import source_or_system
+from freegap.bits import last_unpaid_draw, source_or_system
 from freegap.errors import BitsExhausted, InvalidArgument
 
 
@@ -98,3 +98,12 @@ def test_bad_arguments() -> None:
         fg.ReplayedBits("012")
     with pytest.raises(InvalidArgument, match="bits = 7: must be a source of bits"):
         source_or_system(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", [fg.SystemBits(), fg.SeededBits(1), fg.ReplayedBits("1" * 300)])
+@pytest.mark.parametrize("n", [1, 128])
+def test_each_draw_leaves_a_mark_that_nobody_has_paid_for_it(source: fg.BitSource, n: int) -> None:
+    """A ledger gives a reservation back only where no mark was left, so that a source must leave one."""
+    before = last_unpaid_draw()
+    source.bits(n)
+    assert last_unpaid_draw() is not before

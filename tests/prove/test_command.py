@@ -14,7 +14,7 @@ import freegap as fg
 from freegap.cli import app
 from freegap.mechanisms import top_k
 from freegap.prover.forms import Selection
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 
 TOP_K = "freegap.mechanisms.top_k:program"
@@ -104,7 +104,7 @@ def claims() -> list[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("entry", "claim"), claims())
-def test_the_library_s_claims(entry: Entry, claim: Claim) -> None:
+def test_the_library_s_claims(entry: LibraryEntry, claim: PrivacyClaim) -> None:
     proof = prove_claim(entry, claim)
     assert proof.holds, str(proof)
     if claim.tight is not None:

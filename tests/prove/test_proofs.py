@@ -12,7 +12,7 @@ from freegap_evidence.assurance.library import LIBRARY, plan
 import freegap as fg
 from freegap.base2 import ideal
 from freegap.mechanisms import top_k
-from freegap.prover.registry import Entry
+from freegap.prover.registry import LibraryEntry
 
 from . import programs
 
@@ -25,7 +25,7 @@ ADAPTIVE = NAMED["adaptive sparse vector"]
 HYBRID_TOP_K, HYBRID_SPARSE_VECTOR = NAMED["hybrid top-k"], NAMED["hybrid sparse vector"]
 
 
-Case = tuple[str, Entry, dict[str, Any]]
+Case = tuple[str, LibraryEntry, dict[str, Any]]
 
 
 def mechanisms(k: int, law: str, monotonic: bool) -> Iterator[Case]:
@@ -51,7 +51,7 @@ def every(sizes: list[tuple[int, int]]) -> list[Any]:
     ]
 
 
-def check(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
+def check(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     proof = fg.prove(
         entry.program,
         entry.alignment,
@@ -73,13 +73,13 @@ def check(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(3, 1), (3, 2)]))
-def test_three_answers(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
+def test_three_answers(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     check(n, relation, entry, parameters)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
-def test_five_answers(n: int, relation: str, entry: Entry, parameters: dict[str, Any]) -> None:
+def test_five_answers(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     check(n, relation, entry, parameters)
 
 
@@ -171,7 +171,7 @@ def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
         epsilon=1,
         queries=3,
         grid="1/2",
-        parameters=CLAMPED | {"k": 2, "granularity": Fraction(1, 2)},
+        parameters=CLAMPED | {"k": 2, "resolution": Fraction(1, 2)},
         charge=ideal.charge,
     )
     assert proof.holds, str(proof)

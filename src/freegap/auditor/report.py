@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from freegap.auditor.events import Event
 from freegap.auditor.histogram import Histogram
 from freegap.auditor.mechanism import Answers, Arguments, answers_text
-from freegap.auditor.statistics import Counts, Look, Spending
+from freegap.auditor.statistics import EventCounts, Look, Spending
 from freegap.errors import printable
 from freegap.values.results import json_text, jsonable
 
@@ -37,7 +37,7 @@ class Counterexample:
     second: Answers
     arguments: Arguments
     event: Event
-    counts: Counts
+    counts: EventCounts
     epsilon: float
     delta: float
     epsilon_lower_bound: float

@@ -13,7 +13,7 @@ from freegap.auditor.plan import Plan
 from freegap.auditor.progress import Progress
 from freegap.auditor.proposals import Proposals
 from freegap.auditor.report import AuditReport
-from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.settings import (
     MOST_SEED,
     at_least,
@@ -116,7 +116,7 @@ def audit(
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
     run = Stages(
-        source=Source(wrapped, entropy, run_limit),
+        source=OutputSource(wrapped, entropy, run_limit),
         workers=Workers(jobs, wrapped.vectorized, run_limit, module=getattr(mechanism, "__module__", None)),
         plan=Plan(
             search_samples,

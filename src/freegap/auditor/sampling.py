@@ -24,7 +24,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("joblib", "audit") from missing
 
-__all__ = ["CHUNK", "Source", "Workers"]
+__all__ = ["CHUNK", "OutputSource", "Workers"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,7 +36,7 @@ _SMALL = 2.0  # seconds of work below which starting processes does not pay
 
 
 @dataclass(frozen=True)
-class Source:
+class OutputSource:
     """Where outputs come from: a mechanism, the seed of the audit and the time limit of a run."""
 
     mechanism: Mechanism

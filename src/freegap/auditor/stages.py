@@ -15,7 +15,7 @@ from freegap.auditor.plan import Plan
 from freegap.auditor.progress import Progress
 from freegap.auditor.proposals import Proposals
 from freegap.auditor.report import AuditReport, Counterexample
-from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
 from freegap.auditor.statistics import Spending
@@ -39,7 +39,7 @@ def deviations(alpha: float, patience: int) -> float:
 class Stages:
     """One audit, step by step; each step leaves behind what it found, for an interruption."""
 
-    source: Source
+    source: OutputSource
     workers: Workers
     plan: Plan
     proposals: Proposals

@@ -24,7 +24,7 @@ from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prover import prove
 from freegap.prover.forms import Selection, Stream
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
@@ -166,12 +166,12 @@ def _shown(bar: Progress) -> Callable[[str, int, int], None]:
 # The library --------------------------------------------------------------------------------------------
 
 
-def _entries() -> list[Entry]:
-    entries: list[Entry] = evidence("assurance.library").LIBRARY
+def _entries() -> list[LibraryEntry]:
+    entries: list[LibraryEntry] = evidence("assurance.library").LIBRARY
     return entries
 
 
-def _claims() -> list[tuple[Entry, Claim]]:
+def _claims() -> list[tuple[LibraryEntry, PrivacyClaim]]:
     return [(entry, claim) for entry in _entries() for claim in entry.claims]
 
 

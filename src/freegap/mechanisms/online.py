@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from freegap.asking import Asking
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account
+from freegap.charging import LedgerAndDataset
 from freegap.errors import BudgetSpent
 from freegap.exact.comparing import BELOW
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
@@ -61,7 +61,7 @@ class _Online(Asking):
         self,
         plan: ThresholdPlan,
         threshold: Any,
-        ledger: Account | None,
+        ledger: LedgerAndDataset | None,
         bits: BitSource | None,
         *,
         gap: bool,
@@ -184,7 +184,7 @@ class SparseVector(_Online):
         share: Rational | None = None,
         gap: bool = True,
         resolution: Rational = DEFAULT_RESOLUTION,
-        ledger: Account | None = None,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(
@@ -223,7 +223,7 @@ class AdaptiveSparseVector(_Online):
         noise: str = "exponential",
         share: Rational | str | None = None,
         resolution: Rational = DEFAULT_RESOLUTION,
-        ledger: Account | None = None,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(

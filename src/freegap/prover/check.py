@@ -16,7 +16,7 @@ from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import NotInjective, check_injective
 from freegap.prover.laws import LAWS
 from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.problem import RELATIONS, Alignment, Case, Charge, Mechanism, Problem
+from freegap.prover.problem import RELATIONS, Alignment, Charge, Mechanism, NeighbourCase, Problem
 from freegap.prover.replay import Replay, replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prover.tightness import Suprema
@@ -159,7 +159,7 @@ class _Attempt:
         )
         return classes
 
-    def check_output(self, output: OutputClass, case: Case) -> None:
+    def check_output(self, output: OutputClass, case: NeighbourCase) -> None:
         self.current = "output"
         pieces = pieces_of(output, case, self.alignment)
         checks = PieceChecks(output, case)

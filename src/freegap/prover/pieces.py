@@ -28,7 +28,7 @@ from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass, formula, generic
 from freegap.prover.laws import LAWS
 from freegap.prover.outputs import rebuild
-from freegap.prover.problem import Alignment, Case
+from freegap.prover.problem import Alignment, NeighbourCase
 from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either
 from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.symbols import constant
@@ -64,7 +64,7 @@ class Piece:
         return tuple(shift.key for shift in self.shifts.values()), self.charge.key
 
 
-def pieces_of(output: OutputClass, case: Case, alignment: Alignment) -> list[Piece]:
+def pieces_of(output: OutputClass, case: NeighbourCase, alignment: Alignment) -> list[Piece]:
     """All pieces of the alignment on one output class and one case of the relation."""
     problem = output.problem
     paths = follow(
@@ -148,7 +148,7 @@ def value_of(model: Any, symbol: Symbol) -> Fraction:
 class PieceChecks:
     """A solver that holds the premises of one output class and one case; one check after the other."""
 
-    def __init__(self, output: OutputClass, case: Case) -> None:
+    def __init__(self, output: OutputClass, case: NeighbourCase) -> None:
         self.output = output
         self.case = case
         self._solver = z3.Solver()

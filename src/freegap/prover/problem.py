@@ -26,9 +26,9 @@ import z3
 
 import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
-from freegap.symbolic import Limits, Symbol, Variable, integer, real
+from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
 
-__all__ = ["RELATIONS", "Alignment", "Case", "Charge", "Mechanism", "Problem"]
+__all__ = ["RELATIONS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
 
 Mechanism = Callable[..., Any]
 Alignment = Callable[..., Mapping[Any, Any]]
@@ -44,7 +44,7 @@ RELATIONS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class NeighbourCase:
     """One case of the neighbour relation, as a z3 formula; the cases together are the relation."""
 
     name: str
@@ -64,7 +64,7 @@ class Problem:
     charge: Charge | None = None
     grid: Fraction | None = None
     limits: Limits = field(default_factory=Limits)
-    custom_cases: tuple[Case, ...] | None = None
+    custom_cases: tuple[NeighbourCase, ...] | None = None
     """In place of the relation's cases, where a proof by induction needs its own."""
 
     @cached_property
@@ -81,24 +81,24 @@ class Problem:
         return real(name) if self.grid is None else integer(name, self.grid)
 
     @cached_property
-    def to_neighbour(self) -> dict[Variable, Symbol]:
+    def to_neighbour(self) -> dict[SymbolicVariable, Symbol]:
         """The substitution of q' for q."""
         return {_variable(q): p for q, p in zip(self.answers, self.neighbour, strict=True)}
 
     @cached_property
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[NeighbourCase]:
         """The neighbour relation, in cases."""
         if self.custom_cases is not None:
             return list(self.custom_cases)
         pairs = [(q.z3, p.z3) for q, p in zip(self.answers, self.neighbour, strict=True)]
         delta = z3.Q(self.sensitivity.numerator, self.sensitivity.denominator)
-        up = Case("increasing", z3.And([z3.And(q <= p, p - q <= delta) for q, p in pairs]))
-        down = Case("decreasing", z3.And([z3.And(p <= q, q - p <= delta) for q, p in pairs]))
+        up = NeighbourCase("increasing", z3.And([z3.And(q <= p, p - q <= delta) for q, p in pairs]))
+        down = NeighbourCase("decreasing", z3.And([z3.And(p <= q, q - p <= delta) for q, p in pairs]))
         near = z3.And([z3.And(q - p <= delta, p - q <= delta) for q, p in pairs])
         still = z3.Or([z3.And([q == p for q, p in pairs[:i] + pairs[i + 1 :]]) for i in range(len(pairs))])
         return {
-            "each": [Case("each", near)],
-            "one": [Case("one", z3.And(near, still))],
+            "each": [NeighbourCase("each", near)],
+            "one": [NeighbourCase("one", z3.And(near, still))],
             "increasing": [up],
             "decreasing": [down],
             "monotonic": [up, down],
@@ -151,6 +151,6 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         raise TypeError(str(error)) from None
 
 
-def _variable(symbol: Symbol) -> Variable:
+def _variable(symbol: Symbol) -> SymbolicVariable:
     (variable,) = symbol.variables
     return variable

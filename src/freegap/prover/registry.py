@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Claim", "Entry"]
+__all__ = ["LibraryEntry", "PrivacyClaim"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """One statement: with these parameters, on so many answers, the mechanism is private at ε.
 
     queries: None for every number of answers, by the entry's form.
@@ -35,7 +35,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LibraryEntry:
     """A mechanism of a library: program, alignment, charge, and the claims to be proved.
 
     program: `program(answers, noise, **parameters)`, the one that is released.
@@ -48,12 +48,12 @@ class Entry:
     name: str
     program: Callable[..., Any]
     alignment: Callable[..., Mapping[Any, Any]]
-    claims: tuple[Claim, ...]
+    claims: tuple[PrivacyClaim, ...]
     charge: Callable[..., Any] | None = None
     form: Callable[..., Any] | None = None
     form_sizes: tuple[int, ...] = (4,)
 
-    def title(self, claim: Claim) -> str:
+    def title(self, claim: PrivacyClaim) -> str:
         """The claim in one line."""
         size = "all n" if claim.queries is None else f"n = {claim.queries}"
         shown = claim.label or ", ".join(f"{key} {value}" for key, value in claim.parameters.items())

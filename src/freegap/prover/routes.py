@@ -11,7 +11,7 @@ from freegap.prover.check import Progress, problem_of, prove_alignment
 from freegap.prover.equivalence import require_same, require_same_charge, require_same_on_samples
 from freegap.prover.forms import Selection, Stream
 from freegap.prover.problem import Problem
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof
 from freegap.prover.sampled import sample_alignment
 from freegap.prover.selection import prove_selection
@@ -96,7 +96,7 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     return proof
 
 
-def prove_claim(entry: Entry, claim: Claim, *, progress: Progress | None = None) -> Proof:
+def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress | None = None) -> Proof:
     """The proof of one claim of a library; for all n, with the form tied to the released program."""
     problem = problem_of(
         entry.program,

@@ -40,7 +40,7 @@ from freegap.prover.laws import LAWS, NoiseLaw
 from freegap.prover.outputs import flatten
 from freegap.prover.problem import Problem
 from freegap.prover.report import CONDITIONS, Established, Proof
-from freegap.symbolic import Condition, NotDecided, Symbol, Variable, real
+from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, real
 from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 
@@ -98,7 +98,7 @@ class _Piece:
     selected: tuple[Symbol, ...]
     runner_up: Symbol
 
-    def where(self, values: dict[Variable, Any]) -> Any:
+    def where(self, values: dict[SymbolicVariable, Any]) -> Any:
         return z3.And([formula(c.substitute(values)) for c in self.conditions])
 
 
@@ -191,7 +191,7 @@ class _Summary:
         return moves, last
 
     @property
-    def _noise(self) -> frozenset[Variable]:
+    def _noise(self) -> frozenset[SymbolicVariable]:
         return frozenset(v for item in [*self.selected, self.second] for v in item.noise.variables)
 
     def _check_dependencies(self) -> None:
@@ -258,7 +258,7 @@ class _Summary:
                     same.append(z3.And(taken + also + equal))
         return z3.Or(same)
 
-    def _at(self, item: Change, best: Symbol) -> dict[Variable, Any]:
+    def _at(self, item: Change, best: Symbol) -> dict[SymbolicVariable, Any]:
         """The substitution that makes `item` the runner-up and `best` the best of the neighbour."""
         pairs = [*zip(self.second, item, strict=True), (self.best, best)]
         return {next(iter(old.variables)): new for old, new in pairs}

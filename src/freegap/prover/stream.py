@@ -33,7 +33,7 @@ from freegap.prover.injective import check_injective
 from freegap.prover.laws import LAWS
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
 from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of, scale_of
-from freegap.prover.problem import Case, Problem
+from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prover.tightness import Suprema
 from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, real
@@ -260,7 +260,7 @@ class _Induction:
             p.z3 == (q + offset).z3
             for q, p, offset in zip(step.answers[1:], step.neighbour[1:], self.offsets, strict=True)
         ]
-        return replace(step, custom_cases=(Case(self.direction, z3.And(moves, *kept)),))
+        return replace(step, custom_cases=(NeighbourCase(self.direction, z3.And(moves, *kept)),))
 
     def _prove_step(self, step: Problem, skeleton: Any, output: OutputClass, suprema: Suprema) -> Fraction:
         """The largest cost of this step with this entry, which is proved to be aligned."""

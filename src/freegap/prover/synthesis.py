@@ -23,10 +23,10 @@ from freegap.prover.check import Progress, check_draws, check_laws, claim_of, pr
 from freegap.prover.classes import classes_of
 from freegap.prover.laws import LAWS
 from freegap.prover.pieces import PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.problem import Alignment, Case, Problem
+from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
-from freegap.prover.templates import Choice, Template, compiled, source_of, templates_of
+from freegap.prover.templates import Shift, Template, compiled, source_of, templates_of
 from freegap.prover.tightness import NEAR, Suprema
 from freegap.symbolic import NotDecided, Symbol
 
@@ -46,12 +46,12 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
         check_draws(classes)
         check_laws(classes)
         templates = templates_of(classes)
-        found: list[list[tuple[Template, Mapping[Any, Choice]]]] = []
+        found: list[list[tuple[Template, Mapping[Any, Shift]]]] = []
         for place, case in enumerate(problem.cases):
             found.append([])
             for done, template in enumerate(templates):
                 report("search", place * len(templates) + done, len(problem.cases) * len(templates))
-                search = _Search(template, case)
+                search = _ShiftSearch(template, case)
                 chosen = search.best()
                 if chosen is None:
                     return _nothing(problem, template, search)
@@ -70,7 +70,7 @@ def _undecided(problem: Problem, reason: str, refutation: Refutation | None = No
     return Proof(None, claim_of(problem), conditions, refutation=refutation, reason=reason)
 
 
-def _nothing(problem: Problem, template: Template, search: _Search) -> Proof:
+def _nothing(problem: Problem, template: Template, search: _ShiftSearch) -> Proof:
     reason = (
         f"no alignment in the template gives {template.output.name} on all neighbours within its charge "
         f"({len(search.points)} points rule all of them out)"
@@ -80,14 +80,14 @@ def _nothing(problem: Problem, template: Template, search: _Search) -> Proof:
 
 @dataclass(frozen=True)
 class _Proposal:
-    chosen: Mapping[Any, Choice]
+    chosen: Mapping[Any, Shift]
     alignment: Alignment
 
 
-class _Search:
+class _ShiftSearch:
     """Proposals and points for one kind of output and one case of the relation."""
 
-    def __init__(self, template: Template, case: Case) -> None:
+    def __init__(self, template: Template, case: NeighbourCase) -> None:
         self.template, self.case = template, case
         self.output = template.output
         self.problem = template.output.problem
@@ -102,7 +102,7 @@ class _Search:
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
 
-    def best(self) -> Mapping[Any, Choice] | None:
+    def best(self) -> Mapping[Any, Shift] | None:
         """The choices of smallest largest cost; None if no choices work."""
         best = None
         bound: Fraction | None = None

@@ -21,7 +21,7 @@ import numpy as np
 
 from freegap.auditor import audit
 from freegap.bits import SeededBits
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_any, prove_claim
 from freegap.symbolic.subset import MODELS
 from freegap_evidence.assurance.fit import ALPHA, fit_p
@@ -32,7 +32,7 @@ from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, R
 __all__ = [
     "FULL",
     "QUICK",
-    "Effort",
+    "CheckEffort",
     "check_audit",
     "check_distribution",
     "check_proof",
@@ -47,7 +47,7 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Effort:
+class CheckEffort:
     """How much is run: everything, or the short form.
 
     claims: at most so many proofs a row; None for all.
@@ -67,15 +67,15 @@ class Effort:
     more: int
 
 
-FULL = Effort(
+FULL = CheckEffort(
     claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
 )
 COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
-QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
+QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
 COSTLY_QUICK = replace(QUICK, draws=400)
 
 
-def effort_of(row: Row, *, quick: bool) -> Effort:
+def effort_of(row: Row, *, quick: bool) -> CheckEffort:
     """Fewer releases where each takes milliseconds."""
     if quick:
         return COSTLY_QUICK if row.costly else QUICK
@@ -104,7 +104,7 @@ def _narrowed(machine: Any, noise: Any) -> Any:
 MODELS[_NarrowNoise] = _narrowed
 
 
-def claims_of(row: Row) -> list[tuple[Entry, Claim]]:
+def claims_of(row: Row) -> list[tuple[LibraryEntry, PrivacyClaim]]:
     """What the library claims of this row's mechanism with this noise."""
     if isinstance(row.proof, Cited):
         return []
@@ -112,13 +112,13 @@ def claims_of(row: Row) -> list[tuple[Entry, Claim]]:
     return [(entry, claim) for claim in entry.claims if _is_about(claim, row.proof, row.noise)]
 
 
-def _is_about(claim: Claim, proof: Proved, noise: str) -> bool:
+def _is_about(claim: PrivacyClaim, proof: Proved, noise: str) -> bool:
     named = claim.parameters.get("law") or getattr(claim.parameters.get("plan"), "noise", noise)
     wanted = proof.selected or {}
     return named == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
 
 
-def check_proof(row: Row, effort: Effort) -> dict[str, Any]:
+def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """Every claim proved at the charge, and the twin of a small one refuted."""
     if isinstance(row.proof, Cited):
         return {"cited": row.proof.reason, "ok": True}
@@ -139,7 +139,7 @@ def check_proof(row: Row, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _prove_twin(entry: Entry, claim: Claim) -> Any:
+def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
     @functools.wraps(entry.program)
     def narrow(answers: Sequence[Any], noise: Any, **parameters: Any) -> Any:
         return entry.program(answers, _NarrowNoise(noise), **parameters)
@@ -164,7 +164,7 @@ def _prove_twin(entry: Entry, claim: Claim) -> Any:
 # Distribution ---------------------------------------------------------------------------------
 
 
-def check_distribution(row: Row, effort: Effort) -> dict[str, Any]:
+def check_distribution(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """Releases fit the exact law; releases with too little noise do not."""
     law = row.law()
     draws = effort.draws
@@ -196,7 +196,7 @@ def _drawn(row: Row, epsilon: Fraction, draws: int) -> tuple[Counter[Any], Fract
 # Audit ----------------------------------------------------------------------------------------
 
 
-def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
+def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """At the charge no violation is found; with noise a quarter as wide, one is."""
     if not effort.samples:
         return {"left_out": "the short form makes no audits", "ok": True}
@@ -214,7 +214,7 @@ def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tight: bool) -> Any:
+def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *, tight: bool) -> Any:
     def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
         return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
 
@@ -236,7 +236,7 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tig
 # Regimes --------------------------------------------------------------------------------------
 
 
-def check_regimes(row: Row, effort: Effort) -> dict[str, Any]:
+def check_regimes(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """The fast path equals the program on the same bits, wherever it was looked; the twin does not."""
     if isinstance(row.regimes, NoFastPath):
         return {"no_fast_path": row.regimes.reason, "ok": True}

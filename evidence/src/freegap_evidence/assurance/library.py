@@ -1,6 +1,6 @@
 """What is to be proved of this library's own mechanisms: one entry a mechanism, one claim a proof.
 
-To add a mechanism: an `Entry` with its program, its alignment and its charge, and the claims that the
+To add a mechanism: an `LibraryEntry` with its program, its alignment and its charge, and the claims that the
 library makes for it. `freegap prove --library` and the tests go through all of them.
 
 A form says the same as the program, in the parts that a proof for all n needs; it is shown to be the same
@@ -19,7 +19,7 @@ from freegap.base2 import ideal
 from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prover.forms import Selection, Stream
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 __all__ = ["LIBRARY", "plan"]
 
@@ -35,24 +35,24 @@ def _scaled(k: int, law: str, monotonic: bool) -> dict[str, Any]:
     return {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
 
 
-def _top_k_claims() -> Iterator[Claim]:
+def _top_k_claims() -> Iterator[PrivacyClaim]:
     """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
     for queries, law, k in product((5, None), _CONTINUOUS, (1, 2, 3)):
         for relation, monotonic in _RELATIONS:
             tight = None if queries is None else _ONE
-            yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
+            yield PrivacyClaim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
-        yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
+        yield PrivacyClaim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
     for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
+        yield PrivacyClaim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
 
 
-def _tied_claims() -> Iterator[Claim]:
+def _tied_claims() -> Iterator[PrivacyClaim]:
     """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
     for k, (relation, monotonic) in product((1, 2, 3), _RELATIONS):
         parameters = _scaled(k, "geometric", monotonic) | {"gap": False}
         label = f"k {k}, geometric, no gap"
-        yield Claim(_ONE, 4, relation, parameters, grid=_ONE, label=label)
+        yield PrivacyClaim(_ONE, 4, relation, parameters, grid=_ONE, label=label)
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
@@ -63,10 +63,10 @@ def _top_k_form(*, k: int, scale: Fraction, law: str) -> Selection:
     return Selection(k, law, scale, _gaps, partial(top_k.shifts, law=law))
 
 
-def _hybrid_top_k_claims() -> Iterator[Claim]:
+def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
     for law, k in product(_CONTINUOUS, (1, 2, 3)):
         for relation, monotonic in _RELATIONS:
-            yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
+            yield PrivacyClaim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -88,12 +88,12 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0) -> Threshold
 
 def _planned(
     k: int, noise: str, relation: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
-) -> Claim:
+) -> PrivacyClaim:
     parameters: dict[str, Any] = {"plan": plan(k, noise, relation == "monotonic", halvings=halvings)}
     if gap is not None:
         parameters["gap"] = gap
     named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
-    return Claim(
+    return PrivacyClaim(
         _ONE,
         queries,
         relation,
@@ -104,7 +104,7 @@ def _planned(
     )
 
 
-def _sparse_vector_claims() -> Iterator[Claim]:
+def _sparse_vector_claims() -> Iterator[PrivacyClaim]:
     for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
         for relation, _ in _RELATIONS:
             yield _planned(k, noise, relation, queries)
@@ -112,7 +112,7 @@ def _sparse_vector_claims() -> Iterator[Claim]:
         yield _planned(k, noise, relation, 5, gap=False)
 
 
-def _adaptive_claims() -> Iterator[Claim]:
+def _adaptive_claims() -> Iterator[PrivacyClaim]:
     for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
         yield _planned(k, noise, relation, 5, halvings=1)
         yield _planned(k, noise, relation, 4, halvings=2)
@@ -124,7 +124,7 @@ def _adaptive_claims() -> Iterator[Claim]:
         yield _planned(k, "geometric", relation, None, halvings=2)
 
 
-def _hybrid_sparse_vector_claims() -> Iterator[Claim]:
+def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
     for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
         yield _planned(k, noise, relation, 5)
 
@@ -170,15 +170,15 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
 # Measuring ----------------------------------------------------------------------------------
 
 
-def _measure_claims() -> Iterator[Claim]:
+def _measure_claims() -> Iterator[PrivacyClaim]:
     for n in (1, 2, 3):
-        yield Claim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
+        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
 
 
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
 
 
-def _base2_claims() -> Iterator[Claim]:
+def _base2_claims() -> Iterator[PrivacyClaim]:
     """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
     for queries, k, gaps in (
         (3, 1, (1, 2)),
@@ -191,11 +191,11 @@ def _base2_claims() -> Iterator[Claim]:
     ):
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
-        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
     for queries, k in product((4, None), (1, 2, 3)):  # Ilvento 2020, algorithm 1: nothing is clamped
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
         label = f"k {k}, not clamped"
-        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(
@@ -232,8 +232,8 @@ def _base2_form(
     )
 
 
-LIBRARY: tuple[Entry, ...] = (
-    Entry(
+LIBRARY: tuple[LibraryEntry, ...] = (
+    LibraryEntry(
         "noisy top-k with gap",
         top_k.program,
         top_k.alignment,
@@ -241,8 +241,10 @@ LIBRARY: tuple[Entry, ...] = (
         form=_top_k_form,
         form_sizes=(4, 5),
     ),
-    Entry("noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())),
-    Entry(
+    LibraryEntry(
+        "noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())
+    ),
+    LibraryEntry(
         "sparse vector",
         sparse_vector.program,
         sparse_vector.alignment,
@@ -251,7 +253,7 @@ LIBRARY: tuple[Entry, ...] = (
         form=_sparse_vector_form,
         form_sizes=(1, 2, 3),
     ),
-    Entry(
+    LibraryEntry(
         "adaptive sparse vector",
         sparse_vector.program,
         sparse_vector.alignment,
@@ -260,22 +262,22 @@ LIBRARY: tuple[Entry, ...] = (
         form=_sparse_vector_form,
         form_sizes=(1, 2, 3),
     ),
-    Entry(
+    LibraryEntry(
         "hybrid top-k",
         hybrids.hybrid_top_k_program,
         hybrids.hybrid_top_k_alignment,
         tuple(_hybrid_top_k_claims()),
         charge=hybrids.hybrid_top_k_charge,
     ),
-    Entry(
+    LibraryEntry(
         "hybrid sparse vector",
         hybrids.hybrid_sparse_vector_program,
         hybrids.hybrid_sparse_vector_alignment,
         tuple(_hybrid_sparse_vector_claims()),
         charge=hybrids.hybrid_sparse_vector_charge,
     ),
-    Entry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
-    Entry(
+    LibraryEntry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
+    LibraryEntry(
         "base-2 sparse vector with gap",
         ideal.program,
         ideal.alignment,

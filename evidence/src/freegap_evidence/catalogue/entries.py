@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freegap_evidence.catalogue import batches, broken, correct
-from freegap_evidence.catalogue.entry import GRID, Entry, Loss
+from freegap_evidence.catalogue.entry import GRID, CatalogueEntry, Loss
 
 __all__ = ["CATALOGUE"]
 
@@ -134,8 +134,8 @@ _ENTRIES = [
     ),
 ]
 
-CATALOGUE: Mapping[str, Entry] = {
-    name: Entry(
+CATALOGUE: Mapping[str, CatalogueEntry] = {
+    name: CatalogueEntry(
         name=name,
         mechanism=getattr(correct if mistake is None else broken, name),
         batch=getattr(batches, name),

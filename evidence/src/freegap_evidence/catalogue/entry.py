@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-__all__ = ["GRID", "Entry", "released"]
+__all__ = ["GRID", "CatalogueEntry", "released"]
 
 GRID = 1024
 MARK = "# WRONG:"
@@ -28,7 +28,7 @@ def released(number: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A mechanism, correct or broken, named by its mistake.
 
     mechanism, batch: the same mechanism, one run at a time and many at once.

@@ -34,13 +34,13 @@ def _table(result: dict[str, Any]) -> Table:
         f"(wanted: {result['target_per_second']:,})",
         title_justify="left",
     )
-    for heading in ("k", "width", "granularity", "bits", "⊤", "batch", "with gaps", "online"):
+    for heading in ("k", "width", "resolution", "bits", "⊤", "batch", "with gaps", "online"):
         table.add_column(heading, justify="right")
     for row in result["rows"]:
         table.add_row(
             str(row["k"]),
             f"{row['width']:,}",
-            row["granularity"],
+            row["resolution"],
             f"{row['precision_bits']:,}",
             str(row["found"]),
             *(f"{row[f'{name}_per_second']:,}" for name in ("batch", "gap", "online")),

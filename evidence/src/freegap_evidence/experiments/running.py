@@ -16,7 +16,7 @@ from freegap.errors import InvalidArgument
 from freegap.report.pictures import save
 from freegap_evidence.experiments.cache import Cache, program_digest
 from freegap_evidence.experiments.data.sets import DataSet
-from freegap_evidence.experiments.experiment import Comparison, Experiment, Setting, Track
+from freegap_evidence.experiments.experiment import Comparison, Experiment, ExperimentSetting, Track
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["RUNS", "SEED", "Finished", "read_record", "run"]
@@ -58,7 +58,7 @@ def run(
     if runs < 1:
         raise InvalidArgument("runs", runs, "must be at least 1", "The papers have 10000.")
     computation = experiment.computation
-    setting = Setting(
+    setting = ExperimentSetting(
         name=computation.name,
         runs=runs,
         seed=seed,
@@ -89,7 +89,7 @@ def run(
 
 
 def _record(
-    experiment: Experiment, setting: Setting, comparison: Comparison, seconds: float
+    experiment: Experiment, setting: ExperimentSetting, comparison: Comparison, seconds: float
 ) -> dict[str, Any]:
     return {
         "id": experiment.id,

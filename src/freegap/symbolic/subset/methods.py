@@ -8,7 +8,7 @@ from typing import Any
 
 from freegap.symbolic.subset import order
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.subset.values import KnownNoise, Method, Noise, View, shown
+from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, shown
 from freegap.symbolic.symbols import Symbol
 
 __all__ = ["METHODS", "call_method"]
@@ -16,12 +16,12 @@ __all__ = ["METHODS", "call_method"]
 
 def call_method(machine: Machine, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """owner.name(…)."""
-    if isinstance(method.owner, Noise | KnownNoise):
+    if isinstance(method.owner, NoiseInterface | KnownNoise):
         return _draw(machine, method.owner, method.name, *arguments, **keywords)
     return METHODS[type(method.owner)][method.name](machine, method.owner, *arguments, **keywords)
 
 
-# Noise ------------------------------------------------------------------------------------------------
+# Noise -----------------------------------------------------------------------------------------------
 
 _LAWS = {
     "laplace": None,
@@ -37,7 +37,12 @@ _LAWS = {
 
 
 def _draw(
-    machine: Machine, noise: Noise | KnownNoise, law: str, scale: Any, label: Any = None, **options: Any
+    machine: Machine,
+    noise: NoiseInterface | KnownNoise,
+    law: str,
+    scale: Any,
+    label: Any = None,
+    **options: Any,
 ) -> Any:
     if law not in _LAWS:
         raise machine.refusal(f"the noise interface has no {law}: there are {', '.join(_LAWS)}")
