@@ -34,8 +34,8 @@ mutants-generated: .venv/mutants/installed
 dist: .venv/test/installed
 	PATH="$(CURDIR)/.venv/test/bin:$$PATH" scripts/build '$(TAG)'
 
-bench: .venv/demo/installed
-	.venv/demo/bin/freegap bench top-k
+bench: .venv/test/installed
+	.venv/test/bin/freegap bench top-k
 
 # NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
 docs: .venv/docs/installed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from freegap.cli.evidence import evidence
+from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _catalogue(
             typer.echo(_line(row), err=as_json)
     wrong = [row for row in rows if not row["as_expected"]]
     if as_json:
-        typer.echo(json.dumps({"as_expected": not wrong, "rows": rows}, indent=2, ensure_ascii=False))
+        print_json({"as_expected": not wrong, "rows": rows})
     else:
         typer.echo(f"{len(rows) - len(wrong)} of {len(rows)} verdicts as expected")
     if wrong:
