@@ -14,6 +14,7 @@ import freegap
 from freegap.cli import above, budget, cite, demo, prove, top_k
 from freegap.cli.audit import audit
 from freegap.cli.evidence import add_commands
+from freegap.cli.options import in_options
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "main"]
@@ -67,7 +68,8 @@ def main() -> None:
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
-        for line in (error, *getattr(error, "__notes__", ())):
+        typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
+        for line in (typed, *getattr(error, "__notes__", ())):
             typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
 
