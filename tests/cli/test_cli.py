@@ -33,10 +33,37 @@ def test_version() -> None:
 def every_command(step: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     yield path
     for name, inner in getattr(step, "commands", {}).items():
-        yield from every_command(inner, (*path, name))
+        yield from every_command(inner if path else cli.loaded(name), (*path, name))
 
 
-@pytest.mark.parametrize("command", list(every_command(typer.main.get_command(cli.app))), ids=" ".join)
+LISTED = typer.main.get_group(cli.app).commands
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_command_is_listed_with_the_first_line_of_its_help(name: str) -> None:
+    assert LISTED[name].help == cli.loaded(name).help.partition("\n\n")[0]
+
+
+def test_a_command_of_a_package_that_is_not_installed_says_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Listed it is all the same: who reads the help learns that there is evidence."""
+    monkeypatch.setitem(sys.modules, "freegap_evidence", None)
+    assert "assure" in runner.invoke(cli.app, ["--help"]).stdout
+    for arguments in (
+        ["assure", "--quick"],
+        ["bench", "top-k"],
+        ["prove", "--library"],
+        ["audit", "--catalogue"],
+    ):
+        monkeypatch.setattr(sys, "argv", ["freegap", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        assert stopped.value.code == 2
+        assert "pip install freegap-evidence" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", list(every_command(typer.main.get_group(cli.app))), ids=" ".join)
 def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0

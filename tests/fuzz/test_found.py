@@ -20,7 +20,8 @@ import freegap as fg
 from freegap import base2, cli
 from freegap.auditor.command import Command
 from freegap.errors import FreegapError, InvalidArgument, MechanismFailed
-from freegap.report.chart import chart_svg
+from freegap.report.pictures import svg
+from freegap.tables.chart import draw
 from tests.fuzz.outcome import require_harmless, require_shown_safely, soon
 from tests.fuzz.strategies import Unprintable
 
@@ -207,7 +208,7 @@ def test_nothing_is_charged_for_an_epsilon_that_the_mechanism_refuses(tmp_path: 
 def test_names_in_any_script_are_drawn_without_a_warning() -> None:
     table = pa.table({"item": ["茶", "🦄"] * 30, "person": list(range(60))})
     release = fg.top_k(table, item="item", person="person", k=1, epsilon=9, domain=["茶", "🦄"])
-    assert release.labels[0] in chart_svg(release)
+    assert release.labels[0] in svg(draw(release))
 
 
 def test_a_threshold_of_many_digits_is_drawn_without_a_warning() -> None:
@@ -220,7 +221,7 @@ def test_a_threshold_of_many_digits_is_drawn_without_a_warning() -> None:
         threshold=Fraction(10**300, 10**299 - 1),
         domain=["a", "b"],
     )
-    assert "threshold" in chart_svg(release)
+    assert "threshold" in svg(draw(release))
 
 
 @pytest.mark.parametrize("reply", ["[" * 100_000, "9" * 5000, "\\x1b[31m", "nan", '{"a": 1e999}'])

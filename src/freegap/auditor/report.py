@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -203,15 +204,16 @@ class AuditReport:
 
         The ending of the name gives the format: .svg, .png or .pdf.
         """
-        from freegap.auditor.plots import save
+        from freegap.auditor.page import draw
+        from freegap.report.pictures import save
 
-        save(self, path, what)
+        save(draw(self, what), Path(path))
 
     def to_html(self, path: Any) -> None:
         """Write a page that stands alone: no network, no scripts, pictures inside."""
-        from freegap.auditor.page import write
+        from freegap.auditor.page import page
 
-        write(self, path)
+        Path(path).write_text(page(self), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         """The report in a notebook."""

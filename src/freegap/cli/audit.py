@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from fractions import Fraction
 from inspect import signature
@@ -13,6 +12,7 @@ import typer
 
 from freegap.cli.evidence import evidence
 from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
+from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import positive_rational
 
@@ -147,7 +147,7 @@ def _catalogue(
             typer.echo(_line(row), err=as_json)
     wrong = [row for row in rows if not row["as_expected"]]
     if as_json:
-        typer.echo(json.dumps({"as_expected": not wrong, "rows": rows}, indent=2, ensure_ascii=False))
+        print_json({"as_expected": not wrong, "rows": rows})
     else:
         typer.echo(f"{len(rows) - len(wrong)} of {len(rows)} verdicts as expected")
     if wrong:

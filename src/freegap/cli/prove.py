@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from freegap.cli.evidence import evidence
 from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
-from freegap.cli.progress import progress_bar
+from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prover import prove
 from freegap.prover.forms import Selection, Stream
@@ -82,7 +81,7 @@ def command(
     found = _audited(proof, target, given, context, neighbours) if audited else None
     if as_json:
         record = proof.to_dict() | ({} if found is None else {"audit": found.to_dict()})
-        typer.echo(json.dumps(record, indent=2, default=str))
+        print_json(record)
     else:
         typer.echo(str(proof))
         if found is not None:
@@ -179,7 +178,7 @@ def _prove_library(only: str, jobs: int, as_json: bool) -> int:
     results.sort(key=lambda result: str(result["claim"]))
     proved = all(result["as_claimed"] for result in results)
     if as_json:
-        typer.echo(json.dumps({"proved": proved, "claims": results}, indent=2))
+        print_json({"proved": proved, "claims": results})
     else:
         Console().print(_table(results))
         typer.echo(f"{sum(r['as_claimed'] for r in results)} of {len(results)}, {monotonic() - start:.0f} s")

@@ -27,7 +27,7 @@ from freegap.tables.domains import (
     listed_in_order,
     read_domain,
 )
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
@@ -67,13 +67,13 @@ def counted(
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
-        frame = in_engine(lambda: count_people(source))
-        if source.lazy and _stays(source, chosen) and can_keep(in_engine(lambda: _without_rows(source))):
+        frame = ask_engine(lambda: count_people(source))
+        if source.lazy and _stays(source, chosen) and can_keep(ask_engine(lambda: _without_rows(source))):
             with keep(frame.lazy()) as kept:
-                tally = in_engine(lambda: tally_in_engine(kept, chosen))
+                tally = ask_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)
         else:
-            yield Counted(in_engine(lambda: _bring(frame, source, chosen)), source, chosen)
+            yield Counted(ask_engine(lambda: _bring(frame, source, chosen)), source, chosen)
 
 
 def count_people(source: TableSource) -> Frame:

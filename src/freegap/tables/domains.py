@@ -14,7 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
@@ -161,7 +161,7 @@ def _from_frame(
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
     name = _column(names, column, source, "<table>")
-    items = in_engine(lambda: exact_text(pick(frame, item=name)))
+    items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)
@@ -175,7 +175,7 @@ def _from_frame(
     if meets and kind == source.kind and kind in ENGINE_KINDS:
         held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
         return HeldDomain(held.lazy()), source
-    values = in_engine(lambda: once.lazy().collect()["item"].to_list())
+    values = ask_engine(lambda: once.lazy().collect()["item"].to_list())
     listed = listed_in_order(values)
     return listed, _fit(listed, source)
 

@@ -17,7 +17,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
 
@@ -160,13 +160,13 @@ def exact_text(frame: Frame) -> Frame:
 
 
 def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> TableSource:
-    columns = in_engine(lambda: frame.collect_schema().names())
+    columns = ask_engine(lambda: frame.collect_schema().names())
     for argument, name in (("item", item), ("person", person)):
         if name not in columns:
             known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
             raise InvalidArgument(argument, name, "is no column of the table", f"Its columns are: {known}.")
 
-    chosen = in_engine(lambda: exact_text(pick(frame, item=item, person=person)))
+    chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)
     return TableSource(chosen, kind, typed, item, person, connection)
 
