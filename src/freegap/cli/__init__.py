@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import freegap
 from freegap.cli.evidence import PACKAGE, evidence
+from freegap.cli.options import in_options
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "loaded", "main"]
@@ -127,7 +128,8 @@ def main() -> None:
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
-        for line in (error, *getattr(error, "__notes__", ())):
+        typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
+        for line in (typed, *getattr(error, "__notes__", ())):
             typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
 

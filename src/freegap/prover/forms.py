@@ -101,7 +101,7 @@ class Stream:
     start_shifts: Callable[[str], Mapping[Any, Any]]
     step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
     direction: str = "each"
-    """For `alignment` at a bounded size; a proof for all n goes through the cases of its relation."""
+    """For `alignment` at a bounded size; a proof for all n goes through the cases of its neighbours."""
     place_alone: bool = False
     """A step makes one draw, and it is labelled i and not (i, label)."""
     start_charge: Any = None
