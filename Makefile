@@ -2,7 +2,7 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants mutants-generated bench docs reproduction fuzz clean
+.PHONY: demo test test-long mutants mutants-generated try-contributing bench docs reproduction fuzz dist clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
@@ -16,6 +16,10 @@ test-long: .venv/test/installed
 mutants: .venv/test/installed
 	.venv/test/bin/python scripts/mutants
 
+# Each section of CONTRIBUTING.md followed to the letter, in a copy of the tree. ONLY="law event" for some.
+try-contributing: .venv/test/installed
+	PATH="$(CURDIR)/.venv/test/bin:$$PATH" scripts/try-contributing $(ONLY)
+
 # All of them take many hours; what is stopped goes on where it was. SAMPLE=100 ONLY="exact tables" for fewer.
 mutants-generated: .venv/mutants/installed
 	.venv/mutants/bin/python -m mutants.run $(if $(SAMPLE),--sample $(SAMPLE)) $(ONLY)
@@ -26,8 +30,12 @@ mutants-generated: .venv/mutants/installed
 	.venv/mutants/bin/python -m pip install --quiet --editable '.[mutants]' --editable ./evidence
 	touch $@
 
-bench: .venv/demo/installed
-	.venv/demo/bin/freegap bench top-k
+# Wheel and sdist of both distributions, into dist/. TAG=v0.2.0 to check the version against it.
+dist: .venv/test/installed
+	PATH="$(CURDIR)/.venv/test/bin:$$PATH" scripts/build '$(TAG)'
+
+bench: .venv/test/installed
+	.venv/test/bin/freegap bench top-k
 
 # NO_MKDOCS_2_WARNING: the theme's own advertisement, not a warning about the pages.
 docs: .venv/docs/installed

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from freegap_evidence.assurance.threshold_laws import Setting
+from freegap_evidence.assurance.threshold_laws import ThresholdSetting
 
 
 def simulate_sparse_vector(
-    setting: Setting, offsets: list[float], grid: float, runs: int, seed: int
+    setting: ThresholdSetting, offsets: list[float], grid: float, runs: int, seed: int
 ) -> list[tuple[Any, ...]]:
     """Sparse vectors, adaptive or not."""
     generator = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def simulate_sparse_vector(
 
 
 def simulate_hybrid_sparse_vector(
-    setting: Setting, offsets: list[float], grid: float, runs: int, seed: int
+    setting: ThresholdSetting, offsets: list[float], grid: float, runs: int, seed: int
 ) -> list[Any]:
     """The hybrid sparse vector on two answers."""
     generator = np.random.default_rng(seed)

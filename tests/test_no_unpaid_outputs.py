@@ -104,11 +104,11 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
         a, 2, gaps=[1, 2], bits=bits, **BASE2, **RANGE
     ),
     "base2.unclamped_sparse_vector": lambda a, bits: base2.unclamped_sparse_vector(a, 2, bits=bits, **BASE2),
-    "base2.SparseVector": lambda a, bits: _online(
-        base2.SparseVector(2, bits=bits, **BASE2, **RANGE), _numbers(a)
+    "base2.DiscreteSparseVector": lambda a, bits: _online(
+        base2.DiscreteSparseVector(2, bits=bits, **BASE2, **RANGE), _numbers(a)
     ),
-    "base2.SparseVectorWithGap": lambda a, bits: _online(
-        base2.SparseVectorWithGap(2, gaps=[1, 2], bits=bits, **BASE2, **RANGE), _numbers(a)
+    "base2.DiscreteSparseVectorWithGap": lambda a, bits: _online(
+        base2.DiscreteSparseVectorWithGap(2, gaps=[1, 2], bits=bits, **BASE2, **RANGE), _numbers(a)
     ),
     "base2.lazy_threshold": lambda a, bits: base2.lazy_threshold(ETA, _numbers(a)[0], reach=9, bits=bits),
     "base2.conditional_lazy_threshold": lambda a, bits: base2.conditional_lazy_threshold(

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent.parent
 PARTS = ("src", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "Makefile", "pyproject.toml")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+DEV = [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
+
 
 def build(tree: Path) -> dict[str, bytes]:
     """Both files, built without any network by the backend itself; a day in 2024 as their time."""
@@ -74,7 +76,10 @@ def test_the_wheel_installs_and_runs(built: dict[str, bytes], tmp_path: Path) ->
     (tmp_path / name).write_bytes(content)
     with zipfile.ZipFile(tmp_path / name) as archive:
         assert {"freegap/py.typed", "freegap/cli/__init__.py"} <= set(archive.namelist())
-        assert not [inside for inside in archive.namelist() if inside.startswith("tests")]
+        assert {inside.partition("/")[0] for inside in archive.namelist()} == {
+            "freegap",
+            f"freegap-{freegap.__version__}.dist-info",
+        }, "neither tests nor evidence"
     site = tmp_path / "site"
     install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", str(site)]
     subprocess.run([sys.executable, *install, str(tmp_path / name)], check=True, capture_output=True)  # noqa: S603
@@ -91,6 +96,27 @@ def test_the_wheel_installs_and_runs(built: dict[str, bytes], tmp_path: Path) ->
     where, version = done.stdout.splitlines()
     assert where == str(site / "freegap" / "__init__.py")
     assert version == f"freegap {freegap.__version__}"
+
+
+def test_evidence_is_a_wheel_of_its_own(tmp_path: Path) -> None:
+    """Of the same version, for exactly that version of freegap, with every module and nothing else."""
+    tree = tmp_path / "evidence"
+    shutil.copytree(ROOT / "evidence", tree, ignore=shutil.ignore_patterns("__pycache__", "dist"))
+    ((name, content),) = wheel_of(build(tree)).items()
+    assert name == f"freegap_evidence-{freegap.__version__}-py3-none-any.whl"
+    (tmp_path / name).write_bytes(content)
+    with zipfile.ZipFile(tmp_path / name) as archive:
+        carried = {inside for inside in archive.namelist() if ".dist-info/" not in inside}
+        metadata = archive.read(f"freegap_evidence-{freegap.__version__}.dist-info/METADATA").decode()
+    source = tree / "src"
+    assert carried == {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    assert "freegap_evidence/commands/assure.py" in carried
+    needed = [Requirement(line) for line in re.findall(r"^Requires-Dist: (.*)", metadata, flags=re.MULTILINE)]
+    assert [(found.name, str(found.specifier)) for found in needed] == [
+        ("freegap", f"=={freegap.__version__}")
+    ]
+    (locked,) = [found for found in DEV if found.name == "freegap"]
+    assert needed[0].extras <= locked.extras, "the lock file is that of freegap[dev]"
 
 
 def sdist_name() -> str:

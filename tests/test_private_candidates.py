@@ -240,7 +240,7 @@ def test_a_draw_is_private_and_so_is_the_selection() -> None:
 
 
 def test_a_noisy_score_has_the_law_of_clamped_infinite_noise() -> None:
-    score = NoisyScore(lambda output: output, epsilon=1, low=-1, high=2, sensitivity=1, granularity="1/2")
+    score = NoisyScore(lambda output: output, epsilon=1, low=-1, high=2, sensitivity=1, resolution="1/2")
     base = score.weights.base
     for quality in (-5, -1, 0, Fraction(1, 3), 2, math.inf, math.nan, None):
         law = distribution(lambda path, q=quality: score.draw(q, path))  # type: ignore[misc]
@@ -365,8 +365,8 @@ def test_bad_arguments_are_named_before_anything_is_drawn(change: dict[str, Any]
         ({"function": 3}, r"function: must be callable"),
         ({"epsilon": -1}, r"epsilon = -1: must be greater than 0"),
         ({"low": 9}, r"low = 9: must be below high = 9. Swap them."),
-        ({"low": "0.3"}, r"low = '0.3': must be a multiple of the granularity 1"),
-        ({"sensitivity": "1/3"}, r"sensitivity = '1/3': must be a multiple of the granularity 1"),
+        ({"low": "0.3"}, r"low = '0.3': must be a multiple of the resolution 1"),
+        ({"sensitivity": "1/3"}, r"sensitivity = '1/3': must be a multiple of the resolution 1"),
         ({"high": 10**9}, r"precision = \d+: needs more than"),
     ],
 )

@@ -104,7 +104,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "where a gap is expected": lambda: fg.expected_gap(TEXT),
     "ask": lambda: fg.SparseVector(5, k=1, **ONE).ask(TEXT),
     "ask beyond": lambda: fg.SparseVector(5, k=1, **ONE).ask(NUMBER * 10**1000),
-    "ask in base 2": lambda: base2.SparseVector(5, **BASE2).ask(TEXT),
+    "ask in base 2": lambda: base2.DiscreteSparseVector(5, **BASE2).ask(TEXT),
     "a score": lambda: fg.best_private_candidate([lambda _: 1], Canary(), stop="0.5", **ONE),
     "no score": lambda: fg.best_private_candidate([Canary()], TEXT, stop="0.5", **ONE),  # type: ignore[arg-type]
     "no candidates": lambda: fg.best_private_candidate([TEXT], float, stop="0.5", **ONE),  # type: ignore[list-item]

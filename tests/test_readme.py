@@ -6,6 +6,7 @@ import doctest
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -53,17 +54,18 @@ def commands(page: Path) -> list[str]:
 
 def test_every_command_of_every_page_is_understood() -> None:
     """Read to the last option, and not run."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     found = [command for page in PAGES for command in commands(page)]
     assert len(found) >= 12
     for command in found:
         words = shlex.split(command, comments=True)[1:]
         with group.make_context("freegap", words) as context:
-            rest, parent, step = [*context._protected_args, *context.args], context, group
-            while rest and hasattr(step, "get_command"):
-                step = step.get_command(parent, rest[0])
+            rest, parent = [*context._protected_args, *context.args], context
+            step: Any = group
+            while rest and hasattr(step, "resolve_command"):
+                name, step, rest = step.resolve_command(parent, rest)
                 assert step is not None, command
-                parent = step.make_context(rest[0], rest[1:], parent=parent)
+                parent = step.make_context(name, rest, parent=parent)
                 rest = [*parent._protected_args, *parent.args]
             assert rest == [], command
 

@@ -1,6 +1,7 @@
 """How a release is paid for: the seam between the mechanisms and a ledger, which they do not know.
 
-A mechanism takes `ledger: Account | None = None`, checks its arguments and reads the answers. It ends with
+A mechanism takes `ledger: LedgerAndDataset | None = None`, checks its arguments and reads the answers. It
+ends with
 
     return charged(ledger, "noisy_top_k", plan.epsilon, plan.parameters(), lambda: _drawn(plan, read, source))
 
@@ -43,7 +44,7 @@ from freegap.bits import PAYER, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.values.results import jsonable
 
-__all__ = ["Account", "Allowance", "Charging", "Claim", "charged", "held", "ledger_argument"]
+__all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
 
 
 class Charging(Protocol):
@@ -61,7 +62,7 @@ class Charging(Protocol):
         """Reserve ε durably, run the release, settle at what it spent, and return it."""
 
 
-Account = tuple[Charging, str]
+LedgerAndDataset = tuple[Charging, str]
 """A ledger and the name of a dataset in it."""
 
 
@@ -73,7 +74,7 @@ class _Spending(Protocol):
 R = TypeVar("R", bound=_Spending)
 
 
-def ledger_argument(ledger: Any) -> Account | None:
+def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
     """A ledger and the name of a dataset in it, or None."""
     if ledger is None:
         return None

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from freegap.bits import BitSource, SeededBits
-from freegap.errors import MissingExtra
 from freegap.mechanisms.top_k import noisy_top_k
+from freegap.report.pictures import ORANGE, SKY, panels, save
 from freegap.values.results import TopK
 
 __all__ = ["Demo", "chart", "generate_baskets", "run"]
@@ -60,21 +59,16 @@ def run(*, k: int = 10, epsilon: int = 1, bits: BitSource | None = None) -> Demo
 
 def chart(demo: Demo, path: Path) -> None:
     """Bars of the true counts in the order of the release, with each released gap drawn to scale."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot") from None
     release = demo.release
     truth = [demo.counts[label] for label in release.labels]
-    figure: Any = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 1, size=(8, 4.5), lines="y")
     places = np.arange(len(truth))
-    axes.bar(places, truth, color="#9db8d2", label="true count (synthetic data)")
+    axes.bar(places, truth, color=SKY, label="true count (synthetic data)")
     for place, count, gap in zip(places, truth, release.gaps, strict=True):
         axes.plot(
             [place + 0.45, place + 0.45],
             [count, count - float(gap)],
-            color="#c8553d",
+            color=ORANGE,
             linewidth=3,
             solid_capstyle="butt",
             label="released gap to the next item" if place == 0 else None,
@@ -84,11 +78,11 @@ def chart(demo: Demo, path: Path) -> None:
             (place + 0.45, count),
             ha="center",
             va="bottom",
-            color="#c8553d",
+            color=ORANGE,
             fontsize=9,
         )
     axes.set_xticks(places, release.labels, rotation=30, ha="right")
     axes.set_ylabel("baskets")
     axes.set_title(f"Private top {len(truth)} at ε = {release.epsilon}, with free gaps")
     axes.legend()
-    figure.savefig(path)
+    save(figure, path)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from freegap_evidence.assurance.checks import QUICK, check_regimes
-from freegap_evidence.assurance.regimes.case import Case, Matrix
+from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.matrix import walk
@@ -165,7 +165,7 @@ def test_a_wrong_release_is_red() -> None:
     assert isinstance(row.regimes, Matrix)
     honest = row.regimes
 
-    def case(levels: Levels, seed: str) -> Case:
+    def case(levels: Levels, seed: str) -> RegimeCase:
         right = honest.case(levels, seed)
 
         def released(bits: Any) -> Hashable:
@@ -187,7 +187,7 @@ def test_an_error_is_a_disagreement_and_what_is_not_visited_is_red() -> None:
     assert isinstance(row.regimes, Matrix)
     honest = row.regimes
 
-    def broken(levels: Levels, seed: str) -> Case:
+    def broken(levels: Levels, seed: str) -> RegimeCase:
         def released(bits: Any) -> Hashable:
             bits.bits(256)
             raise OverflowError("too large")

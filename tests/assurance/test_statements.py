@@ -12,7 +12,7 @@ from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.row import Cited, Proved
 from freegap_evidence.assurance.rows import ROWS
 
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 ROOT = Path(__file__).parents[2]
 HALVED = ("", ", halved once", ", halved twice")
@@ -39,7 +39,7 @@ def test_the_assurance_page_has_every_row_with_the_kind_of_proof_that_it_has() -
     assert on_the_page == rows, "make the page again: freegap assure --page docs/assurance.md"
 
 
-def kind(entry: Entry, claim: Claim) -> tuple[str, str, int | None]:
+def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None]:
     """Mechanism, noise and k of a claim, in the words of the documentation."""
     plan = claim.parameters.get("plan")
     name = entry.name + (HALVED[len(plan.branches) - 1] if plan else "")
@@ -61,11 +61,11 @@ def listed(values: set[Any]) -> str:
 def claimed() -> Iterator[tuple[Line, str]]:
     """For each mechanism and noise: what stands in the other columns."""
     for entry in LIBRARY:
-        groups: dict[tuple[str, str], list[Claim]] = {}
+        groups: dict[tuple[str, str], list[PrivacyClaim]] = {}
         for claim in entry.claims:
             groups.setdefault(kind(entry, claim)[:2], []).append(claim)
         for (name, noise), claims in groups.items():
-            relations = listed({claim.relation for claim in claims})
+            relations = listed({claim.neighbours for claim in claims})
             sizes = listed({"any" if claim.queries is None else claim.queries for claim in claims})
             ks = listed({kind(entry, claim)[2] for claim in claims})
             yield (name, relations, ks, sizes), noise
@@ -88,7 +88,7 @@ def test_no_claim_is_for_some_k_only() -> None:
         for claim in entry.claims:
             name, noise, k = kind(entry, claim)
             size = "any" if claim.queries is None else "bounded"
-            seen.setdefault((name, noise), set()).add((k, claim.relation, size))
+            seen.setdefault((name, noise), set()).add((k, claim.neighbours, size))
         for found in seen.values():
             parts = [{part[i] for part in found} for i in range(3)]
             assert len(found) == len(parts[0]) * len(parts[1]) * len(parts[2])

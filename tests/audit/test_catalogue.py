@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.catalogue import CATALOGUE, Entry
+from freegap_evidence.catalogue import CATALOGUE, CatalogueEntry
 
 import freegap as fg
 from freegap.auditor.branches import analyse
@@ -19,7 +19,7 @@ BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
 CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]
 
 
-def name(entry: Entry) -> str:
+def name(entry: CatalogueEntry) -> str:
     return entry.name
 
 
@@ -30,9 +30,9 @@ def test_there_are_enough_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
-def test_an_entry_names_its_mistake_and_the_line(entry: Entry) -> None:
+def test_an_entry_names_its_mistake_and_the_line(entry: CatalogueEntry) -> None:
     assert (entry.wrong_line is None) == entry.correct
-    assert entry.neighbours in ("one", "all")
+    assert entry.neighbours in ("one", "each")
     limit = entry.true_epsilon(0.7)
     if entry.correct:
         assert limit == 0.7
@@ -44,7 +44,7 @@ def test_an_entry_names_its_mistake_and_the_line(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
-def test_twins_give_the_same_output_on_the_same_noise(entry: Entry) -> None:
+def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> None:
     names = Mechanism.of(entry.mechanism, epsilon=1.0).found
     for seed in range(120):
         length = 2 + seed % 5
@@ -125,7 +125,7 @@ SUBTLE = {  # for the few samples of the ordinary test
 
 
 @pytest.mark.parametrize("entry", [e for e in BROKEN if e.name not in SUBTLE], ids=name)
-def test_a_broken_mechanism_is_caught(entry: Entry) -> None:
+def test_a_broken_mechanism_is_caught(entry: CatalogueEntry) -> None:
     report = fg.audit(
         entry.batch,
         scalar=entry.mechanism,
@@ -146,7 +146,7 @@ def test_a_broken_mechanism_is_caught(entry: Entry) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.2, 0.7, 1.5])
 @pytest.mark.parametrize("entry", BROKEN, ids=name)
-def test_a_broken_mechanism_is_caught_at_every_claim(entry: Entry, epsilon: float) -> None:
+def test_a_broken_mechanism_is_caught_at_every_claim(entry: CatalogueEntry, epsilon: float) -> None:
     """With the default samples, the faint and the rare ones as well."""
     report = fg.audit(
         entry.batch, scalar=entry.mechanism, epsilon=epsilon, neighbours=entry.neighbours, seed=1
@@ -175,7 +175,7 @@ def test_the_bound_of_a_sparse_vector_is_tight(title: str, epsilon: float) -> No
         scalar=entry.mechanism,
         epsilon=epsilon,
         neighbours=entry.neighbours,
-        arguments={"bound": 1},
+        parameters={"bound": 1},
         samples=1_000_000 * (SPARSE_VECTORS[title] if epsilon < 0.5 else 8),
         search_samples=800_000 if epsilon < 0.5 else 400_000,
         stop_early=False,
@@ -189,7 +189,7 @@ def test_the_bound_of_a_sparse_vector_is_tight(title: str, epsilon: float) -> No
 
 
 @pytest.mark.parametrize("entry", CORRECT, ids=name)
-def test_a_correct_mechanism_passes(entry: Entry) -> None:
+def test_a_correct_mechanism_passes(entry: CatalogueEntry) -> None:
     report = fg.audit(
         entry.batch,
         scalar=entry.mechanism,
@@ -216,7 +216,7 @@ def test_the_bound_comes_close_to_the_true_loss(title: str, epsilon: float, shar
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
-def test_every_entry_with_parameters_can_be_analysed(entry: Entry) -> None:
+def test_every_entry_with_parameters_can_be_analysed(entry: CatalogueEntry) -> None:
     mechanism = Mechanism.of(entry.mechanism, epsilon=0.7)
     if not mechanism.found:
         pytest.skip("nothing to find")

@@ -13,7 +13,7 @@ from freegap.auditor.event_search import Effort, find_events
 from freegap.auditor.floating import LowestBit
 from freegap.auditor.learned import learn_score
 from freegap.auditor.outputs import from_batch, from_objects
-from freegap.auditor.statistics import Forecast
+from freegap.auditor.statistics import BoundForecast
 
 
 def test_a_learned_score_beats_single_components() -> None:
@@ -26,7 +26,7 @@ def test_a_learned_score_beats_single_components() -> None:
     assert score is not None
     fresh1 = from_batch(rng.laplace(0, 5, (20_000, 10)) + 0.5 * signs, 20_000)
     fresh2 = from_batch(rng.laplace(0, 5, (20_000, 10)) - 0.5 * signs, 20_000)
-    forecast = Forecast(10, 1.0, 4.9)
+    forecast = BoundForecast(10, 1.0, 4.9)
     plain = find_events(fresh1, fresh2, Effort(forecast))[0]
     learned = find_events(fresh1, fresh2, Effort(forecast, extra=(score,)))[0]
     assert "learned score" in learned.event.text

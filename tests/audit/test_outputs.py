@@ -25,7 +25,7 @@ from freegap.auditor.outputs import (
     from_objects,
     join,
 )
-from freegap.auditor.statistics import Forecast
+from freegap.auditor.statistics import BoundForecast
 
 
 @dataclass
@@ -105,7 +105,7 @@ def test_hamming_distance_and_types_as_features() -> None:
 
 def effort(**changes: Any) -> Effort:
     settings: dict[str, Any] = {"cuts": 40, "groups": 8, "atoms": True}
-    return Effort(Forecast(5, 1.0, 4.9), **{**settings, **changes})
+    return Effort(BoundForecast(5, 1.0, 4.9), **{**settings, **changes})
 
 
 def best(first: list[Any], second: list[Any]) -> Event:

@@ -8,12 +8,12 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from freegap.auditor.statistics import Counts, Forecast, Look, Spending, lower_bound, p_value
+from freegap.auditor.statistics import BoundForecast, EventCounts, Look, Spending, lower_bound, p_value
 
 ALPHAS = (0.05, 0.01, 0.001)
 
 
-def outcomes(trials: int, p1: float, p2: float) -> list[tuple[Counts, float]]:
+def outcomes(trials: int, p1: float, p2: float) -> list[tuple[EventCounts, float]]:
     """All counts of a number of trials, each of which tosses a fair coin for its side."""
     cells = (p1 / 2, (1 - p1) / 2, p2 / 2, (1 - p2) / 2)
     found = []
@@ -22,7 +22,7 @@ def outcomes(trials: int, p1: float, p2: float) -> list[tuple[Counts, float]]:
         if d >= 0:
             ways = math.factorial(trials) / math.prod(math.factorial(x) for x in (a, b, c, d))
             chance = ways * math.prod(cell**x for cell, x in zip(cells, (a, b, c, d), strict=True))
-            found.append((Counts(a, c, a + b, c + d), chance))
+            found.append((EventCounts(a, c, a + b, c + d), chance))
     return found
 
 
@@ -50,19 +50,23 @@ def test_bound_covers_and_agrees_with_the_p_value(alpha: float) -> None:
     epsilon = 0.5
     law = outcomes(18, math.exp(epsilon) * 0.3, 0.3)
     assert sum(chance for counts, chance in law if lower_bound(counts, alpha) > epsilon) <= alpha
-    for counts in (Counts(300, 100, 500, 500), Counts(40, 0, 50, 50), Counts(90_000, 60_000, 10**5, 10**5)):
+    for counts in (
+        EventCounts(300, 100, 500, 500),
+        EventCounts(40, 0, 50, 50),
+        EventCounts(90_000, 60_000, 10**5, 10**5),
+    ):
         bound = lower_bound(counts, alpha)
         assert p_value(counts, bound) == pytest.approx(alpha, rel=1e-6)
 
 
 def test_an_average_of_reductions_would_not_be_valid_but_this_is_monotone_in_epsilon() -> None:
-    curve = p_value(Counts(3000, 1500, 10_000, 10_000), np.linspace(0, 3, 50))
+    curve = p_value(EventCounts(3000, 1500, 10_000, 10_000), np.linspace(0, 3, 50))
     assert (np.diff(curve) >= 0).all()
     assert curve[0] < 1e-12 < 0.9 < curve[-1]
 
 
 def test_the_bound_has_no_ceiling() -> None:
-    bounds = [lower_bound(Counts(n, 0, n, n), 1e-6) for n in (10**3, 10**5, 10**7, 10**9)]
+    bounds = [lower_bound(EventCounts(n, 0, n, n), 1e-6) for n in (10**3, 10**5, 10**7, 10**9)]
     assert bounds[-1] > math.log(10**7) > math.log(100)
     assert all(later > earlier + 4 for earlier, later in pairwise(bounds))
 
@@ -74,7 +78,7 @@ def test_p_value_with_delta_is_valid(delta: float) -> None:
     for alpha in (0.3, 0.1, *ALPHAS):
         assert sum(c for counts, c in law if p_value(counts, epsilon, delta=delta) <= alpha) <= alpha
         assert sum(c for counts, c in law if lower_bound(counts, alpha, delta=delta) > epsilon) <= alpha
-    strong = Counts(9000, 1000, 10_000, 10_000)
+    strong = EventCounts(9000, 1000, 10_000, 10_000)
     assert p_value(strong, epsilon, delta=delta) < 1e-9
     assert lower_bound(strong, 1e-6, delta=delta) == pytest.approx(math.log((0.9 - delta) / 0.1), abs=0.3)
 
@@ -106,7 +110,7 @@ def test_spending_never_exceeds_its_share() -> None:
 
 
 def test_a_forecast_prefers_what_a_confirmation_would_bear_out() -> None:
-    forecast = Forecast(grow=5, caution=1.0, z=4.9)
+    forecast = BoundForecast(grow=5, caution=1.0, z=4.9)
     common, rare, lucky = forecast.bound([20_000, 60, 3], [10_000, 0, 0])
     assert rare > common > lucky
     assert forecast.bound(60, 30, choices=1000) < forecast.bound(60, 30)

@@ -18,9 +18,9 @@ import pytest
 from freegap import BudgetSpent, FreegapError, InvalidArgument, RecordedBits, SeededBits, base2
 from freegap.base2.batch import FastRun, threshold_words
 from freegap.base2.draws import BitDraws
+from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
-from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.values.floats import meant_by_float
 
@@ -47,15 +47,15 @@ def test_batch_and_online_agree_on_the_same_bits(digits: int, gaps: tuple[int, .
     further = 0
     for seed in range(40):
         k = int(generator.integers(1, 30))
-        setting = Setting.settle(
+        plan = Base2Plan.checked(
             50, k=k, eta=base2.share_epsilon(3, k=k), low=0, high=100, width=35, gaps=gaps, sensitivity=1,
-            granularity=1,
+            resolution=1,
         )  # fmt: skip
         answers = generator.integers(0, 70, 700) - 50
         recorder = RecordedBits(SeededBits(seed))
-        online = one_at_a_time(Run(setting, BitDraws(recorder, digits)), answers.tolist())
-        assert list(FastRun(setting, SeededBits(seed), digits=digits).ask_all(answers)) == online
-        fast = FastRun(setting, SeededBits(seed), digits=digits)
+        online = one_at_a_time(Run(plan, BitDraws(recorder, digits)), answers.tolist())
+        assert list(FastRun(plan, SeededBits(seed), digits=digits).ask_all(answers)) == online
+        fast = FastRun(plan, SeededBits(seed), digits=digits)
         assert one_at_a_time(fast, answers.tolist()) == online
         asked = online[-1][0] + 1 if len(online) == k else len(answers)
         further += not gaps and len(recorder.record) > digits * (asked + 1)
@@ -65,11 +65,11 @@ def test_batch_and_online_agree_on_the_same_bits(digits: int, gaps: tuple[int, .
 def test_blocks_join_seamlessly() -> None:
     answers = np.full(150_000, -60)
     answers[[10, 65_535, 65_536, 140_000]] = 50
-    setting = Setting.settle(
-        0, k=4, eta=base2.share_epsilon(8, k=4), low=-60, high=60, width=120, sensitivity=1, granularity=1
+    plan = Base2Plan.checked(
+        0, k=4, eta=base2.share_epsilon(8, k=4), low=-60, high=60, width=120, sensitivity=1, resolution=1
     )
-    found = list(FastRun(setting, SeededBits(1)).ask_all(answers))
-    assert found == one_at_a_time(Run(setting, BitDraws(SeededBits(1))), answers.tolist())
+    found = list(FastRun(plan, SeededBits(1)).ask_all(answers))
+    assert found == one_at_a_time(Run(plan, BitDraws(SeededBits(1))), answers.tolist())
     assert {10, 65_535, 65_536} <= {position for position, _ in found}
 
 
@@ -105,7 +105,7 @@ def test_the_table_falls_back_to_exact_sums_where_its_bound_does_not_decide(
 def test_online_and_batch_are_the_same_release() -> None:
     answers = [3, 90, 10, 95, 50, 99, 2, 97, 99]
     batch = base2.sparse_vector(answers, 50, bits=SeededBits(4), **PLAIN)
-    run = base2.SparseVector(50, bits=SeededBits(4), **PLAIN)
+    run = base2.DiscreteSparseVector(50, bits=SeededBits(4), **PLAIN)
     told: list[bool] = []
     while not run.exhausted and len(told) < len(answers):
         told.append(run.ask(answers[len(told)]))
@@ -114,13 +114,13 @@ def test_online_and_batch_are_the_same_release() -> None:
     assert run.spent == batch.spent
     gaps = range(10, 60, 10)
     with_gap = base2.sparse_vector_with_gap(answers, 50, gaps=gaps, bits=SeededBits(4), **PLAIN)
-    gap_run = base2.SparseVectorWithGap(50, gaps=gaps, bits=SeededBits(4), **PLAIN)
+    gap_run = base2.DiscreteSparseVectorWithGap(50, gaps=gaps, bits=SeededBits(4), **PLAIN)
     assert with_gap.gaps == tuple(gap_run.ask(answer) for answer in answers[: with_gap.answered])
     assert gap_run.release() == with_gap
 
 
 def test_the_charge_follows_the_answers_above() -> None:
-    assert base2.sparse_vector([], 100, **PLAIN).spent == base2.SparseVector(100, **PLAIN).spent == 0
+    assert base2.sparse_vector([], 100, **PLAIN).spent == base2.DiscreteSparseVector(100, **PLAIN).spent == 0
     none = base2.sparse_vector([0] * 50, 100, bits=SeededBits(1), **{**PLAIN, "width": 100})
     assert none.indices == ()
     assert none.spent == ETA[0].epsilon
@@ -133,7 +133,9 @@ def test_the_charge_follows_the_answers_above() -> None:
 
 
 def test_a_run_that_is_over_says_so() -> None:
-    run = base2.SparseVector(0, bits=SeededBits(1), **{**PLAIN, "k": 1, "eta": base2.share_epsilon(2, k=1)})
+    run = base2.DiscreteSparseVector(
+        0, bits=SeededBits(1), **{**PLAIN, "k": 1, "eta": base2.share_epsilon(2, k=1)}
+    )
     assert run.ask(100)
     assert run.exhausted
     assert run.remaining == 0
@@ -142,7 +144,9 @@ def test_a_run_that_is_over_says_so() -> None:
 
 
 def test_threads_cannot_overdraw_a_run() -> None:
-    run = base2.SparseVector(0, **{**PLAIN, "high": 1000, "k": 20, "eta": base2.share_epsilon(2, k=20)})
+    run = base2.DiscreteSparseVector(
+        0, **{**PLAIN, "high": 1000, "k": 20, "eta": base2.share_epsilon(2, k=20)}
+    )
     errors = []
 
     def ask() -> None:
@@ -243,7 +247,7 @@ def test_no_answer_is_refused() -> None:
     answers = [math.nan, math.inf, -math.inf, 0.1, None, Fraction(1, 3), Decimal("NaN"), 10**400]
     release = base2.sparse_vector(answers, 50, bits=SeededBits(3), **PLAIN)
     assert release.answered <= len(answers)
-    run = base2.SparseVector(50, bits=SeededBits(3), **PLAIN)
+    run = base2.DiscreteSparseVector(50, bits=SeededBits(3), **PLAIN)
     for answer in answers[: release.answered]:
         run.ask(answer)
 
@@ -270,7 +274,7 @@ def test_a_release_can_be_looked_at() -> None:
 
 
 def test_a_run_belongs_to_one_process_and_has_no_copy() -> None:
-    run = base2.SparseVector(50, **PLAIN)
+    run = base2.DiscreteSparseVector(50, **PLAIN)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(FreegapError, match=r"SparseVector cannot be copied or pickled.*Make a new one"):
             copied(run)
@@ -284,17 +288,17 @@ def test_a_run_belongs_to_one_process_and_has_no_copy() -> None:
     [
         ({"k": 0}, r"k = 0: must be at least 1"),
         ({"low": 101}, r"low = 101: must not be above high = 100. Swap them."),
-        ({"low": "1/2"}, r"low = '1/2': must be a multiple of the granularity 1"),
+        ({"low": "1/2"}, r"low = '1/2': must be a multiple of the resolution 1"),
         ({"width": 0}, r"width = 0: must be greater than 0. Several times the noise scale"),
-        ({"width": 10**7}, r"precision = \d+: needs more than 1048576 bits .*Take a larger granularity"),
-        ({"threshold": "0.5"}, r"threshold = '0.5': must be a multiple of the granularity 1"),
-        ({"sensitivity": "1/2"}, r"sensitivity = .*: must be a multiple of the granularity 1"),
-        ({"granularity": 0}, r"granularity = 0: must be greater than 0"),
+        ({"width": 10**7}, r"precision = \d+: needs more than 1048576 bits .*Take a larger resolution"),
+        ({"threshold": "0.5"}, r"threshold = '0.5': must be a multiple of the resolution 1"),
+        ({"sensitivity": "1/2"}, r"sensitivity = .*: must be a multiple of the resolution 1"),
+        ({"resolution": 0}, r"resolution = 0: must be greater than 0"),
         ({"eta": ETA[0]}, r"eta = Eta.*: must be a pair .* Pass for example share_epsilon"),
         ({"eta": (1, 2)}, r"eta\[0\] = 1: must be an Eta"),
         ({"eta": (ETA[0], base2.Eta(3, 2, 1))}, r"eta\[1\] = Eta\(x=3, y=2, z=1\): does not keep the noise "
          r"exact .* divided by 8. Build the pair with share_epsilon"),
-        ({"granularity": "1/2"}, r"eta\[0\] = .*: does not keep the noise exact on the grid 1/2"),
+        ({"resolution": "1/2"}, r"eta\[0\] = .*: does not keep the noise exact on the grid 1/2"),
         ({"gaps": [3, 3]}, r"gaps = \[3, 3\]: must be greater than 0 and rise. Sort them"),
         ({"gaps": [0, 3]}, r"gaps = \[0, 3\]: must be greater than 0 and rise"),
         ({"gaps": 3}, r"gaps = 3: must be a sequence of numbers"),
@@ -307,7 +311,7 @@ def test_bad_parameters_are_named_before_anything_is_drawn(change: dict[str, Any
     with pytest.raises(InvalidArgument, match=message):
         base2.sparse_vector_with_gap([1, 2], **arguments)
     with pytest.raises(InvalidArgument, match=message):
-        base2.SparseVectorWithGap(**arguments)
+        base2.DiscreteSparseVectorWithGap(**arguments)
     assert source.record == ""
 
 

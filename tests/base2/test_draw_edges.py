@@ -13,57 +13,57 @@ from freegap.base2 import batch
 from freegap.base2.batch import FastRun
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
+from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
 from freegap.base2.reading import answer_units, array_units
-from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights, get_sum
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent
 from freegap.values.floats import meant_by_float
 
 
-def settled(**changed: Any) -> Setting:
+def planned(**changed: Any) -> Base2Plan:
     usual: dict[str, Any] = {
-        "k": 3, "eta": base2.share_epsilon(2, k=3, sensitivity=1, granularity="1/2"), "low": -4, "high": 9,
-        "width": 5, "sensitivity": 1, "granularity": "1/2",
+        "k": 3, "eta": base2.share_epsilon(2, k=3, sensitivity=1, resolution="1/2"), "low": -4, "high": 9,
+        "width": 5, "sensitivity": 1, "resolution": "1/2",
     }  # fmt: skip
-    return Setting.settle(2, **(usual | changed))
+    return Base2Plan.checked(2, **(usual | changed))
 
 
 def test_what_a_release_has_on_record() -> None:
-    setting = settled()
-    assert setting.public["threshold"] == 2
-    assert (setting.public["low"], setting.public["high"], setting.public["width"]) == (-4, 9, 5)
-    assert (setting.public["granularity"], setting.public["sensitivity"]) == (Fraction(1, 2), 1)
-    assert setting.public["eta"] == [[part.x, part.y, part.z] for part in setting.eta]
-    bits = (setting.threshold_weights.bits, setting.answer_weights.bits)
+    plan = planned()
+    assert plan.public["threshold"] == 2
+    assert (plan.public["low"], plan.public["high"], plan.public["width"]) == (-4, 9, 5)
+    assert (plan.public["resolution"], plan.public["sensitivity"]) == (Fraction(1, 2), 1)
+    assert plan.public["eta"] == [[part.x, part.y, part.z] for part in plan.eta]
+    bits = (plan.threshold_weights.bits, plan.answer_weights.bits)
     assert bits[0] != bits[1]
-    assert setting.public["precision_bits"] == max(bits)
+    assert plan.public["precision_bits"] == max(bits)
     # In units of the grid the range is −8 … 18 about a threshold of 4, and ten more on either side.
-    assert setting.threshold_weights.reach == 24  # 18 − 4 + 10
-    assert settled(low=-40).threshold_weights.reach == 94  # |−80 − 4 − 10|
-    assert setting.answer_weights.reach == 10
-    assert settled(gaps=[1, 3]).answer_weights.reach == 16
+    assert plan.threshold_weights.reach == 24  # 18 − 4 + 10
+    assert planned(low=-40).threshold_weights.reach == 94  # |−80 − 4 − 10|
+    assert plan.answer_weights.reach == 10
+    assert planned(gaps=[1, 3]).answer_weights.reach == 16
 
 
 def test_charges() -> None:
-    setting = settled()
-    one, two = (part.epsilon for part in setting.eta)
-    assert setting.epsilon == one + two
-    assert setting.charge(0, 0) == 0
-    assert setting.charge(1, 0) == one
-    assert setting.charge(5, 2) == one + two * Fraction(2, 3)
-    assert setting.charge(5, 3) == setting.epsilon
+    plan = planned()
+    one, two = (part.epsilon for part in plan.eta)
+    assert plan.epsilon == one + two
+    assert plan.charge(0, 0) == 0
+    assert plan.charge(1, 0) == one
+    assert plan.charge(5, 2) == one + two * Fraction(2, 3)
+    assert plan.charge(5, 3) == plan.epsilon
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_words_are_used_once_across_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks, so that many of them end without an answer above, against one question at a time."""
     monkeypatch.setattr(batch, "_BLOCK", size)
-    setting = settled(k=200, eta=base2.share_epsilon(2, k=200, granularity="1/2"))
+    plan = planned(k=200, eta=base2.share_epsilon(2, k=200, resolution="1/2"))
     answers = np.random.default_rng(size).integers(-12, 14, 300)
     for seed in range(4):
-        alone = Run(setting, BitDraws(SeededBits(seed)))
+        alone = Run(plan, BitDraws(SeededBits(seed)))
         expected = []
         for place, answer in enumerate(answers.tolist()):
             if alone.exhausted:
@@ -71,12 +71,12 @@ def test_words_are_used_once_across_blocks(size: int, monkeypatch: pytest.Monkey
             reached = alone.ask(answer)
             if reached is not None:
                 expected.append((place, reached))
-        assert list(FastRun(setting, SeededBits(seed)).ask_all(answers)) == expected
+        assert list(FastRun(plan, SeededBits(seed)).ask_all(answers)) == expected
         assert 20 < len(expected) < 300
 
 
 def test_a_run_that_is_over_draws_nothing_more() -> None:
-    run: Any = base2.SparseVector(
+    run: Any = base2.DiscreteSparseVector(
         5, k=1, eta=base2.share_epsilon(50, k=1), low=0, high=100, width=100, bits=SeededBits(1)
     )
     assert run.ask(100)

@@ -14,8 +14,8 @@ from freegap import InvalidArgument, SeededBits, base2
 from freegap.base2 import Eta
 from freegap.base2.batch import threshold_words
 from freegap.base2.eta import _enough_digits, _exact_root
+from freegap.base2.plan import Base2Plan
 from freegap.base2.reading import answer_units, array_units
-from freegap.base2.setting import Setting
 from freegap.base2.weights import MOST_BITS, Weights
 from tests.clock import Drawn
 
@@ -216,18 +216,18 @@ def test_a_range_far_from_zero_is_read_alike_all_at_once_and_one_at_a_time(power
         answers = [kind(sign * (far + step)) for step in (-1000, 0, 49, 50, 51, 100, 1000)]
         threshold = sign * (far + 50)
         batch = base2.sparse_vector(answers, threshold, low=low, high=high, bits=SeededBits(1), **common)
-        run = base2.SparseVector(threshold, low=low, high=high, bits=SeededBits(1), **common)
+        run = base2.DiscreteSparseVector(threshold, low=low, high=high, bits=SeededBits(1), **common)
         for answer in answers[: batch.answered]:
             run.ask(answer)
         assert run.release() == batch
         assert any(batch.above)
 
 
-def test_the_remedy_is_a_multiple_of_the_granularity() -> None:
+def test_the_remedy_is_a_multiple_of_the_resolution() -> None:
     with pytest.raises(
         InvalidArgument, match=r"low = '1/3': must be a multiple of .* 1/4. Pass for example 1/4"
     ):
-        base2.clamped_laplace(Eta(3, 2, 4), "1/3", 3, granularity="1/4")
+        base2.clamped_laplace(Eta(3, 2, 4), "1/3", 3, resolution="1/4")
 
 
 # Settings and records ---------------------------------------------------------------------------
@@ -238,24 +238,24 @@ GRID: dict[str, Any] = {
     "high": 3,
     "width": 2,
     "sensitivity": "1/2",
-    "granularity": "1/4",
+    "resolution": "1/4",
 }
 
 
 def test_the_reach_is_the_farthest_that_can_occur_on_either_side() -> None:
     eta = base2.share_epsilon(2, k=1)
     for threshold, reach in ((0, 13), (10, 13), (7, 10), (9, 12)):
-        setting = Setting.settle(
-            threshold, k=1, eta=eta, low=0, high=10, width=3, gaps=(1, 5), sensitivity=1, granularity=1
+        plan = Base2Plan.checked(
+            threshold, k=1, eta=eta, low=0, high=10, width=3, gaps=(1, 5), sensitivity=1, resolution=1
         )
-        assert (setting.threshold_weights.reach, setting.answer_weights.reach) == (reach, 8)
+        assert (plan.threshold_weights.reach, plan.answer_weights.reach) == (reach, 8)
 
 
 def test_a_range_of_one_answer_is_a_range() -> None:
-    setting = Setting.settle(
-        5, k=1, eta=base2.share_epsilon(2, k=1), low=5, high=5, width=1, sensitivity=1, granularity=1
+    plan = Base2Plan.checked(
+        5, k=1, eta=base2.share_epsilon(2, k=1), low=5, high=5, width=1, sensitivity=1, resolution=1
     )
-    assert (setting.low, setting.high) == (5, 5)
+    assert (plan.low, plan.high) == (5, 5)
 
 
 def test_the_share_of_the_threshold() -> None:
@@ -263,18 +263,18 @@ def test_the_share_of_the_threshold() -> None:
     assert Fraction(99, 100) < one.epsilon <= 1
     assert Fraction(198, 100) < two.epsilon <= 2
     even = base2.share_epsilon(3, k=2)
-    assert even == base2.share_epsilon(3, k=2, share="1/2", sensitivity=1, granularity=1)
+    assert even == base2.share_epsilon(3, k=2, share="1/2", sensitivity=1, resolution=1)
     assert all(Fraction(148, 100) < part.epsilon <= Fraction(3, 2) for part in even)
     assert two.divided(2 * 2).z >= 1  # by 2k
 
 
 def test_a_record_on_a_grid_that_is_not_1() -> None:
-    eta = base2.share_epsilon(40, k=2, sensitivity="1/2", granularity="1/4")
+    eta = base2.share_epsilon(40, k=2, sensitivity="1/2", resolution="1/4")
     gaps: list[Any] = ["1/4", 1, "3/2"]
     release = base2.sparse_vector_with_gap(
         [0, 3, 0, 3, 3], "5/4", eta=eta, gaps=gaps, bits=SeededBits(1), **GRID
     )
-    run = base2.SparseVectorWithGap("5/4", eta=eta, gaps=gaps, bits=SeededBits(1), **GRID)
+    run = base2.DiscreteSparseVectorWithGap("5/4", eta=eta, gaps=gaps, bits=SeededBits(1), **GRID)
     assert [run.ask(answer) for answer in (0, 3, 0, 3)] == [None, Fraction(3, 2), None, Fraction(3, 2)]
     assert run.release() == release
     assert release.answered == 4
@@ -290,31 +290,31 @@ def test_a_record_on_a_grid_that_is_not_1() -> None:
         "low": Fraction(-1, 2),
         "high": 3,
         "width": 2,
-        "granularity": Fraction(1, 4),
+        "resolution": Fraction(1, 4),
         "sensitivity": Fraction(1, 2),
         "eta": [[part.x, part.y, part.z] for part in eta],
     }
-    setting = Setting.settle("5/4", eta=eta, gaps=gaps, **GRID)
-    weights = setting.threshold_weights, setting.answer_weights
+    plan = Base2Plan.checked("5/4", eta=eta, gaps=gaps, **GRID)
+    weights = plan.threshold_weights, plan.answer_weights
     assert precision == max(weight.bits for weight in weights) > min(weight.bits for weight in weights)
 
 
 def test_a_smaller_gap_is_the_largest_one_that_was_reached() -> None:
     """The noise is next to nothing: 1 above the threshold reaches the gaps 1/4 and 1, and not 3/2."""
-    eta = base2.share_epsilon(400, k=1, granularity="1/4")
-    setting: dict[str, Any] = {"k": 1, "eta": eta, "low": 0, "high": 3, "width": 2, "granularity": "1/4"}
+    eta = base2.share_epsilon(400, k=1, resolution="1/4")
+    plan: dict[str, Any] = {"k": 1, "eta": eta, "low": 0, "high": 3, "width": 2, "resolution": "1/4"}
     for answer, gap in ((1, 0), ("5/4", Fraction(1, 4)), (2, 1), ("9/4", 1), ("5/2", Fraction(3, 2)), (3, 2)):
         gaps: list[Any] = ["1/4", 1, "3/2", 2]
         answers = [Fraction(answer)]
-        release = base2.sparse_vector_with_gap(answers, 1, gaps=gaps, bits=SeededBits(2), **setting)
+        release = base2.sparse_vector_with_gap(answers, 1, gaps=gaps, bits=SeededBits(2), **plan)
         assert release.gaps == (gap,)
 
 
 def test_what_is_left_and_spent_follows_the_answers_above() -> None:
     eta = base2.share_epsilon(40, k=2)
     kinds: list[tuple[Any, dict[str, Any]]] = [
-        (base2.SparseVector, {}),
-        (base2.SparseVectorWithGap, {"gaps": [1]}),
+        (base2.DiscreteSparseVector, {}),
+        (base2.DiscreteSparseVectorWithGap, {"gaps": [1]}),
     ]
     for kind, options in kinds:
         run = kind(5, k=2, eta=eta, low=0, high=10, width=8, bits=SeededBits(1), **options)
@@ -328,15 +328,15 @@ def test_what_is_left_and_spent_follows_the_answers_above() -> None:
         assert unseeded.release().private
 
 
-def test_left_out_sensitivity_and_granularity_are_1() -> None:
+def test_left_out_sensitivity_and_resolution_are_1() -> None:
     eta = base2.share_epsilon(4, k=1, sensitivity=2)  # good for 1 and for 2
     common: dict[str, Any] = {"k": 1, "eta": eta, "low": 0, "high": 10, "width": 8, "bits": SeededBits(1)}
     answers = [0, 1, 2]
     releases = [
         base2.sparse_vector(answers, 5, **common),
         base2.sparse_vector_with_gap(answers, 5, gaps=[1], **common),
-        base2.SparseVector(5, **common).release(),
-        base2.SparseVectorWithGap(5, gaps=[1], **common).release(),
+        base2.DiscreteSparseVector(5, **common).release(),
+        base2.DiscreteSparseVectorWithGap(5, gaps=[1], **common).release(),
     ]
     for release in releases:
-        assert (release.parameters["sensitivity"], release.parameters["granularity"]) == (1, 1)
+        assert (release.parameters["sensitivity"], release.parameters["resolution"]) == (1, 1)

@@ -63,9 +63,9 @@ def test_etas_compare_by_value() -> None:
     st.sampled_from([None, 40, 48]),
 )
 def test_from_epsilon_is_the_largest_not_above(
-    epsilon: Fraction, granularity: Fraction, divisor: Fraction, digits: int | None
+    epsilon: Fraction, resolution: Fraction, divisor: Fraction, digits: int | None
 ) -> None:
-    eta = Eta.from_epsilon(epsilon, granularity=granularity, divisor=divisor, digits=digits)
+    eta = Eta.from_epsilon(epsilon, resolution=resolution, divisor=divisor, digits=digits)
     assert eta.epsilon <= epsilon
     if digits is None:
         assert eta.epsilon > epsilon * Fraction(99, 100)
@@ -73,8 +73,8 @@ def test_from_epsilon_is_the_largest_not_above(
         x = eta.x << (digits - eta.y)  # back on the grid of `digits` digits, the next one is too strong
         assert x == 1 or Eta(x - 1, digits, eta.z).epsilon > epsilon
     # The noise of that grid and that divisor is exact.
-    noise = eta.adjusted(granularity / divisor)
-    assert float(noise) == pytest.approx(float(eta) * float(granularity / divisor))
+    noise = eta.adjusted(resolution / divisor)
+    assert float(noise) == pytest.approx(float(eta) * float(resolution / divisor))
 
 
 def test_division_and_adjustment_keep_the_value() -> None:
@@ -102,7 +102,7 @@ def test_section_4_has_it_the_wrong_way_round() -> None:
 
 def test_share_epsilon_stays_within_its_budget() -> None:
     for epsilon in ("0.1", 1, 7):
-        one, two = share_epsilon(epsilon, k=5, sensitivity=2, granularity="1/4", share="1/3")
+        one, two = share_epsilon(epsilon, k=5, sensitivity=2, resolution="1/4", share="1/3")
         assert one.epsilon <= Fraction(epsilon) / 3
         assert one.epsilon + two.epsilon <= Fraction(epsilon)
         assert one.adjusted(Fraction(1, 8)).z >= 1
@@ -118,7 +118,7 @@ def test_share_epsilon_stays_within_its_budget() -> None:
         (lambda: Eta(1, 10**9, 1), r"y = 1000000000: must be at most 4096. Take fewer digits"),
         (lambda: Eta.from_epsilon(0), r"epsilon = 0: must be greater than 0. Pass for example epsilon=1."),
         (lambda: Eta.from_epsilon("0.01", digits=4), r"digits = 4: are too few: .* Pass digits=15, or leave"),
-        (lambda: Eta.from_epsilon(1, granularity=0), r"granularity = 0: must be greater than 0"),
+        (lambda: Eta.from_epsilon(1, resolution=0), r"resolution = 0: must be greater than 0"),
         (lambda: Eta(3, 2, 1).divided(0), r"divisor = 0: must be greater than 0"),
         (
             lambda: Eta(3, 2, 1).divided(5),

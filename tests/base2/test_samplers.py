@@ -134,19 +134,19 @@ def test_normalized_sample_takes_rationals() -> None:
 def test_the_public_samplers_work_on_a_fractional_grid() -> None:
     eta = Eta(3, 2, 4)  # 2^(−η/4) = 3/4
     source = SeededBits(11)
-    values = [base2.clamped_laplace(eta, "-1/2", 2, granularity="1/4", bits=source) for _ in range(400)]
+    values = [base2.clamped_laplace(eta, "-1/2", 2, resolution="1/4", bits=source) for _ in range(400)]
     assert {value.denominator for value in values} <= {1, 2, 4}
     assert (min(values), max(values)) == (Fraction(-1, 2), Fraction(2))
     # An off-grid threshold is rounded up: ν ≥ 0.1 on this grid is ν ≥ 1/4.
     for threshold in ("0.1", 0.1, Fraction(1, 4)):
         same = [
             base2.lazy_threshold(
-                eta, float(Fraction(threshold)), reach=1, granularity="1/4", bits=SeededBits(i)
+                eta, float(Fraction(threshold)), reach=1, resolution="1/4", bits=SeededBits(i)
             )
             for i in range(64)
         ]
         assert same == [
-            base2.lazy_threshold(eta, Fraction(1, 4), reach=1, granularity="1/4", bits=SeededBits(i))
+            base2.lazy_threshold(eta, Fraction(1, 4), reach=1, resolution="1/4", bits=SeededBits(i))
             for i in range(64)
         ]
 
@@ -159,9 +159,7 @@ def test_a_private_threshold_is_never_refused() -> None:
 
 def test_precision_depends_on_public_parameters_alone() -> None:
     assert Weights(Fraction(3, 8), 10).bits == 33
-    with pytest.raises(
-        InvalidArgument, match=r"precision = .*: needs more than .* Take a larger granularity"
-    ):
+    with pytest.raises(InvalidArgument, match=r"precision = .*: needs more than .* Take a larger resolution"):
         Weights(Fraction(3, 8), MOST_BITS)
 
 
@@ -177,7 +175,7 @@ def test_precision_depends_on_public_parameters_alone() -> None:
         (lambda: base2.clamped_laplace(Eta(1, 1, 1), 3, -3), r"low = 3: must not be above high = -3. Swap"),
         (
             lambda: base2.clamped_laplace(Eta(1, 1, 1), "1/2", 3),
-            r"low = '1/2': must be a multiple of the granularity 1",
+            r"low = '1/2': must be a multiple of the resolution 1",
         ),
         (
             lambda: base2.clamped_laplace(cast(Any, 1), -3, 3),
@@ -185,8 +183,8 @@ def test_precision_depends_on_public_parameters_alone() -> None:
         ),
         (lambda: base2.lazy_threshold(Eta(1, 1, 1), 0, reach=-1), r"reach = -1: must be at least 0"),
         (
-            lambda: base2.clamped_laplace(Eta(3, 2, 1), -1, 1, granularity="1/2"),
-            r"granularity = .*: does not keep 2\^η exact: .* Build it with Eta.from_epsilon",
+            lambda: base2.clamped_laplace(Eta(3, 2, 1), -1, 1, resolution="1/2"),
+            r"resolution = .*: does not keep 2\^η exact: .* Build it with Eta.from_epsilon",
         ),
         (lambda: base2.lazy_threshold(Eta(1, 1, 1), "five", reach=1), r"^threshold: must be made of numbers"),
     ],

@@ -16,27 +16,27 @@ from freegap_evidence.assurance import base2_law as ideal
 import freegap.base2.questions as questions
 from freegap.base2 import Eta
 from freegap.base2.draws import Draws
+from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
 from freegap.base2.reading import array_units
 from freegap.base2.samplers import conditional_lazy_threshold_at
-from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from tests.base2.paths import Path, distribution, largest_ratio
 
 Law = dict[Hashable, Fraction]
 
 
-def settle(k: int, low: int, high: int, width: int, gaps: tuple[int, ...] = (), delta: int = 1) -> Setting:
+def plan_of(k: int, low: int, high: int, width: int, gaps: tuple[int, ...] = (), delta: int = 1) -> Base2Plan:
     """η₁ = Δ·log2(4/3), η₂ = 2kΔ·log2(4/3): after the divisions both noises have the base 3/4."""
     eta = (Eta(3, 2, delta), Eta(3, 2, 2 * k * delta))
-    return Setting.settle(
-        0, k=k, eta=eta, low=low, high=high, width=width, gaps=gaps, sensitivity=delta, granularity=1
+    return Base2Plan.checked(
+        0, k=k, eta=eta, low=low, high=high, width=width, gaps=gaps, sensitivity=delta, resolution=1
     )
 
 
-def program_law(setting: Setting, answers: tuple[int, ...]) -> Law:
+def program_law(plan: Base2Plan, answers: tuple[int, ...]) -> Law:
     def program(path: Path) -> tuple[int | None, ...]:
-        run = Run(setting, path)
+        run = Run(plan, path)
         released = []
         for answer in answers:
             if run.exhausted:
@@ -47,24 +47,24 @@ def program_law(setting: Setting, answers: tuple[int, ...]) -> Law:
     return distribution(program)
 
 
-def ideal_law(setting: Setting, answers: tuple[int, ...]) -> Law:
-    bases = (setting.threshold_weights.base, setting.answer_weights.base)
-    law = ideal.sparse_vector(answers, k=setting.k, w=setting.width, gaps=setting.gaps, bases=bases)
+def ideal_law(plan: Base2Plan, answers: tuple[int, ...]) -> Law:
+    bases = (plan.threshold_weights.base, plan.answer_weights.base)
+    law = ideal.sparse_vector(answers, k=plan.k, w=plan.width, gaps=plan.gaps, bases=bases)
     return dict(law.items())
 
 
-def cost(setting: Setting, output: Hashable) -> Fraction:
+def cost(plan: Base2Plan, output: Hashable) -> Fraction:
     """2^(η₁ + η₂·t/k) for t times ⊤, exactly: η₂/k is a whole multiple of log2(4/3) here."""
     assert isinstance(output, tuple)
     found = sum(outcome is not None for outcome in output)
-    one, two = setting.eta
-    return one.ratio * Fraction(two.divided(setting.k).ratio) ** found
+    one, two = plan.eta
+    return one.ratio * Fraction(two.divided(plan.k).ratio) ** found
 
 
-def worst(setting: Setting, laws: dict[tuple[int, ...], Law], delta: int) -> Fraction:
+def worst(plan: Base2Plan, laws: dict[tuple[int, ...], Law], delta: int) -> Fraction:
     """The largest P(output | D)/(2^cost·P(output | D')) over all neighbours: at most 1 if private."""
     return max(
-        p / (cost(setting, output) * laws[other][output])
+        p / (cost(plan, output) * laws[other][output])
         for answers, law in laws.items()
         for other in neighbours(answers, laws, delta)
         for output, p in law.items()
@@ -106,11 +106,11 @@ LONG_CASES = [(2, -2, 2, 3, (1, 2), 1, 3), (3, -2, 2, 2, (), 2, 3), (1, -4, 4, 6
 def test_exact_probabilities_and_exact_privacy(
     k: int, low: int, high: int, width: int, gaps: tuple[int, ...], delta: int, n: int
 ) -> None:
-    setting = settle(k, low, high, width, gaps, delta)
-    laws = {answers: program_law(setting, answers) for answers in product(range(low, high + 1), repeat=n)}
+    plan = plan_of(k, low, high, width, gaps, delta)
+    laws = {answers: program_law(plan, answers) for answers in product(range(low, high + 1), repeat=n)}
     for answers, law in laws.items():
-        assert law == ideal_law(setting, answers)
-    bound = worst(setting, laws, delta)
+        assert law == ideal_law(plan, answers)
+    bound = worst(plan, laws, delta)
     assert bound <= 1
     # The bound bites: with a quarter less budget for each part it would be exceeded.
     assert bound > Fraction(9, 16)
@@ -125,12 +125,12 @@ def printed_reached_gap(weights: Weights, tau: int, gaps: tuple[int, ...], draws
 
 
 def test_the_printed_algorithm_5_has_another_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = settle(1, -2, 2, 3, gaps=(1, 2, 3, 4))
-    right = program_law(setting, (0,))
+    plan = plan_of(1, -2, 2, 3, gaps=(1, 2, 3, 4))
+    right = program_law(plan, (0,))
     monkeypatch.setattr(questions, "reached_gap", printed_reached_gap)
-    printed = program_law(setting, (0,))
-    assert right == ideal_law(setting, (0,))
-    assert printed != ideal_law(setting, (0,))
+    printed = program_law(plan, (0,))
+    assert right == ideal_law(plan, (0,))
+    assert printed != ideal_law(plan, (0,))
     # Its gaps are too small: every tail P(gap ≥ g_j), j ≥ 2, is below the true one.
     for j in (2, 3, 4):
         assert _at_least(printed, j) < _at_least(right, j)
@@ -144,12 +144,12 @@ def test_the_printed_algorithm_5_is_not_private(monkeypatch: pytest.MonkeyPatch)
     """
     losses = []
     for count in (1, 2, 4):
-        setting = settle(1, 0, 4, 5, gaps=tuple(range(4, 4 + count)))
+        plan = plan_of(1, 0, 4, 5, gaps=tuple(range(4, 4 + count)))
         inputs: list[tuple[int, ...]] = [(0, 0, 4), (1, 1, 3)]
-        assert worst(setting, {answers: program_law(setting, answers) for answers in inputs}, 1) <= 1
+        assert worst(plan, {answers: program_law(plan, answers) for answers in inputs}, 1) <= 1
         with monkeypatch.context() as patch:
             patch.setattr(questions, "reached_gap", printed_reached_gap)
-            losses.append(worst(setting, {answers: program_law(setting, answers) for answers in inputs}, 1))
+            losses.append(worst(plan, {answers: program_law(plan, answers) for answers in inputs}, 1))
     assert losses[-1] > Fraction(5, 4)  # beyond 2^(η₁ + η₂) by a quarter, with four gaps
     assert losses[1] < losses[2]
 
@@ -160,13 +160,13 @@ def _at_least(law: Law, gap: int) -> Fraction:
 
 def test_a_threshold_clamped_for_itself_is_not_private() -> None:
     """What the symmetric clamp is for: clamp ρ to a largest value instead, and a long run of ⊥ leaks."""
-    setting = settle(1, -2, 2, 2)
+    plan = plan_of(1, -2, 2, 2)
     ratios = []
     for questions_asked in (1, 4, 8):
         laws = []
         for answer in (1, 2):
             law: Law = {}
-            bases = (setting.threshold_weights.base, setting.answer_weights.base)
+            bases = (plan.threshold_weights.base, plan.answer_weights.base)
             for rho, p in ideal.discrete_laplace(bases[0], 2).items():
                 limit = max(-2, min(2, rho))  # a largest value, whatever the answer is
                 below = sum(q for nu, q in ideal.discrete_laplace(bases[1], 9).items() if answer + nu < limit)
@@ -176,34 +176,34 @@ def test_a_threshold_clamped_for_itself_is_not_private() -> None:
         assert ratio is not None
         ratios.append(ratio)
         ours = [
-            program_law(setting, (answer,) * questions_asked)[(None,) * questions_asked] for answer in (1, 2)
+            program_law(plan, (answer,) * questions_asked)[(None,) * questions_asked] for answer in (1, 2)
         ]
-        assert ours[0] <= setting.eta[0].ratio * ours[1]
+        assert ours[0] <= plan.eta[0].ratio * ours[1]
     assert ratios[0] < ratios[1] < ratios[2]
-    assert ratios[2] > setting.eta[0].ratio * setting.eta[1].ratio
+    assert ratios[2] > plan.eta[0].ratio * plan.eta[1].ratio
 
 
 def test_answers_off_the_grid_and_out_of_range_are_private_as_well() -> None:
-    setting = settle(1, -1, 1, 2)
+    plan = plan_of(1, -1, 1, 2)
     halves = [Fraction(n, 2) for n in range(-5, 6)]  # beyond [−1, 1] on both sides
     laws: dict[tuple[Fraction, ...], Law] = {}
     for raw in product(halves, repeat=2):
-        read, _ = array_units(list(raw), setting.granularity, setting.low, setting.high)
-        laws[raw] = program_law(setting, tuple(read.tolist()))
+        read, _ = array_units(list(raw), plan.resolution, plan.low, plan.high)
+        laws[raw] = program_law(plan, tuple(read.tolist()))
     for (a, b), law in laws.items():
         for (c, d), other in laws.items():
             if abs(a - c) <= 1 and abs(b - d) <= 1:
-                assert all(p <= cost(setting, output) * other[output] for output, p in law.items())
+                assert all(p <= cost(plan, output) * other[output] for output, p in law.items())
 
 
-def test_the_noise_is_scaled_by_sensitivity_count_and_granularity() -> None:
+def test_the_noise_is_scaled_by_sensitivity_count_and_resolution() -> None:
     """2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)), as in Ilvento 2020, algorithm 2, lines 3 and 7."""
     one, two = Eta(3, 2, 2 * 5), Eta(5, 3, 2 * 3 * 2 * 5)
-    setting = Setting.settle(
-        "5/4", k=3, eta=(one, two), low=0, high=10, width="5/2", sensitivity="5/2", granularity="1/4"
+    plan = Base2Plan.checked(
+        "5/4", k=3, eta=(one, two), low=0, high=10, width="5/2", sensitivity="5/2", resolution="1/4"
     )
     delta, grid = Fraction(5, 2), Fraction(1, 4)
-    assert setting.threshold_weights.base ** int(delta / grid) == one.base
-    assert setting.answer_weights.base ** int(2 * 3 * delta / grid) == two.base
+    assert plan.threshold_weights.base ** int(delta / grid) == one.base
+    assert plan.answer_weights.base ** int(2 * 3 * delta / grid) == two.base
     # |ρ̂| is at most max(|0 − 5/4 − 5/2|, |10 − 5/4 + 5/2|) = 45/4, which is 45 steps; |τ| at most 10.
-    assert (setting.threshold_weights.reach, setting.answer_weights.reach) == (45, 10)
+    assert (plan.threshold_weights.reach, plan.answer_weights.reach) == (45, 10)

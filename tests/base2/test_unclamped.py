@@ -165,9 +165,9 @@ def test_thresholds_of_each_question_and_huge_answers() -> None:
     assert base2.unclamped_sparse_vector([], 0, k=1, eta=ETA).spent == 0
 
 
-def test_answers_are_rounded_down_to_the_granularity() -> None:
-    eta = base2.share_epsilon(2, k=1, granularity="1/4")
-    options: dict[str, Any] = {"k": 1, "eta": eta, "granularity": "1/4"}
+def test_answers_are_rounded_down_to_the_resolution() -> None:
+    eta = base2.share_epsilon(2, k=1, resolution="1/4")
+    options: dict[str, Any] = {"k": 1, "eta": eta, "resolution": "1/4"}
     for seed in range(20):
         exact = base2.unclamped_sparse_vector([0.25, 1.5], 1, bits=SeededBits(seed), **options)
         above = base2.unclamped_sparse_vector([0.49, 1.74], 1, bits=SeededBits(seed), **options)
@@ -179,9 +179,9 @@ def test_answers_are_rounded_down_to_the_granularity() -> None:
     [
         ({"k": 0}, "k = 0: must be at least 1"),
         ({"eta": ETA[0]}, "must be a pair"),
-        ({"threshold": "1/2"}, "threshold = '1/2': must be a multiple of the granularity 1"),
+        ({"threshold": "1/2"}, "threshold = '1/2': must be a multiple of the resolution 1"),
         ({"threshold": [1, 2, 3]}, "must be one for all or one for each of the 2 answers"),
-        ({"sensitivity": "1/2"}, "sensitivity = '1/2': must be a multiple of the granularity 1"),
+        ({"sensitivity": "1/2"}, "sensitivity = '1/2': must be a multiple of the resolution 1"),
         ({"answers": [1.0, float("nan")]}, "answers: must not contain NaN"),
         ({"answers": [[1], [2]]}, "answers: must all be numbers"),
         ({"answers": np.ones((2, 2))}, "answers: must have one dimension"),

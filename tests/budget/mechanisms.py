@@ -80,8 +80,8 @@ RELEASES: dict[str, Callable[..., Any]] = {
 OBJECTS: dict[str, Callable[..., Any]] = {
     "SparseVector": lambda **more: fg.SparseVector(400, **{"k": 2, "epsilon": 1} | more),
     "AdaptiveSparseVector": lambda **more: fg.AdaptiveSparseVector(400, **{"k": 2, "epsilon": 1} | more),
-    "base2.SparseVector": lambda **more: base2.SparseVector(400, **_BASE2 | more),
-    "base2.SparseVectorWithGap": lambda **more: base2.SparseVectorWithGap(
+    "base2.DiscreteSparseVector": lambda **more: base2.DiscreteSparseVector(400, **_BASE2 | more),
+    "base2.DiscreteSparseVectorWithGap": lambda **more: base2.DiscreteSparseVectorWithGap(
         400, **_BASE2 | {"gaps": [10, 50]} | more
     ),
 }

@@ -23,7 +23,7 @@ single = st.one_of(
     st.tuples(
         st.just("release"), st.sampled_from(["noisy_max", "sparse_vector", "base2.sparse_vector"]), PARTS
     ),
-    st.tuples(st.just("open"), st.sampled_from(["SparseVector", "base2.SparseVector"]), PARTS),
+    st.tuples(st.just("open"), st.sampled_from(["SparseVector", "base2.DiscreteSparseVector"]), PARTS),
     st.tuples(st.just("ask"), st.integers(0, 2), st.sampled_from([HIGH, LOW, float("nan")])),
     st.tuples(st.just("close"), st.integers(0, 2)),
     st.tuples(st.just("fail"), st.sampled_from(["argument", "bits", "own"])),

@@ -100,7 +100,7 @@ def test_an_interrupted_question_is_settled_at_its_full_price(
 
 
 @pytest.mark.parametrize("moment", ["ask", "passed"])
-@pytest.mark.parametrize("name", ["base2.SparseVector", "base2.SparseVectorWithGap"])
+@pytest.mark.parametrize("name", ["base2.DiscreteSparseVector", "base2.DiscreteSparseVectorWithGap"])
 def test_an_interrupted_question_in_base_2_is_charged_as_well(
     monkeypatch: pytest.MonkeyPatch, name: str, moment: str
 ) -> None:
@@ -144,7 +144,7 @@ def test_an_object_that_dies_with_its_process_stays_charged(ledger: Ledger) -> N
 
 def test_a_function_may_close_its_object_and_return_its_record(ledger: Ledger) -> None:
     def release(closing: bool) -> Any:
-        asking = OBJECTS["base2.SparseVector"]()
+        asking = OBJECTS["base2.DiscreteSparseVector"]()
         asking.ask(HIGH)
         record = asking.release()
         if closing:
@@ -218,7 +218,7 @@ def test_a_subclass_does_not_change_the_charge_by_accident(ledger: Ledger, name:
     setting: dict[str, Any] = {"k": 1, "epsilon": 1}
     if name.startswith("base2."):
         setting = {"k": 1, "eta": base2.share_epsilon(1, k=1), "low": 0, "high": 9, "width": 5}
-    if name == "base2.SparseVectorWithGap":
+    if name == "base2.DiscreteSparseVectorWithGap":
         setting["gaps"] = [1, 2]
     asking = careless(0, ledger=(ledger, "shop"), **setting)
     for _ in range(20):

@@ -21,6 +21,9 @@ from freegap.errors import InvalidArgument, MissingExtra
 
 runner = CliRunner()
 
+RELEASE = ["--item", "a", "--person", "b", "-k", "1", "--epsilon", "1"]
+TOP_K = ["freegap", "top-k", "t.csv", *RELEASE]
+
 
 def test_version() -> None:
     done = runner.invoke(cli.app, ["--version"])
@@ -30,10 +33,37 @@ def test_version() -> None:
 def every_command(step: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     yield path
     for name, inner in getattr(step, "commands", {}).items():
-        yield from every_command(inner, (*path, name))
+        yield from every_command(inner if path else cli.loaded(name), (*path, name))
 
 
-@pytest.mark.parametrize("command", list(every_command(typer.main.get_command(cli.app))), ids=" ".join)
+LISTED = typer.main.get_group(cli.app).commands
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_command_is_listed_with_the_first_line_of_its_help(name: str) -> None:
+    assert LISTED[name].help == cli.loaded(name).help.partition("\n\n")[0]
+
+
+def test_a_command_of_a_package_that_is_not_installed_says_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Listed it is all the same: who reads the help learns that there is evidence."""
+    monkeypatch.setitem(sys.modules, "freegap_evidence", None)
+    assert "assure" in runner.invoke(cli.app, ["--help"]).stdout
+    for arguments in (
+        ["assure", "--quick"],
+        ["bench", "top-k"],
+        ["prove", "--library"],
+        ["audit", "--catalogue"],
+    ):
+        monkeypatch.setattr(sys, "argv", ["freegap", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        assert stopped.value.code == 2
+        assert "pip install freegap-evidence" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", list(every_command(typer.main.get_group(cli.app))), ids=" ".join)
 def test_help_fits_80_columns_and_json_is_offered(command: tuple[str, ...]) -> None:
     done = runner.invoke(cli.app, [*command, "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -131,14 +161,48 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_users_mistake_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def mistaken(**_: object) -> None:
+    def mistaken(*_: object, **__: object) -> None:
         raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
-    monkeypatch.setattr(cli, "app", mistaken)
+    monkeypatch.setattr(freegap, "top_k", mistaken)
+    monkeypatch.setattr(sys, "argv", TOP_K)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == "freegap: k = 0: must be at least 1. Pass k=1.\n"
+    assert capsys.readouterr().err == "freegap: -k 0: must be at least 1. Pass -k 1.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (TOP_K, "--domain: is needed: choosing only among"),
+        (TOP_K, 'or --domain "observed" together with --observed-keys-are-public if the set'),
+        (["freegap", "top-k", "u.csv", *RELEASE], "TABLE 'u.csv': names no file."),
+        (
+            ["freegap", "top-k", "t.csv", *RELEASE, "--domain", "9..0"],
+            "--domain '9..0': ends before it begins.",
+        ),
+        (["freegap", "audit", "fractions:Fraction", "-e", "-1"], "--epsilon '-1': must be greater than 0."),
+        (["freegap", "audit", "-e", "1"], "TARGET: there must be a function or a --command"),
+        (["freegap", "audit", "nonsense", "-e", "1"], "TARGET 'nonsense': names no function."),
+        (["freegap", "prove", "math:sqrt", "--neighbours", "all"], "--neighbours 'all': must say how"),
+        (["freegap", "prove", "math:sqrt", "--parameter", "k"], "--parameter 'k': is not name=value."),
+    ],
+)
+def test_a_mistake_is_told_in_options(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_what_a_mistake_cost_is_said_as_well(
@@ -147,15 +211,16 @@ def test_what_a_mistake_cost_is_said_as_well(
     ledger = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("shop", epsilon=5)
 
-    def fails(**_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         with ledger.reserve("shop", 1, what="noisy_max"):
             raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
-    monkeypatch.setattr(cli, "app", fails)
+    monkeypatch.setattr(freegap, "top_k", fails)
+    monkeypatch.setattr(sys, "argv", TOP_K)
     with pytest.raises(SystemExit):
         cli.main()
     assert capsys.readouterr().err == (
-        "freegap: k = 0: must be at least 1. Pass k=1.\n"
+        "freegap: -k 0: must be at least 1. Pass -k 1.\n"
         "freegap: Reservation 2 (1 on 'shop', noisy_max) stays charged in full.\n"
     )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.densities import NoiseLaw, integral
+from freegap_evidence.assurance.densities import NoiseDensity, integral
 from numpy.typing import NDArray
 
 import freegap as fg
@@ -31,7 +31,7 @@ def tail_by_integration(law: GapNoise, t: float) -> float:
         return sum(
             q * (1 - q) ** m * (1 - p) ** max(math.floor(x + m) + 1, 0) for m in range(int(60 * r) + 60)
         )
-    answer, bar = NoiseLaw(law.law.name, s), NoiseLaw(law.law.name, r)
+    answer, bar = NoiseDensity(law.law.name, s), NoiseDensity(law.law.name, r)
     low = 0.0 if law.law.one_sided else -60 * r
     return integral(lambda y: bar.density(y) * (1 - answer.cdf(x + y)), [0.0, -x], low, 60 * r)
 

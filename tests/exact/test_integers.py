@@ -5,14 +5,17 @@ from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
 import pytest
-from scipy.stats import chisquare
+from freegap_evidence.assurance.fit import ALPHA, fit_p
+from scipy.stats import chisquare, norm
 
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact.integers import (
     bernoulli,
     bernoulli_exp,
+    discrete_gaussian,
     geometric,
     sample_without_replacement,
     shuffle,
@@ -113,6 +116,43 @@ def test_two_sided_geometric() -> None:
     q = math.exp(-1)
     law = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-60, 61)}
     assert_law(decided, undecided, law, loose=0.35)
+
+
+def test_discrete_gaussian_by_enumeration() -> None:
+    decided, undecided = outcomes(lambda s: discrete_gaussian(Fraction(1, 3), s), depth=12)
+    weights = {z: math.exp(-z * z * 1.5) for z in range(-40, 41)}
+    law = {z: weight / sum(weights.values()) for z, weight in weights.items()}
+    assert_law(decided, undecided, law, loose=0.7)
+    assert decided[1] == decided[-1]
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(7, 3), Fraction(400), Fraction(10**9)])
+def test_discrete_gaussian_fits_its_law_and_no_other(variance: Fraction) -> None:
+    """8,000 draws, in cells of half a standard deviation; a variance that is 25 % off does not fit."""
+    draws, sigma = 8_000, math.sqrt(variance)
+    source = SeededBits(23)
+    drawn = [discrete_gaussian(variance, source) for _ in range(draws)]
+    width = max(1, round(sigma / 2))
+    seen = Counter((z + width // 2) // width for z in drawn)
+
+    def p_value(factor: float) -> float:
+        within = factor * float(variance)
+        if width > 1000:  # as good as continuous
+            edge = (np.arange(-30, 31) * width - width // 2 - 0.5) / math.sqrt(within)
+            law = dict(zip(range(-30, 30), np.diff(norm.cdf(edge)), strict=True))
+        else:
+            span = range(-30 * width, 30 * width + 1)
+            weights: dict[int, float] = {}
+            for z in span:
+                cell = (z + width // 2) // width
+                weights[cell] = weights.get(cell, 0.0) + math.exp(-z * z / (2 * within))
+            total = sum(weights.values())
+            law = {cell: weight / total for cell, weight in weights.items()}
+        return fit_p(seen, law)
+
+    assert p_value(1) > ALPHA
+    assert p_value(1.25) < ALPHA
+    assert p_value(0.8) < ALPHA
 
 
 def test_many_draws_fit_their_law_and_no_other() -> None:

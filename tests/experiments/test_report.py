@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -13,7 +12,7 @@ from freegap_evidence.experiments.registry import EXPERIMENTS
 from typer.testing import CliRunner
 
 from freegap.cli import app
-from freegap.errors import InvalidArgument, MissingExtra
+from freegap.errors import InvalidArgument
 from tests.experiments.test_running import go, small
 
 
@@ -95,10 +94,3 @@ def test_all_experiments_with_few_runs(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["experiment", "report", "--out", str(tmp_path)], catch_exceptions=False)
     assert done.exit_code == 0
     assert (tmp_path / "report.html").read_text(encoding="utf-8").count("<svg") == len(EXPERIMENTS)
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "scipy" else known(name))
-    with pytest.raises(MissingExtra, match=r"freegap\[experiments\]"):
-        CliRunner().invoke(app, ["experiment", "list"], catch_exceptions=False)

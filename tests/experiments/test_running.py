@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from freegap_evidence.experiments import adaptivity, error_reduction
 from freegap_evidence.experiments.data.sets import DataSet, data_sets
-from freegap_evidence.experiments.experiment import Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.registry import EXPERIMENTS, FAMILIES, find
 from freegap_evidence.experiments.running import Finished, run
 from freegap_evidence.experiments.table import Table
@@ -56,7 +56,7 @@ def go(experiment: Experiment, out: Path, *, runs: int = 40, seed: int = 1) -> F
 
 
 def computed(experiment: Experiment, seed: int) -> Table:
-    setting = Setting(
+    setting = ExperimentSetting(
         name=experiment.computation.name,
         runs=40,
         seed=seed,
@@ -88,7 +88,7 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_second_run_only_draws(tmp_path: Path) -> None:
     computed = []
 
-    def compute(setting: Setting) -> Table:
+    def compute(setting: ExperimentSetting) -> Table:
         computed.append(setting.seed)
         return BY_ID["fig-5-1"].computation.compute(setting)
 
@@ -182,7 +182,7 @@ def test_so_many_runs_are_made(name: str, times: Any, monkeypatch: pytest.Monkey
 
 def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
     experiment = BY_ID["base2-clamping"]
-    parameters = {"k": 3, "widths": ["0.1", "12"], "granularities": ["1/2"], "around": 300, "epsilon": "7/10"}
+    parameters = {"k": 3, "widths": ["0.1", "12"], "resolutions": ["1/2"], "around": 300, "epsilon": "7/10"}
     computation = replace(experiment.computation, parameters=parameters)
     done = go(replace(experiment, computation=computation), tmp_path, runs=400)
     assert done.comparison.holds

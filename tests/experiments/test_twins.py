@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from freegap_evidence.assurance.fit import ALPHA
 from freegap_evidence.experiments.data.sets import DataSet
-from freegap_evidence.experiments.experiment import Setting
+from freegap_evidence.experiments.experiment import ExperimentSetting
 from freegap_evidence.experiments.simulate import estimates, ranked
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
 from freegap_evidence.experiments.simulate.asking import asked
@@ -41,7 +41,9 @@ class Scripted(LabelledNoise[float]):
     def __init__(self, values: dict[Any, float]) -> None:
         self._values = values
 
-    def draw(self, law: Law, scale: Any, label: Any = None, *, grid: Any = None, step: Any = None) -> float:
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> float:
         return self._values[label]
 
 
@@ -235,7 +237,7 @@ def test_asking_the_first_of_a_random_order_alone_changes_nothing() -> None:
 
 
 def test_a_point_has_its_own_generator() -> None:
-    setting = Setting(name="x", runs=1, seed=3, parameters={}, data=())
+    setting = ExperimentSetting(name="x", runs=1, seed=3, parameters={}, data=())
     assert setting.rng("a", 1).random() == setting.rng("a", 1).random()
     assert setting.rng("a", 1).random() != setting.rng("a", 2).random()
 

@@ -20,7 +20,8 @@ import freegap as fg
 from freegap import base2, cli
 from freegap.auditor.command import Command
 from freegap.errors import FreegapError, InvalidArgument, MechanismFailed
-from freegap.report.chart import chart_svg
+from freegap.report.pictures import svg
+from freegap.tables.chart import draw
 from tests.fuzz.outcome import require_harmless, require_shown_safely, soon
 from tests.fuzz.strategies import Unprintable
 
@@ -98,9 +99,9 @@ REFUSED: dict[str, Any] = {
     "an address with half a character": lambda: fg.Ledger("sqlite:///\ud800"),
     "a file name that is too long": lambda: fg.Ledger("sqlite:////tmp/" + "x" * 3000).account("shop"),
     # Audit and prover.
-    "arguments that are no mapping": lambda: fg.audit(noisy, epsilon=1, arguments=5),  # type: ignore[arg-type]
-    "a sensitivity that is text": lambda: fg.audit(noisy, epsilon=1, sensitivity="1"),  # type: ignore[arg-type]
-    "a delta that is text": lambda: fg.audit(noisy, epsilon=1, delta="0"),  # type: ignore[arg-type]
+    "parameters that are not a mapping": lambda: fg.audit(noisy, epsilon=1, parameters=5),  # type: ignore[arg-type]
+    "a sensitivity that is not a number": lambda: fg.audit(noisy, epsilon=1, sensitivity="one"),
+    "a delta that is not a number": lambda: fg.audit(noisy, epsilon=1, delta="none"),
     "a claim of nothing": lambda: fg.audit(noisy, epsilon=1e300),
     "a seed of 5,000 digits": lambda: fg.audit(noisy, epsilon=1, seed=HUGE),
     "more samples than there is time": lambda: fg.audit(noisy, epsilon=1, samples=2**70),
@@ -111,7 +112,7 @@ REFUSED: dict[str, Any] = {
     "an argument of two lines": lambda: echo("").run_many([1.0], 1, 1, {"epsilon": 1.0, "x": "1\n1 1 1 1 1"}),
     "an argument without text": lambda: Command("false").run_many([1.0], 1, 1, {"epsilon": 1.0, "x": HUGE}),
     "parameters that are no mapping": lambda: fg.prove(noisy, epsilon=1, queries=1, parameters=5),  # type: ignore[arg-type]
-    "a relation that is a dict": lambda: fg.prove(noisy, epsilon=1, queries=1, relation={}),  # type: ignore[arg-type]
+    "a neighbours that is a dict": lambda: fg.prove(noisy, epsilon=1, queries=1, neighbours={}),  # type: ignore[arg-type]
 }
 
 
@@ -207,7 +208,7 @@ def test_nothing_is_charged_for_an_epsilon_that_the_mechanism_refuses(tmp_path: 
 def test_names_in_any_script_are_drawn_without_a_warning() -> None:
     table = pa.table({"item": ["茶", "🦄"] * 30, "person": list(range(60))})
     release = fg.top_k(table, item="item", person="person", k=1, epsilon=9, domain=["茶", "🦄"])
-    assert release.labels[0] in chart_svg(release)
+    assert release.labels[0] in svg(draw(release))
 
 
 def test_a_threshold_of_many_digits_is_drawn_without_a_warning() -> None:
@@ -220,7 +221,7 @@ def test_a_threshold_of_many_digits_is_drawn_without_a_warning() -> None:
         threshold=Fraction(10**300, 10**299 - 1),
         domain=["a", "b"],
     )
-    assert "threshold" in chart_svg(release)
+    assert "threshold" in svg(draw(release))
 
 
 @pytest.mark.parametrize("reply", ["[" * 100_000, "9" * 5000, "\\x1b[31m", "nan", '{"a": 1e999}'])

@@ -42,7 +42,7 @@ BASE2: dict[str, Any] = {
     "high": 1000,
     "width": 300,
     "sensitivity": 1,
-    "granularity": 1,
+    "resolution": 1,
     "ledger": None,
     "bits": None,
 }
@@ -77,25 +77,25 @@ BASE2_CALLS: dict[str, dict[str, Any]] = {
     "sparse_vector": BASE2,
     "sparse_vector_with_gap": BASE2 | {"gaps": range(25, 500, 25)},
     "unclamped_sparse_vector": without(BASE2, "low", "high", "width"),
-    "share_epsilon": {"epsilon": 1, "k": 3, "sensitivity": 1, "granularity": "1/4", "share": "1/2"},
+    "share_epsilon": {"epsilon": 1, "k": 3, "sensitivity": 1, "resolution": "1/4", "share": "1/2"},
     "Eta": {"x": 3, "y": 2, "z": 4},
     "get_sum": {"base": "1/2", "low": -1, "high": 2},
-    "clamped_laplace": {"eta": HALF, "low": -4, "high": 4, "granularity": 1, "bits": None},
-    "lazy_threshold": {"eta": HALF, "threshold": 2, "reach": 10, "granularity": 1, "bits": None},
+    "clamped_laplace": {"eta": HALF, "low": -4, "high": 4, "resolution": 1, "bits": None},
+    "lazy_threshold": {"eta": HALF, "threshold": 2, "reach": 10, "resolution": 1, "bits": None},
     "conditional_lazy_threshold": {
         "eta": HALF,
         "threshold": 2,
         "condition": 1,
         "reach": 10,
-        "granularity": 1,
+        "resolution": 1,
         "bits": None,
     },
     "normalized_sample": {"weights": ["1/2", "1/4", "1/4"], "bits": None},
     "symmetric_clamp": {"rho": 9, "x": 10, "w": 2},
 }
 BASE2_ONLINE = {
-    "SparseVector": without(BASE2, "answers"),
-    "SparseVectorWithGap": without(BASE2, "answers") | {"gaps": range(25, 500, 25)},
+    "DiscreteSparseVector": without(BASE2, "answers"),
+    "DiscreteSparseVectorWithGap": without(BASE2, "answers") | {"gaps": range(25, 500, 25)},
 }
 VISITS = {"a": 40, "b": 90, "c": 35}
 CANDIDATES = [lambda bits: fg.noisy_max(VISITS, epsilon=1, bits=bits)]
@@ -117,7 +117,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "low": 0,
         "high": 100,
         "sensitivity": 1,
-        "granularity": 1,
+        "resolution": 1,
     },
     "Counts": {"values": [5, 0], "sizes": [1, 100], "name": lambda group, member: (group, member)},
     "SeededBits": {"seed": 1},
@@ -169,7 +169,10 @@ def online(cls: Any, good: dict[str, Any]) -> Callable[[], None]:
         asked, _ = attempt(cls, **arguments)
         for answer, threshold in questions if asked is not None else ():
             before = asked.spent
-            alone = threshold is None or cls in (base2.SparseVector, base2.SparseVectorWithGap)
+            alone = threshold is None or cls in (
+                base2.DiscreteSparseVector,
+                base2.DiscreteSparseVectorWithGap,
+            )
             _, error = attempt(asked.ask, answer, *(() if alone else (threshold,)))
             assert error is None or asked.spent == before
             assert before <= asked.spent <= 10**500

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from freegap_evidence.assurance.rows.selection import exponential_law, weighted_choice
-from freegap_evidence.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
 import freegap as fg
@@ -31,22 +31,24 @@ SHARE = Fraction(2, 5)
 EPSILON = Fraction(3, 2)
 ANSWERS, THRESHOLD = [1, -1], 0
 CASES = {
-    f"{noise} k={k} branches={halvings}": Setting(noise, float(EPSILON), k, float(SHARE), halvings=halvings)
+    f"{noise} k={k} branches={halvings}": ThresholdSetting(
+        noise, float(EPSILON), k, float(SHARE), halvings=halvings
+    )
     for noise in ("laplace", "exponential", "geometric")
     for k, halvings in ((1, 0), (2, 0), (1, 1))
 }
 
 
-def cells(setting: Setting) -> int:
+def cells(setting: ThresholdSetting) -> int:
     return 26 if setting.k == 1 else 16
 
 
 @cache
-def law_of(setting: Setting) -> dict[Any, float]:
+def law_of(setting: ThresholdSetting) -> dict[Any, float]:
     return sparse_vector_law(setting, [float(a - THRESHOLD) for a in ANSWERS], GRID, cells(setting))
 
 
-def released(setting: Setting, runs: int) -> Counter[Any]:
+def released(setting: ThresholdSetting, runs: int) -> Counter[Any]:
     source = SeededBits(repr(setting))
     seen: Counter[Any] = Counter()
     for _ in range(runs):
@@ -88,7 +90,7 @@ def test_the_tables_are_right_and_the_test_has_power(name: str) -> None:
     offsets = [float(a - THRESHOLD) for a in ANSWERS]
     assert 0.8 < sum(law_of(setting).values()) < 1 + 1e-6
 
-    def p(simulated: Setting, runs: int) -> float:
+    def p(simulated: ThresholdSetting, runs: int) -> float:
         outputs = simulate_sparse_vector(simulated, offsets, GRID, runs, seed=3)
         return fit_p(Counter(outputs), law_of(setting))
 
@@ -108,7 +110,7 @@ def hybrid_top_k_law(noise: ContinuousNoiseName, k: int) -> dict[Any, float]:
     Cells that the cut sums over a truncated second gap are left out: they are only bounded below.
     """
     scale = 2 * k / float(EPSILON)
-    full = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), GRID, 22 if k == 1 else 14)
+    full = top_k_cells([1.0, -1.0, 0.0], k, NoiseDensity(noise, scale), GRID, 22 if k == 1 else 14)
     return {(order, gaps): p for (order, gaps), p in full.items() if 2 not in order[:-1]}
 
 
@@ -163,7 +165,7 @@ COARSE = 3.0
 
 @cache
 def hybrid_sparse_vector_law(noise: ContinuousNoiseName, k: int) -> dict[Any, float]:
-    setting = Setting(noise, float(EPSILON), k, float(SHARE))
+    setting = ThresholdSetting(noise, float(EPSILON), k, float(SHARE))
     return HybridSparseVector(setting, [float(a) for a in ANSWERS], COARSE).law(8)
 
 
@@ -184,9 +186,9 @@ def hybrid_sparse_vector_releases(noise: ContinuousNoiseName, k: int, runs: int)
 def test_hybrid_sparse_vector(noise: ContinuousNoiseName, k: int) -> None:
     law = hybrid_sparse_vector_law(noise, k)
     assert fit_p(hybrid_sparse_vector_releases(noise, k, SOME), law) > ALPHA
-    setting = Setting(noise, float(EPSILON), k, float(SHARE))
+    setting = ThresholdSetting(noise, float(EPSILON), k, float(SHARE))
 
-    def p(simulated: Setting, runs: int) -> float:
+    def p(simulated: ThresholdSetting, runs: int) -> float:
         outputs = simulate_hybrid_sparse_vector(simulated, [float(a) for a in ANSWERS], COARSE, runs, seed=k)
         return fit_p(Counter(outputs), law)
 
@@ -257,7 +259,7 @@ def test_measure() -> None:
     seen = Counter(release.multiples)
 
     def law(scale: float) -> dict[int, float]:
-        noise = NoiseLaw("laplace", scale)
+        noise = NoiseDensity("laplace", scale)
         return {j: noise.cdf(j + 0.5) - noise.cdf(j - 0.5) for j in range(-30, 31)}
 
     assert release.scale == 2

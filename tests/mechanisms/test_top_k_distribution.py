@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
@@ -38,7 +38,7 @@ CASES = {(2, 1): [2, 1], (3, 1): [0, 1, 1], (3, 2): [1, 0, 2]}  # (n, k): answer
 def law(n: int, k: int, noise: str, scale: float = float(SCALE)) -> dict[Any, float]:
     answers = [float(v * GRID) for v in CASES[n, k]]
     # Two-dimensional tables need fewer cells a side: the rest is one pooled cell.
-    return top_k_cells(answers, k, NoiseLaw(noise, scale), float(GRID), CELLS if k == 1 else 10)
+    return top_k_cells(answers, k, NoiseDensity(noise, scale), float(GRID), CELLS if k == 1 else 10)
 
 
 def fast(n: int, k: int, noise: str, draws: int) -> Counter[Any]:

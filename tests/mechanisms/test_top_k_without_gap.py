@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
@@ -46,7 +46,7 @@ def test_two_answers_by_hand() -> None:
 def test_the_lemmas_law_is_that_of_exponential_noise(answers: list[int], k: int) -> None:
     scale = 1.25
     coin = coin_top_k_law(answers, k, 1 / scale, 36)
-    cells = top_k_cells([float(a) for a in answers], k, NoiseLaw("exponential", scale), 80 * scale, 1)
+    cells = top_k_cells([float(a) for a in answers], k, NoiseDensity("exponential", scale), 80 * scale, 1)
     if len(answers) == 2 or k == 1:
         assert coin == pytest.approx({order: p for (order, _), p in cells.items()}, abs=1e-9)
     else:

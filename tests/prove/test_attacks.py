@@ -18,7 +18,7 @@ import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.mechanisms import top_k
 from freegap.prover.forms import Change, Selection, Stream
-from freegap.prover.registry import Entry
+from freegap.prover.registry import LibraryEntry
 from freegap.prover.routes import prove_claim
 from freegap.symbolic import real
 
@@ -219,7 +219,7 @@ CHARGED = [entry for entry in LIBRARY if entry.form is not None and entry.charge
 
 
 @pytest.mark.parametrize("entry", CHARGED, ids=lambda entry: entry.name)
-def test_a_charge_of_nothing_for_all_n(entry: Entry) -> None:
+def test_a_charge_of_nothing_for_all_n(entry: LibraryEntry) -> None:
     claim = next(c for c in entry.claims if c.queries is None)
     proof = prove_claim(replace(entry, charge=lambda output: 0), claim)
     assert proof.holds is None

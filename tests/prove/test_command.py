@@ -14,7 +14,7 @@ import freegap as fg
 from freegap.cli import app
 from freegap.mechanisms import top_k
 from freegap.prover.forms import Selection
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 
 TOP_K = "freegap.mechanisms.top_k:program"
@@ -88,7 +88,7 @@ def test_a_refutation_has_its_own_exit_code() -> None:
         ["freegap.no_such_module:program"],
         [TOP_K, "--parameter", "k"],
         [TOP_K, "--epsilon", "-1"],
-        [TOP_K, "--relation", "near"],
+        [TOP_K, "--neighbours", "near"],
     ],
 )
 def test_mistakes_are_named(arguments: list[str]) -> None:
@@ -104,7 +104,7 @@ def claims() -> list[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("entry", "claim"), claims())
-def test_the_library_s_claims(entry: Entry, claim: Claim) -> None:
+def test_the_library_s_claims(entry: LibraryEntry, claim: PrivacyClaim) -> None:
     proof = prove_claim(entry, claim)
     assert proof.holds, str(proof)
     if claim.tight is not None:

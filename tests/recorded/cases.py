@@ -220,8 +220,8 @@ def in_base_2(bits: fg.SeededBits) -> Iterator[Any]:
             yield base2.sparse_vector_with_gap(answers, 30, gaps=range(2, 50, 2), **options)
             if kind != "huge":
                 yield base2.unclamped_sparse_vector(answers, 30, k=k, eta=eta, bits=bits)
-        plain = base2.SparseVector(30, **options)
-        with_gap = base2.SparseVectorWithGap(30, gaps=(1, 5, 10), **options)
+        plain = base2.DiscreteSparseVector(30, **options)
+        with_gap = base2.DiscreteSparseVectorWithGap(30, gaps=(1, 5, 10), **options)
         for run in (plain, with_gap):
             for answer in numbers(12, 40, salt).tolist():
                 if not run.exhausted:

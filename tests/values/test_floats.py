@@ -204,12 +204,12 @@ def test_geometric_noise_wants_whole_thresholds_everywhere(threshold: Any) -> No
     assert fg.sparse_vector([1, 2], [1.0, 2.0], **options).answered >= 1
 
 
-@pytest.mark.parametrize("granularity", ["1/10", "3/10", "1/3"])
+@pytest.mark.parametrize("resolution", ["1/10", "3/10", "1/3"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
-def test_base_2_reads_floats_in_the_same_way(granularity: str, kind: Any) -> None:
+def test_base_2_reads_floats_in_the_same_way(resolution: str, kind: Any) -> None:
     from freegap.base2.reading import answer_units, array_units
 
-    grid = Fraction(granularity)
+    grid = Fraction(resolution)
     answers = np.array([j * grid for j in range(-40, 60)], dtype=float).astype(kind)
     units, _ = array_units(answers, grid, -20, 30)
     expected = [max(-20, min(30, j)) for j in range(-40, 60)]
@@ -221,7 +221,7 @@ def test_base_2_reads_floats_in_the_same_way(granularity: str, kind: Any) -> Non
     odd = np.array([np.nan, np.inf, -np.inf, 1e4, -1e4], dtype=kind)
     assert array_units(odd, grid, -20, 30)[0].tolist() == [-20, 30, -20, 30, -20]
     assert base2.lazy_threshold(
-        base2.Eta.from_epsilon(1, granularity=grid), kind(-3), reach=3, granularity=grid
+        base2.Eta.from_epsilon(1, resolution=grid), kind(-3), reach=3, resolution=grid
     ) in (True, False)
 
 

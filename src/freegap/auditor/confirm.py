@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 
 from freegap.auditor.histogram import Bins, Histogram
-from freegap.auditor.sampling import CHUNK, Source, Workers
+from freegap.auditor.sampling import CHUNK, OutputSource, Workers
 from freegap.auditor.search import Lead
-from freegap.auditor.statistics import Counts, Look, Spending
+from freegap.auditor.statistics import EventCounts, Look, Spending
 
 __all__ = ["Confirmation", "confirm"]
 
@@ -34,9 +34,9 @@ class Confirmation:
     histogram: Histogram | None = None
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> EventCounts:
         """The counts at the last look."""
-        return self.looks[-1].counts if self.looks else Counts(0, 0, 0, 0)
+        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
 
     def p_value(self, epsilon: float, delta: float = 0.0) -> float:
         """Valid for the claim that the mechanism is ε-private on this pair and event."""
@@ -58,7 +58,7 @@ class Confirmation:
 
 
 def confirm(
-    source: Source,
+    source: OutputSource,
     workers: Workers,
     result: Confirmation,
     spending: Spending,
@@ -77,7 +77,7 @@ def confirm(
     toss = np.random.Generator(
         np.random.SFC64(np.random.SeedSequence(source.seed, spawn_key=(TOSS_KEY, number)))
     )
-    counts, trials, chunk = Counts(0, 0, 0, 0), 0, 0
+    counts, trials, chunk = EventCounts(0, 0, 0, 0), 0, 0
     for until, share in zip(spending.trials, spending.shares, strict=True):
         if until > spending.usual and not promising(result):
             break
@@ -100,14 +100,14 @@ def confirm(
 
 
 def _count(
-    source: Source, lead: Lead, bins: Bins | None, task: tuple[int, int, tuple[int, ...]]
-) -> tuple[Counts, Histogram]:
+    source: OutputSource, lead: Lead, bins: Bins | None, task: tuple[int, int, tuple[int, ...]]
+) -> tuple[EventCounts, Histogram]:
     runs1, runs2, key = task
     arguments = lead.candidate.arguments
     first = source.draw(lead.first, arguments, runs1, (*key, 0))
     second = source.draw(lead.second, arguments, runs2, (*key, 1))
     event = lead.finding.event
-    counts = Counts(event.hits(first), event.hits(second), runs1, runs2)
+    counts = EventCounts(event.hits(first), event.hits(second), runs1, runs2)
     if bins is None:
         return counts, Histogram((), (), ())
     return counts, bins.tally(first, second)

@@ -32,7 +32,7 @@ from freegap.auditor.features import (
 )
 from freegap.auditor.floating import LowestBit
 from freegap.auditor.outputs import ABSENT, INTEGER, Floats, Label, Outputs
-from freegap.auditor.statistics import Forecast
+from freegap.auditor.statistics import BoundForecast
 
 __all__ = ["Effort", "find_events", "score_event"]
 
@@ -56,7 +56,7 @@ class Effort:
     light: leave out what the rest will show as well, for a first look at many candidates.
     """
 
-    forecast: Forecast
+    forecast: BoundForecast
     cuts: int = 16
     groups: int = 2
     atoms: bool = False
@@ -71,7 +71,7 @@ class Effort:
 
 
 def score_event(
-    event: Event, first: Outputs, second: Outputs, forecast: Forecast, *, swapped: bool
+    event: Event, first: Outputs, second: Outputs, forecast: BoundForecast, *, swapped: bool
 ) -> Finding:
     """Score a given event on new samples."""
     hits1, hits2 = event.hits(first), event.hits(second)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from freegap.auditor.events import Between, Clause, Condition, Event, OneOf
 from freegap.auditor.features import Feature, Reading
 from freegap.auditor.outputs import INTEGER, Floats
-from freegap.auditor.statistics import Forecast
+from freegap.auditor.statistics import BoundForecast
 
 __all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct"]
 
@@ -118,7 +118,7 @@ class Family:
 
     feature: Feature
     before: tuple[Clause, ...]
-    forecast: Forecast
+    forecast: BoundForecast
     found: list[Finding]
 
     def keep(self, condition: Condition, swapped: bool, hits1: int, hits2: int, score: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from freegap.auditor.event_search import Effort
-from freegap.auditor.statistics import Forecast
+from freegap.auditor.statistics import BoundForecast
 
 __all__ = ["Plan", "Round"]
 
@@ -41,7 +41,7 @@ class Round:
 class Plan:
     """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side.
 
-    claim: the ε that is claimed; patience: see `Forecast`.
+    claim: the ε that is claimed; patience: see `BoundForecast`.
     costly: runs are made one by one, so the first rounds get few of them.
     tight: the bound shall be as tight as possible.
     floating, learned: whether to look for these events.
@@ -57,10 +57,10 @@ class Plan:
     floating: bool = True
     learned: bool = True
 
-    def forecast(self, size: int, caution: float) -> Forecast:
+    def forecast(self, size: int, caution: float) -> BoundForecast:
         """How to judge counts of `size` samples a side."""
         grow = max(1.0, self.confirm / size)
-        return Forecast(grow, caution, self.z, patience=self.patience, claim=self.claim)
+        return BoundForecast(grow, caution, self.z, patience=self.patience, claim=self.claim)
 
     @property
     def stretch(self) -> int:

@@ -38,13 +38,13 @@ class GeneratorNoise:
         """Density e^(−x/scale)/scale on x ≥ 0."""
         return float(self._rng.exponential(float(scale)))
 
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> float:
-        """Mass proportional to e^(−x/scale) on x = 0, grid, 2·grid, …"""
-        return float(grid) * math.floor(self.exponential(scale) / float(grid))
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> float:
+        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
+        return float(resolution) * math.floor(self.exponential(scale) / float(resolution))
 
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> float:
-        """Mass proportional to e^(−|x|/scale) on the multiples of grid: a difference of two geometrics."""
-        return self.geometric(scale, grid=grid) - self.geometric(scale, grid=grid)
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> float:
+        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution, as a difference."""
+        return self.geometric(scale, resolution=resolution) - self.geometric(scale, resolution=resolution)
 
     def gumbel(self, scale: Any, label: Any = None) -> float:
         """Distribution function exp(−e^(−x/scale))."""
@@ -80,7 +80,7 @@ def mechanism_of(
 
 
 def pairs_around(
-    answers: Sequence[float], neighbour: Sequence[float], sensitivity: float, relation: str
+    answers: Sequence[float], neighbour: Sequence[float], sensitivity: float, neighbours: str
 ) -> list[tuple[list[float], list[float]]]:
     """Inputs to audit where a proof failed: the point itself, and its answers moved as far as may be.
 
@@ -93,8 +93,10 @@ def pairs_around(
     ups = [[1.0] * n]
     mixed = [[1.0 if i == 0 else -1.0 for i in range(n)], [1.0 if i % 2 else -1.0 for i in range(n)]]
     single = [[float(i == j) for j in range(n)] for i in range(n)]
-    signs = {"increasing": ups, "decreasing": ups, "monotonic": ups, "one": single}.get(relation, ups + mixed)
-    both = (1.0,) if relation == "increasing" else (-1.0,) if relation == "decreasing" else (1.0, -1.0)
+    signs = {"increasing": ups, "decreasing": ups, "monotonic": ups, "one": single}.get(
+        neighbours, ups + mixed
+    )
+    both = (1.0,) if neighbours == "increasing" else (-1.0,) if neighbours == "decreasing" else (1.0, -1.0)
     moved = [
         [a + side * sign * sensitivity for a, sign in zip(answers, pattern, strict=True)]
         for pattern in signs

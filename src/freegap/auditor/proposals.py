@@ -10,7 +10,7 @@ from freegap.auditor.arguments import argument_grid
 from freegap.auditor.branches import analyse
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Arguments, Mechanism
-from freegap.auditor.search import Candidate
+from freegap.auditor.search import SearchCandidate
 
 __all__ = ["Proposals"]
 
@@ -36,7 +36,7 @@ class Proposals:
     trouble: str | None = None
     _known: dict[object, tuple[Arguments, ...]] = field(default_factory=dict)
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[SearchCandidate]:
         """The best arguments of every pair first, then more of them for long pairs."""
         longest = max(len(pair.first) for pair in self.pairs)
         # of each pattern a short pair is analysed, and the longer ones take over what it says
@@ -52,7 +52,7 @@ class Proposals:
             grids.append(list(dict.fromkeys([*self.suggested(pair), *grid[: 1 if short else None]])))
         deepest = max(map(len, grids))
         ordered = [
-            Candidate(pair, grid[depth])
+            SearchCandidate(pair, grid[depth])
             for depth in range(deepest)
             for pair, grid in zip(self.pairs, grids, strict=True)
             if depth < len(grid)

@@ -24,7 +24,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("joblib", "audit") from missing
 
-__all__ = ["CHUNK", "Source", "Workers"]
+__all__ = ["CHUNK", "OutputSource", "Workers"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,7 +36,7 @@ _SMALL = 2.0  # seconds of work below which starting processes does not pay
 
 
 @dataclass(frozen=True)
-class Source:
+class OutputSource:
     """Where outputs come from: a mechanism, the seed of the audit and the time limit of a run."""
 
     mechanism: Mechanism
@@ -79,7 +79,7 @@ class Source:
 class Workers:
     """Maps functions over tasks, on as many cores as it is given.
 
-    jobs: as joblib counts them; 1 for this process alone, -1 for all cores.
+    jobs: as joblib counts them: 1 for this process alone, -1 for one per processor.
     threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
     module: where the mechanism is defined; worker processes must be able to import it.
     """

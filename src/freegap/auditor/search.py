@@ -30,10 +30,10 @@ from freegap.auditor.learned import learn_score
 from freegap.auditor.mechanism import Arguments
 from freegap.auditor.outputs import Outputs
 from freegap.auditor.plan import Plan, Round
-from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.sampling import OutputSource, Workers
 from freegap.errors import MechanismFailed
 
-__all__ = ["Candidate", "Lead", "Race", "Scouted", "race", "scout"]
+__all__ = ["Lead", "Race", "Scouted", "SearchCandidate", "race", "scout"]
 
 SEARCH_KEY = 1
 MOST_TAUGHT = 3
@@ -41,7 +41,7 @@ MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SearchCandidate:
     """A pair of inputs and arguments to try."""
 
     pair: Pair
@@ -52,7 +52,7 @@ class Candidate:
 class Scouted:
     """What a candidate looked like: its best events, and whether its outputs ever changed."""
 
-    candidate: Candidate
+    candidate: SearchCandidate
     findings: tuple[Finding, ...]
     refused: bool = False
     random: bool = True
@@ -69,7 +69,7 @@ class Scouted:
 class Lead:
     """A candidate with one event: what a confirmation is about. The event is likelier on `first`."""
 
-    candidate: Candidate
+    candidate: SearchCandidate
     finding: Finding
 
     @property
@@ -96,7 +96,7 @@ class Lead:
         return pair.first if self.finding.swapped else pair.second
 
 
-def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]]) -> Scouted:
+def scout(source: OutputSource, task: tuple[SearchCandidate, Round, int, tuple[Finding, ...]]) -> Scouted:
     """Try one candidate, on its pair and on the stretched pair: weigh the events known so far, look for
     others."""
     candidate, round_ = task[:2]
@@ -118,7 +118,10 @@ def scout(source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]
 
 
 def _scout(
-    source: Source, task: tuple[Candidate, Round, int, tuple[Finding, ...]], pair: Pair, round_: Round
+    source: OutputSource,
+    task: tuple[SearchCandidate, Round, int, tuple[Finding, ...]],
+    pair: Pair,
+    round_: Round,
 ) -> Scouted:
     candidate, _, index, known = task
     key = (SEARCH_KEY, round_.key, round_.number, index, round_.stretch)
@@ -152,8 +155,8 @@ def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
 
 
 def _look(
-    source: Source,
-    candidate: Candidate,
+    source: OutputSource,
+    candidate: SearchCandidate,
     round_: Round,
     first: Outputs,
     second: Outputs,
@@ -190,7 +193,7 @@ def _needs_a_lesson(outputs: Outputs) -> bool:
     return int(outputs.is_number.any(axis=0).sum()) > 1
 
 
-def _references(source: Source, candidate: Candidate, outputs: Outputs) -> tuple[Distance, ...]:
+def _references(source: OutputSource, candidate: SearchCandidate, outputs: Outputs) -> tuple[Distance, ...]:
     """The noiseless outputs of both inputs, where outputs are lists of labels (Ding 2020 §4.3.3, case 1)."""
     if len(outputs.paths) < 2 or not outputs.labels:
         return ()
@@ -216,9 +219,9 @@ class Race:
     leads: list[Lead] = field(default_factory=list)
     random: bool = False
     tried: int = 0
-    refused: tuple[Candidate, ...] = ()
-    finalists: list[Candidate] = field(default_factory=list)
-    first_look: dict[Candidate, float] = field(default_factory=dict)
+    refused: tuple[SearchCandidate, ...] = ()
+    finalists: list[SearchCandidate] = field(default_factory=list)
+    first_look: dict[SearchCandidate, float] = field(default_factory=dict)
     """The merit of each candidate in the first round."""
 
     @property
@@ -238,9 +241,9 @@ class Race:
 
 
 def race(
-    source: Source,
+    source: OutputSource,
     workers: Workers,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[SearchCandidate],
     plan: Plan,
     *,
     scale: float,
@@ -256,7 +259,7 @@ def race(
     start: the round to begin with; key: tells the races of one audit apart.
     enough: a score that makes further search needless; only the last round follows then.
     """
-    runners: list[tuple[Candidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
+    runners: list[tuple[SearchCandidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
     for number in range(start, 4):
         results = _run_round(
@@ -280,9 +283,9 @@ def race(
 
 
 def _run_round(
-    source: Source,
+    source: OutputSource,
     workers: Workers,
-    runners: Sequence[tuple[Candidate, tuple[Finding, ...]]],
+    runners: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]],
     round_: Round,
     state: Race,
     report: Callable[[str, int, int, float], None],
@@ -307,7 +310,7 @@ def _leads(results: Sequence[Scouted]) -> list[Lead]:
 
 def _next_runners(
     results: Sequence[Scouted], number: int, plan: Plan, found: Any, scale: float
-) -> list[tuple[Candidate, tuple[Finding, ...]]]:
+) -> list[tuple[SearchCandidate, tuple[Finding, ...]]]:
     """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
@@ -336,7 +339,7 @@ def _next_runners(
     return runners
 
 
-def _mutated(candidate: Candidate, found: Any, scale: float) -> Iterator[Candidate]:
+def _mutated(candidate: SearchCandidate, found: Any, scale: float) -> Iterator[SearchCandidate]:
     """Other arguments, and the answers that rise or fall set apart from the rest."""
     for arguments in mutations(candidate.arguments, found, scale):
         yield replace(candidate, arguments=arguments)

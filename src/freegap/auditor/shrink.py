@@ -21,8 +21,8 @@ from freegap.auditor.features import value_text
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Arguments, freeze
 from freegap.auditor.plan import Plan, Round
-from freegap.auditor.sampling import Source, Workers
-from freegap.auditor.search import Candidate, Lead, scout
+from freegap.auditor.sampling import OutputSource, Workers
+from freegap.auditor.search import Lead, SearchCandidate, scout
 
 __all__ = ["shrink"]
 
@@ -36,13 +36,13 @@ HOPELESS = 0.5
 
 @dataclass
 class _Shrinker:
-    source: Source
+    source: OutputSource
     workers: Workers
     plan: Plan
     epsilon: float
     pairs: Sequence[Pair]
     sensitivity: float
-    first_look: Mapping[Candidate, float]
+    first_look: Mapping[SearchCandidate, float]
     rounds: int = FIRST_ROUND
 
     def violates(self, finding: Finding) -> bool:
@@ -64,7 +64,7 @@ class _Shrinker:
         self.rounds += 1
         return self.rounds
 
-    def accepted(self, candidate: Candidate, findings: Sequence[Finding]) -> Lead | None:
+    def accepted(self, candidate: SearchCandidate, findings: Sequence[Finding]) -> Lead | None:
         """The lead with the simplest of these events that holds up on more samples."""
         simpler = [
             replace(finding, event=event) for finding in findings for event in _simpler_events(finding.event)
@@ -82,7 +82,7 @@ class _Shrinker:
         promising = [finding for finding in others if self.violates(finding)]
         return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
 
-    def first_smaller(self, lead: Lead, tried: set[Candidate]) -> Lead | None:
+    def first_smaller(self, lead: Lead, tried: set[SearchCandidate]) -> Lead | None:
         candidates = [
             candidate
             for candidate in dict.fromkeys(self.smaller(lead.candidate))
@@ -104,26 +104,26 @@ class _Shrinker:
                     return found
         return None
 
-    def may(self, candidate: Candidate) -> bool:
+    def may(self, candidate: SearchCandidate) -> bool:
         """Whether it is worth another look: the search may have seen that there is nothing."""
         return self.first_look.get(candidate, math.inf) > HOPELESS * self.epsilon
 
-    def smaller(self, candidate: Candidate) -> Iterator[Candidate]:
+    def smaller(self, candidate: SearchCandidate) -> Iterator[SearchCandidate]:
         pair, arguments = candidate.pair, candidate.arguments
         names = self.source.mechanism.found
         for other in self.pairs:
             if len(other.first) <= len(pair.first) and not other.far:
                 grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
                 for plain in dict.fromkeys([arguments, grid[0]]):
-                    yield Candidate(other, plain)
+                    yield SearchCandidate(other, plain)
         for smaller in () if pair.given else _smaller_pairs(pair):
-            yield Candidate(smaller, arguments)
+            yield SearchCandidate(smaller, arguments)
         for plainer in _plainer_arguments(arguments, names):
-            yield Candidate(pair, plainer)
+            yield SearchCandidate(pair, plainer)
 
 
 def shrink(
-    source: Source,
+    source: OutputSource,
     workers: Workers,
     lead: Lead,
     *,
@@ -131,14 +131,14 @@ def shrink(
     epsilon: float,
     sensitivity: float,
     pairs: Sequence[Pair],
-    first_look: Mapping[Candidate, float],
+    first_look: Mapping[SearchCandidate, float],
 ) -> Lead:
     """A smaller lead that still looks like a violation of ε, or the same one.
 
     first_look: what the search thought of candidates at first.
     """
     shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity, first_look)
-    tried: set[Candidate] = set()
+    tried: set[SearchCandidate] = set()
     current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):
         smaller = shrinker.first_smaller(current, tried)
@@ -148,7 +148,7 @@ def shrink(
     return current
 
 
-def _size(candidate: Candidate) -> float:
+def _size(candidate: SearchCandidate) -> float:
     return candidate.pair.size + sum(_digits(value) for _, value in candidate.arguments)
 
 

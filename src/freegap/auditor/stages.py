@@ -15,7 +15,7 @@ from freegap.auditor.plan import Plan
 from freegap.auditor.progress import Progress
 from freegap.auditor.proposals import Proposals
 from freegap.auditor.report import AuditReport, Counterexample
-from freegap.auditor.sampling import Source, Workers
+from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
 from freegap.auditor.statistics import Spending
@@ -39,7 +39,7 @@ def deviations(alpha: float, patience: int) -> float:
 class Stages:
     """One audit, step by step; each step leaves behind what it found, for an interruption."""
 
-    source: Source
+    source: OutputSource
     workers: Workers
     plan: Plan
     proposals: Proposals
@@ -85,7 +85,7 @@ class Stages:
             enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
         if self.proposals.trouble is not None:
-            self.notes.append(f"The arguments come from a grid alone: {self.proposals.trouble}.")
+            self.notes.append(f"The parameters come from a grid alone: {self.proposals.trouble}.")
         refused = self.state.refused
         if self.state.tried and len(refused) == self.state.tried:
             last = refused[-1]
@@ -278,7 +278,7 @@ class Stages:
         return Counterexample(
             first=result.lead.first,
             second=result.lead.second,
-            arguments=result.lead.candidate.arguments,
+            parameters=result.lead.candidate.arguments,
             event=result.lead.finding.event,
             counts=result.counts,
             epsilon=self.epsilon,

@@ -35,13 +35,13 @@ try:
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = ["Counts", "Forecast", "Look", "Spending", "lower_bound", "p_value"]
+__all__ = ["BoundForecast", "EventCounts", "Look", "Spending", "lower_bound", "p_value"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Counts:
+class EventCounts:
     """How often the event happened on each side, of how many runs. Side 1 is the more likely one."""
 
     hits1: int
@@ -49,8 +49,8 @@ class Counts:
     runs1: int
     runs2: int
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
+    def __add__(self, other: EventCounts) -> EventCounts:
+        return EventCounts(
             self.hits1 + other.hits1,
             self.hits2 + other.hits2,
             self.runs1 + other.runs1,
@@ -68,10 +68,10 @@ class Counts:
         return self.hits2 / self.runs2 if self.runs2 else 0.0
 
 
-def p_value(counts: Counts, epsilon: ArrayLike, *, delta: float = 0.0) -> Any:
+def p_value(counts: EventCounts, epsilon: ArrayLike, *, delta: float = 0.0) -> Any:
     """A valid p-value for P1 ≤ e^ε·P2 + δ: P(p ≤ α | hypothesis) ≤ α for every α in [0, 1].
 
-    >>> round(float(p_value(Counts(30, 0, 100, 100), 0.0)), 12) == round(0.5 ** 30, 12)
+    >>> round(float(p_value(EventCounts(30, 0, 100, 100), 0.0)), 12) == round(0.5 ** 30, 12)
     True
     """
     levels = np.asarray(epsilon, dtype=np.float64)
@@ -84,10 +84,11 @@ def p_value(counts: Counts, epsilon: ArrayLike, *, delta: float = 0.0) -> Any:
     return found if found.ndim else float(found)
 
 
-def lower_bound(counts: Counts, alpha: float, *, delta: float = 0.0) -> float:
+def lower_bound(counts: EventCounts, alpha: float, *, delta: float = 0.0) -> float:
     """A lower confidence bound for the true ε: P(bound > ε | P1 ≤ e^ε·P2 + δ) ≤ α. At least 0.
 
-    >>> lower_bound(Counts(1000, 0, 1000, 1000), 1e-6) < lower_bound(Counts(9000, 0, 9000, 9000), 1e-6)
+    >>> few, many = EventCounts(1000, 0, 1000, 1000), EventCounts(9000, 0, 9000, 9000)
+    >>> lower_bound(few, 1e-6) < lower_bound(many, 1e-6)
     True
     """
     if counts.hits1 == 0:
@@ -99,7 +100,7 @@ def lower_bound(counts: Counts, alpha: float, *, delta: float = 0.0) -> float:
     return float(max(0.0, np.log1p(-other) - np.log(other)))
 
 
-def _bounds(counts: Counts, level: float) -> tuple[float, float]:
+def _bounds(counts: EventCounts, level: float) -> tuple[float, float]:
     """Clopper–Pearson: a lower bound for P1 and an upper bound for P2, each at the level."""
     low = special.betaincinv(counts.hits1, counts.runs1 - counts.hits1 + 1, level) if counts.hits1 else 0.0
     missed = counts.runs2 - counts.hits2
@@ -107,7 +108,7 @@ def _bounds(counts: Counts, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _p_value_with_delta(counts: Counts, epsilon: float, delta: float) -> float:
+def _p_value_with_delta(counts: EventCounts, epsilon: float, delta: float) -> float:
     """The smallest level at which the two bounds contradict the hypothesis, rounded up."""
 
     def rejects(log_level: float) -> bool:
@@ -126,7 +127,7 @@ def _p_value_with_delta(counts: Counts, epsilon: float, delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class BoundForecast:
     """What a confirmation would come to, judged from fewer samples: for ranking, never for a verdict.
 
     grow: how many times more samples the confirmation will have.
@@ -152,7 +153,7 @@ class Forecast:
 
         choices: of how many events this is the best: the luckiest is off by √(2·ln choices) deviations.
 
-        >>> forecast = Forecast(grow=5, caution=2, z=4.9)
+        >>> forecast = BoundForecast(grow=5, caution=2, z=4.9)
         >>> bool(forecast.bound(200, 100) < forecast.bound(2000, 1000) < np.log(2))
         True
         """
@@ -190,7 +191,7 @@ def _wilson(first: Floats, second: Floats, z: float) -> Floats:
 class Look:
     """One look at the counts: what they were, and the share of the level that this look may use."""
 
-    counts: Counts
+    counts: EventCounts
     share: float
 
 

@@ -10,24 +10,24 @@ public parameters before any private value is looked at.
 (False, True)
 """
 
+from freegap.base2.clamped import DiscreteSparseVector, sparse_vector
+from freegap.base2.clamped_with_gap import DiscreteSparseVectorWithGap, sparse_vector_with_gap
 from freegap.base2.draws import normalized_sample
 from freegap.base2.eta import Eta
+from freegap.base2.plan import share_epsilon
 from freegap.base2.samplers import (
     clamped_laplace,
     conditional_lazy_threshold,
     lazy_threshold,
     symmetric_clamp,
 )
-from freegap.base2.setting import share_epsilon
-from freegap.base2.sparse_vector import SparseVector, sparse_vector
-from freegap.base2.sparse_vector_with_gap import SparseVectorWithGap, sparse_vector_with_gap
 from freegap.base2.unclamped import unclamped_sparse_vector
 from freegap.base2.weights import get_sum
 
 __all__ = [
+    "DiscreteSparseVector",
+    "DiscreteSparseVectorWithGap",
     "Eta",
-    "SparseVector",
-    "SparseVectorWithGap",
     "clamped_laplace",
     "conditional_lazy_threshold",
     "get_sum",

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.base2.draws import WORD, BitDraws
+from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource
 
@@ -66,11 +66,11 @@ class FastRun:
     digits: the length of a word, 8, 16, 32 or 64; tests take short ones to force further words.
     """
 
-    def __init__(self, setting: Setting, source: BitSource, *, digits: int = WORD) -> None:
+    def __init__(self, plan: Base2Plan, source: BitSource, *, digits: int = WORD) -> None:
         self._words = _Words(source, digits)
-        self._width = setting.width
-        self._table = threshold_words(setting.answer_weights, setting.width, digits)
-        self.run = Run(setting, BitDraws(self._words, digits))
+        self._width = plan.width
+        self._table = threshold_words(plan.answer_weights, plan.width, digits)
+        self.run = Run(plan, BitDraws(self._words, digits))
 
     def ask(self, answer: int) -> int | None:
         """As `Run.ask`."""

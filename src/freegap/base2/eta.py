@@ -4,7 +4,7 @@ A mechanism is η-private in base 2 if P(O | D) ≤ 2^η·P(O | D') for every ev
 That is ε-differential privacy with ε = η·ln 2. For the η of this form 2^−η = (x/2^y)^z is a finite binary
 number, and so is everything that is computed from it.
 
-Noise on a grid of granularity γ needs 2^(−ηγ), noise for answers of sensitivity Δ needs η/Δ, and so on:
+Noise on a grid of resolution γ needs 2^(−ηγ), noise for answers of sensitivity Δ needs η/Δ, and so on:
 η times some rational f. With x/2^y in lowest terms and z·f = a/b in lowest terms, (x/2^y)^(a/b) is a
 finite binary number exactly if b divides y and x is a b-th power. (Ilvento 2020, section 4, asks that z or y
 be a multiple of γ. It must be a multiple of 1/γ: with γ = 1/2 every z is a multiple of γ, but
@@ -63,16 +63,16 @@ class Eta:
 
     @classmethod
     def from_epsilon(
-        cls, epsilon: Rational, *, granularity: Rational = 1, divisor: Rational = 1, digits: int | None = None
+        cls, epsilon: Rational, *, resolution: Rational = 1, divisor: Rational = 1, digits: int | None = None
     ) -> Eta:
         """The largest representable η whose ε is not above the wanted one.
 
-        granularity, divisor: 2^(−η·granularity/divisor) will be exact, so that the noise can be drawn on
+        resolution, divisor: 2^(−η·resolution/divisor) will be exact, so that the noise can be drawn on
             that grid after η is divided. The divisor is Δ for the noise of a threshold, 2kΔ for the
             noise of answers.
         digits: y, the binary digits of x/2^y. Left out: enough to lose less than one part in 100.
 
-        With granularity/divisor = p/q in lowest terms, z = q; then x/2^y is the least fraction of y
+        With resolution/divisor = p/q in lowest terms, z = q; then x/2^y is the least fraction of y
         digits with −q·ln(x/2^y) ≤ ε, found by bisection on the charge itself, so that the charge
         (`epsilon`, rounded up) is never above what was wanted.
 
@@ -87,7 +87,7 @@ class Eta:
             raise InvalidArgument(
                 "epsilon", epsilon, "must be at least 2^-60: charges are multiples of 2^-64", "Pass more."
             )
-        step = positive_rational("granularity", granularity) / positive_rational("divisor", divisor)
+        step = positive_rational("resolution", resolution) / positive_rational("divisor", divisor)
         z = step.denominator
         y = _enough_digits(wanted / z) if digits is None else count_argument("digits", digits)
         too_strong, good = 0, (1 << y) - 1
@@ -145,13 +145,13 @@ class Eta:
         """
         return self._times("divisor", by, 1 / positive_rational("divisor", by))
 
-    def adjusted(self, granularity: Rational) -> Eta:
-        """η·γ, for noise on the grid of granularity γ, where 2^(−ηγ) is exact; else an error.
+    def adjusted(self, resolution: Rational) -> Eta:
+        """η·γ, for noise on the grid of resolution γ, where 2^(−ηγ) is exact; else an error.
 
         >>> Eta(3, 2, 1024).adjusted("1/1024").base
         Fraction(3, 4)
         """
-        return self._times("granularity", granularity, positive_rational("granularity", granularity))
+        return self._times("resolution", resolution, positive_rational("resolution", resolution))
 
     def _times(self, argument: str, given: object, factor: Fraction) -> Eta:
         reduced = Fraction(self.x, 1 << self.y)
@@ -164,7 +164,7 @@ class Eta:
                 argument,
                 given,
                 f"does not keep 2^η exact: {self!r} times {factor} would be ({reduced})^({power})",
-                f"Build it with Eta.from_epsilon(..., granularity=γ, divisor=d), or with z a multiple of "
+                f"Build it with Eta.from_epsilon(..., resolution=γ, divisor=d), or with z a multiple of "
                 f"{factor.denominator}.",
             )
         return Eta(x, digits // root, power.numerator)

@@ -33,14 +33,14 @@ def program(
     sensitivity: Fraction,
     width: Any,
     gaps: Sequence[Any] = (),
-    granularity: Any = 1,
+    resolution: Any = 1,
 ) -> list[Any]:
     """Ilvento 2020, algorithm 4: for each question None, or how many of the rising gaps were reached."""
-    rho = noise.discrete_laplace(sensitivity / eta[0], label="threshold", grid=granularity)
+    rho = noise.discrete_laplace(sensitivity / eta[0], label="threshold", resolution=resolution)
     output: list[Any] = []
     left = k
     for i, answer in enumerate(answers):
-        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label=i, grid=granularity)
+        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label=i, resolution=resolution)
         distance = answer + nu - clamp(rho, answer, width)
         if distance < 0:
             output.append(None)

@@ -21,13 +21,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 from freegap.base2.draws import Draws
+from freegap.base2.plan import Base2Plan
 from freegap.base2.samplers import (
     clamped_laplace_at,
     conditional_lazy_threshold_at,
     lazy_threshold_at,
     symmetric_clamp,
 )
-from freegap.base2.setting import Setting
 from freegap.base2.weights import Weights
 from freegap.errors import BudgetSpent
 
@@ -40,16 +40,16 @@ class Run:
     found: how many questions were answered ⊤ so far; at k the run is over.
     """
 
-    def __init__(self, setting: Setting, draws: Draws) -> None:
-        self.setting = setting
+    def __init__(self, plan: Base2Plan, draws: Draws) -> None:
+        self.plan = plan
         self.found = 0
-        self.rho = draw_threshold(setting, draws)
+        self.rho = draw_threshold(plan, draws)
         self._draws = draws
 
     @property
     def exhausted(self) -> bool:
         """Whether k questions were answered ⊤."""
-        return self.found == self.setting.k
+        return self.found == self.plan.k
 
     def ask(self, answer: int) -> int | None:
         """None for ⊥, else the number of gaps reached (Ilvento 2020, algorithm 2, lines 6–7; algorithm 5,
@@ -59,31 +59,31 @@ class Run:
         """
         if self.exhausted:
             raise BudgetSpent(
-                f"this run has released its {self.setting.k} answers above the threshold: nothing more may "
+                f"this run has released its {self.plan.k} answers above the threshold: nothing more may "
                 "be asked of it. Start another run, with a budget of its own."
             )
         tau = self.distance(answer)
-        if not lazy_threshold_at(self.setting.answer_weights, tau, self._draws):
+        if not lazy_threshold_at(self.plan.answer_weights, tau, self._draws):
             return None
         return self.passed(tau)
 
     def distance(self, answer: int) -> int:
         """τ = CLAMP(ρ̂, q, w) − q: what the noise of this answer must reach."""
-        return symmetric_clamp(self.rho, answer, self.setting.width) - answer
+        return symmetric_clamp(self.rho, answer, self.plan.width) - answer
 
     def passed(self, tau: int) -> int:
         """Count a ⊤, and draw the number of gaps reached by a noise that is known to be at least τ."""
         self.found += 1
-        return reached_gap(self.setting.answer_weights, tau, self.setting.gaps, self._draws)
+        return reached_gap(self.plan.answer_weights, tau, self.plan.gaps, self._draws)
 
 
-def draw_threshold(setting: Setting, draws: Draws) -> int:
+def draw_threshold(plan: Base2Plan, draws: Draws) -> int:
     """ρ̂: ρ clamped to [Q_min − w, Q_max + w] (Ilvento 2020, algorithm 2, line 3).
 
     Every later clamp, to within w of an answer, gives for ρ̂ what it would give for ρ.
     """
-    low, high = setting.low - setting.threshold, setting.high - setting.threshold
-    return clamped_laplace_at(setting.threshold_weights, low - setting.width, high + setting.width, draws)
+    low, high = plan.low - plan.threshold, plan.high - plan.threshold
+    return clamped_laplace_at(plan.threshold_weights, low - plan.width, high + plan.width, draws)
 
 
 def reached_gap(weights: Weights, tau: int, gaps: tuple[int, ...], draws: Draws) -> int:

@@ -1,4 +1,4 @@
-"""Reading public parameters and private answers in whole units of the granularity γ.
+"""Reading public parameters and private answers in whole units of the resolution γ.
 
 A public parameter that is off the grid is refused, before anything private is looked at. A private
 answer never is: an error would be a channel (Ilvento 2020, section 4). A float means what it means everywhere
@@ -46,7 +46,7 @@ def multiple_argument(argument: str, value: Any, grid: Fraction) -> int:
         raise InvalidArgument(
             argument,
             value,
-            f"must be a multiple of the granularity {grid}",
+            f"must be a multiple of the resolution {grid}",
             f"Pass for example {math.floor(units) * grid}.",
         )
     return int(units)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from freegap.base2.setting import Setting
+from freegap.base2.plan import Base2Plan
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import named
 
@@ -14,7 +14,7 @@ __all__ = ["released"]
 
 
 def released(
-    setting: Setting,
+    plan: Base2Plan,
     found: list[tuple[int, int]],
     asked: int,
     *,
@@ -29,20 +29,20 @@ def released(
     asked: how many questions there were; those after the k-th ⊤ were not answered.
     names: of the questions, where they have labels; positions are then not released.
     """
-    ladder = (0, *setting.gaps)
+    ladder = (0, *plan.gaps)
     places = [position for position, _ in found]
-    answered = places[-1] + 1 if len(found) == setting.k else asked
+    answered = places[-1] + 1 if len(found) == plan.k else asked
     return AboveThreshold(
         questions=range(answered) if names is None else tuple(names[:answered]),
         indices=tuple(places) if names is None else (),
         labels=named(names, places),
         gap_multiples=tuple(ladder[reached] for _, reached in found) if with_gaps else None,
         branches=(0,) * len(found),
-        thresholds=(Fraction(setting.threshold * setting.granularity),) * len(found),
-        resolution=setting.granularity,
+        thresholds=(Fraction(plan.threshold * plan.resolution),) * len(found),
+        resolution=plan.resolution,
         mechanism="base2.sparse_vector" + ("_with_gap" if with_gaps else ""),
-        epsilon=setting.epsilon,
-        spent=setting.charge(asked, len(found)),
+        epsilon=plan.epsilon,
+        spent=plan.charge(asked, len(found)),
         private=private,
-        parameters=setting.public,
+        parameters=plan.public,
     )

@@ -40,7 +40,7 @@ def symmetric_clamp(rho: int, x: int, w: int) -> int:
     for name, value in (("rho", rho), ("x", x), ("w", w)):
         if type(value) is not int and whole(value) is None:  # the first is the fast one
             # ρ comes from noise and x from the data.
-            raise InvalidArgument(name, REDACTED, "must be a whole number", "Pass units of the granularity.")
+            raise InvalidArgument(name, REDACTED, "must be a whole number", "Pass units of the resolution.")
     centre, width = int(x), int(w)  # Python's integers do not overflow
     return max(centre - width, min(centre + width, int(rho)))
 
@@ -93,7 +93,7 @@ def conditional_lazy_threshold_at(weights: Weights, tau: int, condition: int, dr
 
 
 def clamped_laplace(
-    eta: Eta, low: Rational, high: Rational, *, granularity: Rational = 1, bits: BitSource | None = None
+    eta: Eta, low: Rational, high: Rational, *, resolution: Rational = 1, bits: BitSource | None = None
 ) -> Fraction:
     """Discrete Laplace noise on the grid γ, clamped to [low, high] (Ilvento 2020, equation 2).
 
@@ -102,14 +102,14 @@ def clamped_laplace(
     base 2 (Ilvento 2020, lemma 6.1).
 
     eta: the privacy parameter; 2^(−ηγ) must be exact.
-    low, high: the public range of the noise, multiples of the granularity.
-    granularity: γ, the grid on which the noise lives.
+    low, high: the public range of the noise, multiples of the resolution.
+    resolution: γ, the grid on which the noise lives.
 
     >>> from freegap import SeededBits
     >>> clamped_laplace(Eta(1, 1, 1), -8, 8, bits=SeededBits(3))
     Fraction(-1, 1)
     """
-    grid = positive_rational("granularity", granularity)
+    grid = positive_rational("resolution", resolution)
     lowest, highest = multiple_argument("low", low, grid), multiple_argument("high", high, grid)
     if lowest > highest:
         raise InvalidArgument("low", low, f"must not be above high = {high}", "Swap them.")
@@ -118,7 +118,7 @@ def clamped_laplace(
 
 
 def lazy_threshold(
-    eta: Eta, threshold: Any, *, reach: Rational, granularity: Rational = 1, bits: BitSource | None = None
+    eta: Eta, threshold: Any, *, reach: Rational, resolution: Rational = 1, bits: BitSource | None = None
 ) -> bool:
     """Whether discrete Laplace noise on the grid γ is at least `threshold`: True with probability P(ν ≥ τ).
 
@@ -133,7 +133,7 @@ def lazy_threshold(
     >>> lazy_threshold(Eta(1, 1, 1), -30, reach=30, bits=SeededBits(3))
     True
     """
-    grid = positive_rational("granularity", granularity)
+    grid = positive_rational("resolution", resolution)
     limit = _reach_argument(reach, grid)
     weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
     tau = _threshold_units("threshold", threshold, grid, limit)
@@ -146,7 +146,7 @@ def conditional_lazy_threshold(
     condition: Any,
     *,
     reach: Rational,
-    granularity: Rational = 1,
+    resolution: Rational = 1,
     bits: BitSource | None = None,
 ) -> bool:
     """Whether noise that is known to be at least `condition` is at least `threshold` as well.
@@ -158,7 +158,7 @@ def conditional_lazy_threshold(
     >>> conditional_lazy_threshold(Eta(1, 1, 1), 5, 5, reach=30, bits=SeededBits(3))
     True
     """
-    grid = positive_rational("granularity", granularity)
+    grid = positive_rational("resolution", resolution)
     limit = _reach_argument(reach, grid)
     weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
     tau = _threshold_units("threshold", threshold, grid, limit)

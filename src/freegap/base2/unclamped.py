@@ -25,12 +25,12 @@ from typing import Any
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
+from freegap.base2.plan import answer_base, pair_argument, threshold_base
 from freegap.base2.reading import multiple_argument
 from freegap.base2.samplers import laplace_at
-from freegap.base2.setting import answer_base, pair_argument, threshold_base
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import as_array, exact_number, named, split_labels
@@ -70,8 +70,8 @@ def unclamped_sparse_vector(
     k: int,
     eta: tuple[Eta, Eta],
     sensitivity: Rational = 1,
-    granularity: Rational = 1,
-    ledger: Account | None = None,
+    resolution: Rational = 1,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Which answers are above their thresholds, until k of them were, with no range declared.
@@ -79,13 +79,13 @@ def unclamped_sparse_vector(
     Ilvento 2020, algorithm 1 on the discrete noise of section 3: (η₁ + η₂)-private in base 2. Slower than
     `sparse_vector`, and its time varies with the noise (not with the answers).
 
-    answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the granularity.
+    answers: a list, an array, a dict or a Series of finite numbers; they are rounded down to the resolution.
     threshold: public; one for all answers or one for each (by label for labelled answers), multiples of the
-        granularity.
+        resolution.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
-    sensitivity: how much one person can change each answer at most, a multiple of the granularity.
-    granularity: γ, the grid on which all of this is exact.
+    sensitivity: how much one person can change each answer at most, a multiple of the resolution.
+    resolution: γ, the grid on which all of this is exact.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source for tests.
 
@@ -99,7 +99,7 @@ def unclamped_sparse_vector(
     (False, True, False, True)
     """
     k = count_argument("k", k)
-    grid = positive_rational("granularity", granularity)
+    grid = positive_rational("resolution", resolution)
     delta = positive_rational("sensitivity", sensitivity)
     multiple_argument("sensitivity", sensitivity, grid)  # else rounding down would not keep it
     first, second = pair_argument(eta)
@@ -117,7 +117,7 @@ def unclamped_sparse_vector(
     budget = first.epsilon + second.epsilon
     parameters = {
         "k": k,
-        "granularity": grid,
+        "resolution": grid,
         "sensitivity": delta,
         "eta": [[part.x, part.y, part.z] for part in (first, second)],
     }

@@ -45,8 +45,8 @@ class Weights:
             raise InvalidArgument(
                 "precision",
                 self.bits,
-                f"needs more than {MOST_BITS} bits for that many steps of the granularity",
-                "Take a larger granularity, a smaller range or width, or an Eta with fewer digits.",
+                f"needs more than {MOST_BITS} bits for that many steps of the resolution",
+                "Take a larger resolution, a smaller range or width, or an Eta with fewer digits.",
             )
         self.total = self.one + self._power(1)
 

@@ -1,37 +1,96 @@
-"""The command line: one module a command, wired together here."""
+"""The command line: one module a command, listed here and loaded when it is asked for.
+
+To print a help page, or the version, no command is imported: the names and their lines stand in two tables.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
-from typer import rich_utils
+from typer.core import TyperCommand, TyperGroup
 
 import freegap
-from freegap.cli import above, budget, cite, demo, prove, top_k
-from freegap.cli.audit import audit
-from freegap.cli.evidence import add_commands
+from freegap.cli.evidence import PACKAGE, evidence
+from freegap.cli.options import in_options
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
-__all__ = ["app", "main"]
+__all__ = ["app", "loaded", "main"]
+
+# Name → module, what in it, the first line of its help.
+_OURS = {
+    "demo": (
+        "demo",
+        "demo",
+        "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
+    ),
+    "top-k": ("top_k", "top_k", "Release the k items with the most distinct people, with gaps."),
+    "above": (
+        "above",
+        "above",
+        "Release the items with more distinct people than a threshold; unspent budget comes back.",
+    ),
+    "budget": ("budget", "app", "Keep the privacy budget of each dataset in a ledger."),
+    "audit": ("audit", "audit", "Search for a counterexample to a claim of ε-differential privacy."),
+    "prove": (
+        "prove",
+        "command",
+        "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
+    ),
+    "cite": ("cite", "cite", "Say how to cite this version and the papers behind it."),
+}
+_EVIDENCE = {
+    "assure": (
+        "assure",
+        "assure",
+        "Prove (or cite), test and audit every mechanism of the library; each check must be able to fail.",
+    ),
+    "bench": ("bench", "app", "Measure speed against a peer or a baseline, in one run."),
+    "experiment": ("experiment", "app", "Reproduce the figures and tables of the papers."),
+}
+
+
+def loaded(name: str) -> Any:
+    """The command itself. One of freegap-evidence says how to install that where it is missing."""
+    module_name, attribute, _ = {**_OURS, **_EVIDENCE}[name]
+    if name in _EVIDENCE:
+        module = evidence(f"commands.{module_name}")
+    else:
+        module = import_module(f"freegap.cli.{module_name}")
+    found, holder = getattr(module, attribute), typer.Typer(callback=lambda: None)
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found)
+    else:
+        holder.command(name)(found)
+    return typer.main.get_group(holder).commands[name]
+
+
+class _Commands(TyperGroup):
+    """Lists the commands by what the tables say of them, and loads the one that is called."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for names, panel in ((_OURS, None), (_EVIDENCE, f"With the package {PACKAGE.replace('_', '-')}")):
+            for name, (_, _, line) in names.items():
+                self.add_command(TyperCommand(name, help=line, rich_help_panel=panel))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, with what is left of the arguments."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, None if listed is None else loaded(listed.name or ""), rest
+
 
 app = typer.Typer(
     name="freegap",
+    cls=_Commands,
     help="Differentially private selection with free gaps.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("top-k")(top_k.top_k)
-app.command("above")(above.above)
-app.add_typer(budget.app)
-app.command("audit")(audit)
-app.command("prove")(prove.command)
-app.command("cite")(cite.cite)
-add_commands(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -61,13 +120,16 @@ def main() -> None:
         if code:
             sys.exit(code)
     except _Misused as error:
+        from typer import rich_utils  # takes time, which no other call should pay
+
         error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
         rich_utils.rich_format_error(error)
         sys.exit(error.exit_code)
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
-        for line in (error, *getattr(error, "__notes__", ())):
+        typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
+        for line in (typed, *getattr(error, "__notes__", ())):
             typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
 

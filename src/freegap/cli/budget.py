@@ -19,8 +19,8 @@ from freegap.budget import accounting
 from freegap.budget.ledger import Ledger
 from freegap.budget.records import Account
 from freegap.budget.statement import Charge, charges
+from freegap.cli.terminal import print_json
 from freegap.errors import printable
-from freegap.values.results import json_text
 
 __all__ = ["app"]
 
@@ -57,7 +57,7 @@ def create(
     ledger = Ledger(url)
     account = ledger.create(dataset, epsilon=epsilon)
     if as_json:
-        _print_json({"ledger": ledger.url, **account.to_dict()})
+        print_json({"ledger": ledger.url, **account.to_dict()})
     else:
         _print(Text(f"{dataset}: ε = {_shown(account.total)} in all, {_shown(account.remaining)} left"))
         _print(Text(printable(f"Ledger: {ledger.url}"), style="dim"))
@@ -71,7 +71,7 @@ def show(dataset: str = _DATASET, url: str | None = _URL, as_json: bool = _JSON,
     account, entries = ledger.account(dataset), ledger.entries(dataset)
     made = charges(entries)
     if as_json:
-        _print_json({**account.to_dict(), "charges": [charge.to_dict() for charge in made]})
+        print_json({**account.to_dict(), "charges": [charge.to_dict() for charge in made]})
     elif as_csv:
         rows = [{**row, "parameters": json.dumps(row["parameters"])} for row in map(Charge.to_dict, made)]
         _print_csv(list(Charge.__dataclass_fields__), rows)
@@ -89,7 +89,7 @@ def list_accounts(url: str | None = _URL, as_json: bool = _JSON, as_csv: bool = 
     accounts = ledger.accounts()
     rows = [account.to_dict() for account in accounts]
     if as_json:
-        _print_json({"ledger": ledger.url, "datasets": rows})
+        print_json({"ledger": ledger.url, "datasets": rows})
     elif as_csv:
         _print_csv(["dataset", "total", "spent", "reserved", "remaining"], rows)
     else:
@@ -108,7 +108,7 @@ def verify(
     ledger = Ledger(url)
     outcome = ledger.verify(head)
     if as_json:
-        _print_json({"ledger": ledger.url, **outcome.to_dict()})
+        print_json({"ledger": ledger.url, **outcome.to_dict()})
     elif outcome.ok:
         _print(Text(f"The journal is whole: {outcome.entries} lines.", style="green"))
         _print(Text(f"Head: {outcome.head}"))
@@ -187,10 +187,6 @@ def _one_form(as_json: bool, as_csv: bool) -> None:
 
 def _print(thing: Table | Text) -> None:
     Console().print(thing, soft_wrap=isinstance(thing, Text))
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    typer.echo(json_text(value, indent=2))
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import typer
 
 import freegap
+from freegap.cli.terminal import print_json
 
 __all__ = ["PAPERS", "TITLE", "Paper", "cite"]
 
@@ -74,7 +74,7 @@ def cite(
     entries = [_software(), *(paper.bibtex() for paper in PAPERS)]
     if as_json:
         record = {"title": TITLE, "version": freegap.__version__, "plain": plain, "bibtex": entries}
-        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        print_json(record)
         return
     if not bibtex:
         typer.echo("\n\n".join(plain) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
@@ -13,6 +12,7 @@ from rich.text import Text
 from freegap.bits import SeededBits
 from freegap.cli.demo_story import tell
 from freegap.cli.releasing import SEED
+from freegap.cli.terminal import print_json
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra
 
@@ -51,7 +51,7 @@ def demo(
     written += story.written
     if as_json:
         record = {"synthetic": SYNTHETIC, "top_10": made.release.to_dict(), **story.facts}
-        typer.echo(json.dumps(record | {"written": [str(path) for path in written]}, indent=2))
+        print_json(record | {"written": [str(path) for path in written]})
     console.print("\nWritten: " + ", ".join(map(str, written)))
 
 

@@ -65,7 +65,7 @@ def _tell(console: Console, out: Path, bits: BitSource | None) -> Story:
 
 
 def _pages(out: Path, releases: dict[str, Any], console: Console) -> list[Path]:
-    from freegap.report.page import page
+    from freegap.tables.page import page
 
     written = []
     try:

@@ -11,19 +11,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import typer
-
 from freegap.errors import FreegapError
 
-__all__ = ["add_commands", "evidence"]
+__all__ = ["PACKAGE", "evidence"]
 
 PACKAGE = "freegap_evidence"
-
-
-def add_commands(app: typer.Typer) -> None:
-    """`assure`, `bench` and `experiment`, where they are installed."""
-    if find_spec(PACKAGE) is not None:
-        import_module(f"{PACKAGE}.commands").add_commands(app)
 
 
 def evidence(module: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.progress import TaskProgressColumn
 
 import freegap
-from freegap.cli.progress import progress_bar
+from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument, printable
 
 __all__ = [
@@ -103,17 +102,18 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         with watched(lambda done: bar.update(task, total=1, completed=done)):
             release = run()
     if as_json:
-        typer.echo(release.to_json(indent=2))
+        print_json(release.to_dict())
     else:
         Console().print(release)
     if html is not None:
-        from freegap.report.page import page
+        from freegap.tables.page import page
 
         html.write_text(page(release, version=freegap.__version__), encoding="utf-8")
     if plot is not None:
-        from freegap.report.chart import save_chart
+        from freegap.report.pictures import save
+        from freegap.tables.chart import draw
 
-        save_chart(release, plot)
+        save(draw(release), plot)
     for written in (html, plot):
         if written is not None:
             typer.echo(printable(f"Written: {written}"), err=True)
@@ -121,7 +121,10 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
 
 def forecast(made: Any, *, as_json: bool) -> None:
     """Show what a release would cost."""
-    typer.echo(json.dumps(made.to_dict(), indent=2) if as_json else "\n".join(made.lines()))
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        typer.echo("\n".join(made.lines()))
 
 
 def _domain(text: str | None) -> Any:
@@ -135,9 +138,9 @@ def _domain(text: str | None) -> Any:
 
 
 def _require_writable(html: Path | None, plot: Path | None) -> None:
-    from freegap.report.chart import require_drawable
+    from freegap.report.pictures import require_drawable
 
-    require_drawable(plot)
+    require_drawable(plot, argument="plot")
     for argument, path in (("html", html), ("plot", plot)):
         if path is None:
             continue

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
@@ -126,7 +126,7 @@ def select_and_measure(
     monotonic: bool = False,
     noise: NoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Estimates:
     """Select k items, measure them, and fuse the gaps of the selection into the estimates.

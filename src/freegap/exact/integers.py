@@ -6,6 +6,7 @@ Ding 2020, section 6.3.2 and algorithms 23–25; Ding et al. 2023, algorithm 5; 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from freegap.errors import InvalidArgument
 __all__ = [
     "bernoulli",
     "bernoulli_exp",
+    "discrete_gaussian",
     "geometric",
     "sample_without_replacement",
     "shuffle",
@@ -125,3 +127,19 @@ def two_sided_geometric(theta: Fraction, source: BitSource) -> int:
         size = geometric(theta, source)
         if not (negative and size == 0):
             return -size if negative else size
+
+
+def discrete_gaussian(variance: Fraction, source: BitSource) -> int:
+    """Z on the integers with P(Z = z) proportional to e^(−z²/2σ²), σ² = `variance` (about its variance).
+
+    Canonne, Kamath and Steinke 2020, algorithm 3: a discrete Laplace variable of scale t = ⌊σ⌋ + 1 is kept
+    with probability e^(−(|z| − σ²/t)²/2σ²). The product of the two is e^(−z²/2σ² − σ²/2t²), in which z enters
+    only as it should.
+    """
+    if variance <= 0:
+        raise InvalidArgument("variance", variance, "must be greater than 0", "Pass a positive variance.")
+    t = math.isqrt(math.floor(variance)) + 1
+    while True:
+        drawn = two_sided_geometric(Fraction(1, t), source)
+        if bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), source):
+            return drawn

@@ -339,13 +339,19 @@ class LazyNoise(LabelledNoise[Real]):
         self._start = start
 
     def draw(
-        self, law: Law, scale: Number, label: Any = None, *, grid: Number | None = None, step: Any = None
+        self,
+        law: Law,
+        scale: Number,
+        label: Any = None,
+        *,
+        resolution: Number | None = None,
+        step: Any = None,
     ) -> Real:
-        """A fresh variable of this law and scale, rounded down to the grid if the law is."""
+        """A fresh variable of this law and scale, rounded down to the resolution if the law is."""
         noise = Real(0, {self._variable(law.continuous, label): Fraction(scale)})
         if law.floor_of is None:
             return noise
-        unit = Fraction(1 if grid is None else grid)
+        unit = Fraction(1 if resolution is None else resolution)
         return Real(noise.floor(unit) * unit)
 
     def _variable(self, law: ExactLaw, label: Any) -> Noise:

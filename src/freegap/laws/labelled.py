@@ -26,8 +26,10 @@ class LabelledNoise(Protocol[Drawn]):
     """Independent noise, one method for each law; a draw is of the type that the program calculates with."""
 
     @abstractmethod
-    def draw(self, law: Law, scale: Any, label: Any = None, *, grid: Any = None, step: Any = None) -> Drawn:
-        """Noise of this law and scale, with the grid or the step that the law needs."""
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> Drawn:
+        """Noise of this law and scale, with the resolution or the step that the law needs."""
 
     def laplace(self, scale: Any, label: Any = None) -> Drawn:
         """Density e^(−|x|/scale)/(2·scale)."""
@@ -37,13 +39,13 @@ class LabelledNoise(Protocol[Drawn]):
         """Density e^(−x/scale)/scale on x ≥ 0."""
         return self.draw(EXPONENTIAL, scale, label)
 
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Drawn:
-        """Mass proportional to e^(−x/scale) on x = 0, grid, 2·grid, …"""
-        return self.draw(GEOMETRIC, scale, label, grid=grid)
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Drawn:
+        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
+        return self.draw(GEOMETRIC, scale, label, resolution=resolution)
 
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Drawn:
-        """Mass proportional to e^(−|x|/scale) on the multiples of grid."""
-        return self.draw(DISCRETE_LAPLACE, scale, label, grid=grid)
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Drawn:
+        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution."""
+        return self.draw(DISCRETE_LAPLACE, scale, label, resolution=resolution)
 
     def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Drawn:
         """Density constant on stairs, that falls by e^(−step/scale) from x to x + step and not faster."""

@@ -77,17 +77,17 @@ class Law:
     """What is known of a law of noise. There is one record of each, and it is pickled by its name.
 
     one_sided: whether noise is never below 0, so that an answer above a line stays above it.
-    lattice: whether noise lies on the multiples of a grid.
+    lattice: whether noise lies on the multiples of a resolution.
     price: of a shift of the noise.
     bounded_range: whether to select the largest noisy answer, with noise of scale s, changes the logarithms
         of the chances of all outputs within one interval of length 2Δ/s; False where nobody has shown it.
-    mean, variance: of noise of scale s (on the grid 1), for a rational or a double s. For a rational one they
-        are rational where they can be, and a ball otherwise.
+    mean, variance: of noise of scale s (at the resolution 1), for a rational or a double s. For a rational
+        one they are rational where they can be, and a ball otherwise.
     log_moment: of t and s, ln E[e^(t·(N − E N))] for N of scale s, in doubles; infinite where there is none.
     difference_tail: of x, s and r, P(N − M > x) for independent N of scale s and M of scale r, in doubles;
         None where no closed form is known.
     floor_of: the law of X, if noise of scale s is ⌊s·X⌋.
-    needs: what a draw needs besides its scale: "grid", "step" or nothing.
+    needs: what a draw needs besides its scale: "resolution", "step" or nothing.
     """
 
     name: str

@@ -26,7 +26,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -106,7 +106,7 @@ def exponential_mechanism(
     gap: bool = True,
     sampler: Sampler | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Choice:
     """Choose a candidate with probability proportional to exp(ε·utility/(2Δ)), and say how clearly.

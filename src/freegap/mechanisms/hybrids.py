@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -199,7 +199,7 @@ def hybrid_top_k(
     monotonic: bool = False,
     noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> HybridTopK:
     """The k largest items, but none below a threshold; what is not released is not charged.
@@ -276,7 +276,7 @@ def hybrid_sparse_vector(
     noise: ContinuousNoiseName = "exponential",
     share: Rational | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """The k largest items above a threshold, each with its gap to the threshold, and so an estimate.

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.laws import LAPLACE
@@ -90,7 +90,7 @@ def measure(
     epsilon: Rational,
     sensitivity: Rational = 1,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Measurement:
     """Noisy answers under ε-differential privacy: exact Laplace noise, rounded to the grid.

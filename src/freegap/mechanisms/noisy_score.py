@@ -29,7 +29,7 @@ Score = Callable[[Any], Any]
 class NoisyScore:
     """A score that looks at private data, made private with clamped discrete Laplace noise.
 
-    Ilvento 2020, algorithm 7, GETSAMPLE, lines 23–25: the score is rounded down to the granularity and
+    Ilvento 2020, algorithm 7, GETSAMPLE, lines 23–25: the score is rounded down to the resolution and
     clamped to [low, high]; discrete Laplace noise is added, and the sum clamped again. For a fixed output
     that is ε-private (lemma 6.1, which is for a sensitivity of 1; here the noise is scaled by it).
 
@@ -37,7 +37,7 @@ class NoisyScore:
         at most `sensitivity`.
     epsilon: what each noisy score may cost.
     low, high: the public range of scores.
-    granularity: the grid of scores, of which all of these are multiples.
+    resolution: the grid of scores, of which all of these are multiples.
 
     >>> right = NoisyScore(len, epsilon="0.5", low=0, high=100)
     >>> right.steps
@@ -49,7 +49,7 @@ class NoisyScore:
     low: Rational
     high: Rational
     sensitivity: Rational = 1
-    granularity: Rational = 1
+    resolution: Rational = 1
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -67,18 +67,18 @@ class NoisyScore:
     @cached_property
     def grid(self) -> Fraction:
         """γ as a rational."""
-        return positive_rational("granularity", self.granularity)
+        return positive_rational("resolution", self.resolution)
 
     @cached_property
     def steps(self) -> tuple[int, int]:
-        """low and high in steps of the granularity."""
+        """low and high in steps of the resolution."""
         return multiple_argument("low", self.low, self.grid), multiple_argument("high", self.high, self.grid)
 
     @cached_property
     def weights(self) -> Weights:
         """The weights of noise within ±(high − low): beyond that, only the last clamp counts."""
         delta = positive_rational("sensitivity", self.sensitivity)
-        eta = Eta.from_epsilon(self.epsilon, granularity=self.grid, divisor=delta)
+        eta = Eta.from_epsilon(self.epsilon, resolution=self.grid, divisor=delta)
         return Weights(eta.adjusted(self.grid / delta).base, self.steps[1] - self.steps[0])
 
     def draw(self, output: Any, draws: Draws) -> Fraction:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from freegap.asking import Asking
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account
+from freegap.charging import LedgerAndDataset
 from freegap.errors import BudgetSpent
 from freegap.exact.comparing import BELOW
 from freegap.laws import NoiseName
@@ -62,7 +62,7 @@ class _Online(Asking):
         self,
         plan: ThresholdPlan,
         threshold: Any,
-        ledger: Account | None,
+        ledger: LedgerAndDataset | None,
         bits: BitSource | None,
         *,
         gap: bool,
@@ -185,7 +185,7 @@ class SparseVector(_Online):
         share: Rational | None = None,
         gap: bool = True,
         resolution: Rational = DEFAULT_RESOLUTION,
-        ledger: Account | None = None,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(
@@ -224,7 +224,7 @@ class AdaptiveSparseVector(_Online):
         noise: NoiseName = "exponential",
         share: Rational | str | None = None,
         resolution: Rational = DEFAULT_RESOLUTION,
-        ledger: Account | None = None,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
         plan = plan_threshold(

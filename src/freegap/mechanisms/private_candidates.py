@@ -49,7 +49,7 @@ from typing import Any, NamedTuple
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
@@ -133,7 +133,7 @@ def select_private_candidate(
     epsilon: Rational,
     stop: Rational,
     hard_stop: Rational | None = None,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Candidate:
     """A candidate whose score reaches a threshold, or none: 2ε₁-private, ε₁ for one candidate and score.
@@ -182,7 +182,7 @@ def best_private_candidate(
     epsilon: Rational,
     stop: Rational,
     hard_stop: Rational | None = None,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Candidate:
     """The best-scoring of a random number of draws: 3ε₁-private, ε₁ for one candidate and score.
@@ -316,7 +316,7 @@ class _Search:
     def release(
         self,
         search: Callable[[], Drawn | None],
-        ledger: Account | None,
+        ledger: LedgerAndDataset | None,
         what: str,
         *,
         per_draw: int,

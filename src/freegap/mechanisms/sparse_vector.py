@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
 from freegap.laws import NoiseName
@@ -122,7 +122,7 @@ def sparse_vector(
     share: Rational | None = None,
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """The first k questions whose answers are above a threshold, each with its gap to the threshold.
@@ -177,7 +177,7 @@ def adaptive_sparse_vector(
     noise: NoiseName = "exponential",
     share: Rational | str | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Sparse vector that spends less on answers far above the threshold, and so finds more of them.

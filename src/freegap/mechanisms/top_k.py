@@ -40,7 +40,7 @@ from itertools import pairwise
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -91,7 +91,7 @@ def noisy_top_k(
     noise: NoiseName = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The k items with the largest answers, under ε-differential privacy, each with its gap to the next.
@@ -206,7 +206,7 @@ def noisy_max(
     noise: NoiseName = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
     """The item with the largest answer, and its gap to the runner-up: `noisy_top_k` with k = 1.

@@ -32,7 +32,7 @@ from freegap.symbolic import (
     Path,
     Symbol,
     SymbolicNoise,
-    Variable,
+    SymbolicVariable,
     both,
     either,
     real,
@@ -47,7 +47,7 @@ def formula(condition: Condition | bool) -> Any:
     return condition.z3 if isinstance(condition, Condition) else z3.BoolVal(condition)
 
 
-def generic(condition: Condition | bool, noise: frozenset[Variable]) -> Condition | bool:
+def generic(condition: Condition | bool, noise: frozenset[SymbolicVariable]) -> Condition | bool:
     """The condition without a null set of its boundary; `noise` are the continuous draws."""
     if not isinstance(condition, Condition):
         return condition
@@ -95,12 +95,12 @@ class OutputClass:
         return {label: real(f"aligned[{label!r}]") for label in self.noise}
 
     @cached_property
-    def continuous(self) -> frozenset[Variable]:
+    def continuous(self) -> frozenset[SymbolicVariable]:
         """The noise variables that have densities."""
-        return frozenset(v for d in self.draws if d.grid is None for v in d.value.variables)
+        return frozenset(v for d in self.draws if d.resolution is None for v in d.value.variables)
 
     @cached_property
-    def noise_variables(self) -> frozenset[Variable]:
+    def noise_variables(self) -> frozenset[SymbolicVariable]:
         """All noise variables."""
         return frozenset(v for draw in self.draws for v in draw.value.variables)
 
@@ -135,7 +135,7 @@ class OutputClass:
 
     @cached_property
     def kinds(self) -> tuple[Any, ...]:
-        """Label, law, scale and grid of each draw, in order."""
+        """Label, law, scale and resolution of each draw, in order."""
         return tuple(draw.kind for draw in self.draws)
 
     @cached_property
@@ -158,8 +158,8 @@ class OutputClass:
         return [w.z3 == v.z3 for w, v in zip(self.released, numbers, strict=True)]
 
 
-def _all_variables(path: Path, numbers: tuple[Symbol, ...]) -> frozenset[Variable]:
-    found: frozenset[Variable] = frozenset()
+def _all_variables(path: Path, numbers: tuple[Symbol, ...]) -> frozenset[SymbolicVariable]:
+    found: frozenset[SymbolicVariable] = frozenset()
     return found.union(*(c.variables for c in path.conditions), *(n.variables for n in numbers))
 
 

@@ -31,8 +31,8 @@ import z3
 
 from freegap.prover.classes import OutputClass
 from freegap.prover.pieces import Piece, value_of
-from freegap.prover.problem import Case
-from freegap.symbolic import Condition, NotDecided, Symbol, Variable
+from freegap.prover.problem import NeighbourCase
+from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable
 
 __all__ = ["NotInjective", "blocks_of", "check_injective"]
 
@@ -48,7 +48,7 @@ class NotInjective:
     determinant: Fraction | None = None
 
 
-def check_injective(output: OutputClass, case: Case, pieces: list[Piece]) -> str | NotInjective:
+def check_injective(output: OutputClass, case: NeighbourCase, pieces: list[Piece]) -> str | NotInjective:
     """How it was established that the alignment is one-to-one and keeps volume, or why it is not."""
     _require_countable(output, pieces)
     blocks = blocks_of(output, pieces)
@@ -74,15 +74,15 @@ def _require_countable(output: OutputClass, pieces: list[Piece]) -> None:
             )
 
 
-def _condition_variables(pieces: Iterable[Piece]) -> frozenset[Variable]:
-    found: frozenset[Variable] = frozenset()
+def _condition_variables(pieces: Iterable[Piece]) -> frozenset[SymbolicVariable]:
+    found: frozenset[SymbolicVariable] = frozenset()
     for piece in pieces:
         if isinstance(piece.condition, Condition):
             found |= piece.condition.variables
     return found
 
 
-def _dependencies(output: OutputClass, pieces: list[Piece], label: Any) -> frozenset[Variable]:
+def _dependencies(output: OutputClass, pieces: list[Piece], label: Any) -> frozenset[SymbolicVariable]:
     shifts = [piece.shifts[label] for piece in pieces]
     found = frozenset().union(*(shift.variables for shift in shifts))
     if len({shift.key for shift in shifts}) > 1:
@@ -129,7 +129,7 @@ def _reachable(start: Any, needs: dict[Any, set[Any]]) -> set[Any]:
 
 
 def _collision(
-    output: OutputClass, case: Case, pieces: list[Piece], block: list[Any], earlier: list[Any]
+    output: OutputClass, case: NeighbourCase, pieces: list[Piece], block: list[Any], earlier: list[Any]
 ) -> NotInjective | None:
     """Two noise vectors of the same output, equal on the earlier draws, different on the block, and
     aligned to the same values there."""
@@ -175,12 +175,12 @@ def _by_shifts(pieces: list[Piece], block: list[Any]) -> list[tuple[list[Symbol]
     return [(shifts, z3.Or(where)) for shifts, where in groups.values()]
 
 
-def _twin(variable: Variable) -> Symbol:
-    return Symbol({(Variable(variable.name + "″", variable.grid),): Fraction(1)})
+def _twin(variable: SymbolicVariable) -> Symbol:
+    return Symbol({(SymbolicVariable(variable.name + "″", variable.resolution),): Fraction(1)})
 
 
-def _raw(variable: Variable) -> Any:
-    return z3.Real(variable.name) if variable.grid is None else z3.Int(variable.name)
+def _raw(variable: SymbolicVariable) -> Any:
+    return z3.Real(variable.name) if variable.resolution is None else z3.Int(variable.name)
 
 
 def _lost_volume(output: OutputClass, pieces: list[Piece], block: list[Any]) -> NotInjective | None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Claim", "Entry"]
+__all__ = ["LibraryEntry", "PrivacyClaim"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """One statement: with these parameters, on so many answers, the mechanism is private at ε.
 
     queries: None for every number of answers, by the entry's form.
@@ -25,17 +25,17 @@ class Claim:
 
     epsilon: Fraction
     queries: int | None
-    relation: str
+    neighbours: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: Fraction = Fraction(1)
-    grid: Fraction | None = None
+    resolution: Fraction | None = None
     tight: Fraction | None = None
     label: str = ""
     """What to call the parameters; they are shown themselves if this is empty."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class LibraryEntry:
     """A mechanism of a library: program, alignment, charge, and the claims to be proved.
 
     program: `program(answers, noise, **parameters)`, the one that is released.
@@ -48,13 +48,13 @@ class Entry:
     name: str
     program: Callable[..., Any]
     alignment: Callable[..., Mapping[Any, Any]]
-    claims: tuple[Claim, ...]
+    claims: tuple[PrivacyClaim, ...]
     charge: Callable[..., Any] | None = None
     form: Callable[..., Any] | None = None
     form_sizes: tuple[int, ...] = (4,)
 
-    def title(self, claim: Claim) -> str:
+    def title(self, claim: PrivacyClaim) -> str:
         """The claim in one line."""
         size = "all n" if claim.queries is None else f"n = {claim.queries}"
         shown = claim.label or ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
-        return f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")
+        return f"{self.name} · {size} · {claim.neighbours}" + (f" · {shown}" if shown else "")

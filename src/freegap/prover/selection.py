@@ -41,7 +41,7 @@ from freegap.prover.outputs import flatten
 from freegap.prover.prices import price_term
 from freegap.prover.problem import Problem
 from freegap.prover.report import CONDITIONS, Established, Proof
-from freegap.symbolic import Condition, NotDecided, Symbol, Variable, real
+from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, real
 from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 
@@ -61,7 +61,7 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
             raise NotDecided(
                 f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
             )
-        for case in _cases(problem):
+        for case in problem.directions:
             pieces += _Summary(problem, form, law, scale, case).check()
         text = f"z3, {pieces} pieces, the rest as one maximum that moves by at most Δ (lemma 5.6)"
         how = {
@@ -82,16 +82,9 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
     )
     claim = (
         f"selection of the {form.k} best, {form.law} noise of scale {form.scale}, is private at "
-        f"ε = {problem.epsilon} for all n > {form.k} ({problem.relation}, Δ = {problem.sensitivity})"
+        f"ε = {problem.epsilon} for all n > {form.k} ({problem.neighbours}, Δ = {problem.sensitivity})"
     )
     return Proof(True if reason is None else None, claim, conditions, reason=reason, pieces=pieces)
-
-
-def _cases(problem: Problem) -> list[str]:
-    """ "one" is a special case of "each", and is proved with it."""
-    return {"monotonic": ["increasing", "decreasing"], "one": ["each"]}.get(
-        problem.relation, [problem.relation]
-    )
 
 
 @dataclass(frozen=True)
@@ -100,12 +93,12 @@ class _Piece:
     selected: tuple[Symbol, ...]
     runner_up: Symbol
 
-    def where(self, values: dict[Variable, Any]) -> Any:
+    def where(self, values: dict[SymbolicVariable, Any]) -> Any:
         return z3.And([formula(c.substitute(values)) for c in self.conditions])
 
 
 class _Summary:
-    """The unknowns of one case of the relation, and the questions about them."""
+    """The unknowns of one case of the neighbours, and the questions about them."""
 
     def __init__(self, problem: Problem, form: Selection, law: Law, scale: Fraction, case: str) -> None:
         self.problem, self.form, self.law, self.scale, self.case = problem, form, law, scale, case
@@ -193,7 +186,7 @@ class _Summary:
         return moves, last
 
     @property
-    def _noise(self) -> frozenset[Variable]:
+    def _noise(self) -> frozenset[SymbolicVariable]:
         return frozenset(v for item in [*self.selected, self.second] for v in item.noise.variables)
 
     def _check_dependencies(self) -> None:
@@ -260,7 +253,7 @@ class _Summary:
                     same.append(z3.And(taken + also + equal))
         return z3.Or(same)
 
-    def _at(self, item: Change, best: Symbol) -> dict[Variable, Any]:
+    def _at(self, item: Change, best: Symbol) -> dict[SymbolicVariable, Any]:
         """The substitution that makes `item` the runner-up and `best` the best of the neighbour."""
         pairs = [*zip(self.second, item, strict=True), (self.best, best)]
         return {next(iter(old.variables)): new for old, new in pairs}

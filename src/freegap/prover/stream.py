@@ -33,7 +33,7 @@ from freegap.prover.injective import check_injective
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
 from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of, scale_of
 from freegap.prover.prices import require_price
-from freegap.prover.problem import Case, Problem
+from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prover.tightness import Suprema
 from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, real
@@ -52,8 +52,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     states = 0
     laws: set[str] = set()
     try:
-        names = {"monotonic": ["increasing", "decreasing"], "one": ["each"]}
-        for direction in names.get(problem.relation, [problem.relation]):
+        for direction in problem.directions:
             induction = _Induction(problem, form, direction)
             worst = max(worst, induction.run())
             over = induction.overcharge()
@@ -86,7 +85,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         holds=True if reason is None else None,
         claim=(
             f"stream is private at ε = {_claimed(problem, form)} for all n "
-            f"({problem.relation}, Δ = {problem.sensitivity})"
+            f"({problem.neighbours}, Δ = {problem.sensitivity})"
         ),
         conditions=conditions,
         reason=reason,
@@ -162,7 +161,9 @@ class _Induction:
             shift = shifts.get(draw.label, Symbol.of(0)).as_constant()
             if shift is None:
                 raise NotDecided(f"the draw {draw.label!r} at the start has no constant shift")
-            if (law.one_sided and shift < 0) or (draw.grid and (shift / draw.grid).denominator != 1):
+            if (law.one_sided and shift < 0) or (
+                draw.resolution and (shift / draw.resolution).denominator != 1
+            ):
                 raise NotDecided(f"the draw {draw.label!r} at the start is moved off its support")
             self.laws.add(f"{law}: {law.price.value}")
             cost += law.price.of(shift, scale_of(draw), draw.step)
@@ -187,10 +188,10 @@ class _Induction:
         return {label: Symbol.of(shift) for label, shift in path.result.items()}
 
     def _require_lattice(self, numbers: Iterable[Symbol]) -> None:
-        """With a grid, the numbers of a state are taken for multiples of it: so they must be."""
-        grid = self.problem.grid
-        if grid is not None and not all(on_lattice(number, grid) for number in numbers):
-            raise NotDecided("the numbers of a state leave the grid")
+        """With a resolution, the numbers of a state are taken for multiples of it: so they must be."""
+        resolution = self.problem.resolution
+        if resolution is not None and not all(on_lattice(number, resolution) for number in numbers):
+            raise NotDecided("the numbers of a state are not multiples of the resolution")
 
     def _steps(self, skeleton: Any) -> list[_Edge]:
         step = self._step_problem(skeleton)
@@ -252,7 +253,7 @@ class _Induction:
             self.problem,
             mechanism=Trusted(meaning, on_numbers),
             queries=1 + len(self.offsets),
-            relation=self.direction,
+            neighbours=self.direction,
             parameters={},
             charge=None,
         )
@@ -261,7 +262,7 @@ class _Induction:
             p.z3 == (q + offset).z3
             for q, p, offset in zip(step.answers[1:], step.neighbour[1:], self.offsets, strict=True)
         ]
-        return replace(step, custom_cases=(Case(self.direction, z3.And(moves, *kept)),))
+        return replace(step, custom_cases=(NeighbourCase(self.direction, z3.And(moves, *kept)),))
 
     def _prove_step(self, step: Problem, skeleton: Any, output: OutputClass, suprema: Suprema) -> Fraction:
         """The largest cost of this step with this entry, which is proved to be aligned."""

@@ -1,7 +1,7 @@
 """A search for an alignment: propose one that works at all points seen so far, refute it, and repeat.
 
 Local alignments of different outputs have nothing to do with each other, so each kind of output is
-searched by itself, and each case of the neighbour relation too. A proposal is a solution, over the
+searched by itself, and each case of the neighbours too. A proposal is a solution, over the
 choices of the template, of: the neighbour gives the same output at every point seen so far, the noise is
 possible, and the cost is within the bound. The checks of a proof then confirm it everywhere or give a new
 point. A confirmed proposal lowers the bound below its largest cost, until none is left: the last one is
@@ -22,10 +22,10 @@ import z3
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
 from freegap.prover.pieces import PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.problem import Alignment, Case, Problem
+from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
-from freegap.prover.templates import Choice, Template, compiled, source_of, templates_of
+from freegap.prover.templates import Shift, Template, compiled, source_of, templates_of
 from freegap.prover.tightness import NEAR, Suprema
 from freegap.symbolic import NotDecided, Symbol
 
@@ -45,12 +45,12 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
         check_draws(classes)
         check_laws(classes)
         templates = templates_of(classes)
-        found: list[list[tuple[Template, Mapping[Any, Choice]]]] = []
+        found: list[list[tuple[Template, Mapping[Any, Shift]]]] = []
         for place, case in enumerate(problem.cases):
             found.append([])
             for done, template in enumerate(templates):
                 report("search", place * len(templates) + done, len(problem.cases) * len(templates))
-                search = _Search(template, case)
+                search = _ShiftSearch(template, case)
                 chosen = search.best()
                 if chosen is None:
                     return _nothing(problem, template, search)
@@ -69,7 +69,7 @@ def _undecided(problem: Problem, reason: str, refutation: Refutation | None = No
     return Proof(None, claim_of(problem), conditions, refutation=refutation, reason=reason)
 
 
-def _nothing(problem: Problem, template: Template, search: _Search) -> Proof:
+def _nothing(problem: Problem, template: Template, search: _ShiftSearch) -> Proof:
     reason = (
         f"no alignment in the template gives {template.output.name} on all neighbours within its charge "
         f"({len(search.points)} points rule all of them out)"
@@ -79,14 +79,14 @@ def _nothing(problem: Problem, template: Template, search: _Search) -> Proof:
 
 @dataclass(frozen=True)
 class _Proposal:
-    chosen: Mapping[Any, Choice]
+    chosen: Mapping[Any, Shift]
     alignment: Alignment
 
 
-class _Search:
-    """Proposals and points for one kind of output and one case of the relation."""
+class _ShiftSearch:
+    """Proposals and points for one kind of output and one case of the neighbours."""
 
-    def __init__(self, template: Template, case: Case) -> None:
+    def __init__(self, template: Template, case: NeighbourCase) -> None:
         self.template, self.case = template, case
         self.output = template.output
         self.problem = template.output.problem
@@ -101,7 +101,7 @@ class _Search:
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
 
-    def best(self) -> Mapping[Any, Choice] | None:
+    def best(self) -> Mapping[Any, Shift] | None:
         """The choices of smallest largest cost; None if no choices work."""
         best = None
         bound: Fraction | None = None
@@ -167,7 +167,7 @@ class _Search:
             drawn = point.noise[draw.label]
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
                 self._solver.add(z3.Implies(pick, total == Symbol.of(drawn + shift).z3))
-                off = draw.grid is not None and (shift / draw.grid).denominator != 1
+                off = draw.resolution is not None and (shift / draw.resolution).denominator != 1
                 if off or (draw.law.one_sided and drawn + shift < 0):
                     self._solver.add(z3.Not(pick))
         for formula in (output.before, output.after):
@@ -208,6 +208,6 @@ class _Search:
 
 def _numeral_pair(symbol: Symbol, value: Fraction) -> tuple[Any, Any]:
     (variable,) = symbol.variables
-    if variable.grid is None:
+    if variable.resolution is None:
         return variable.z3, Symbol.of(value).z3
-    return z3.Int(variable.name), z3.IntVal(int(value / variable.grid))
+    return z3.Int(variable.name), z3.IntVal(int(value / variable.resolution))

@@ -22,14 +22,14 @@ from freegap.prover.problem import Alignment
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.subset import remember_source
 
-__all__ = ["Choice", "Template", "compiled", "source_of", "templates_of"]
+__all__ = ["Shift", "Template", "compiled", "source_of", "templates_of"]
 
 Owners = Mapping[Any, tuple[int, ...]]
 """For each draw, the answers that it is added to wherever it occurs."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class Shift:
     """One shift, as Python text."""
 
     text: str
@@ -45,12 +45,12 @@ class Template:
     """What can be chosen for each draw of one kind of output."""
 
     output: OutputClass
-    choices: Mapping[Any, tuple[Choice, ...]]
+    choices: Mapping[Any, tuple[Shift, ...]]
     rest: tuple[int, ...]
     labels: Mapping[int, Any]
     """The draw that is added to each unselected answer."""
 
-    def alignment(self, chosen: Mapping[Any, Choice]) -> Alignment:
+    def alignment(self, chosen: Mapping[Any, Shift]) -> Alignment:
         """The alignment with these choices, for this kind of output only."""
         body = "\n".join(_body(self, chosen))
         return compiled(f"{_HEAD}\n{_indented(body, 1)}\n")
@@ -107,7 +107,7 @@ def _template(output: OutputClass, owners: Owners) -> Template:
             found += [change, f"sensitivity + {change}", f"{change} - sensitivity"]
             found += [f"{change} + rise"] if rest else []
         found += ["rise"] if rest else []
-        choices[label] = tuple(map(Choice, found))
+        choices[label] = tuple(map(Shift, found))
     return Template(output, choices, rest, {i: labels[i] for i in rest})
 
 
@@ -135,7 +135,7 @@ def _owners(classes: list[OutputClass]) -> Owners:
 
 
 def source_of(
-    directions: Sequence[str], chosen: Sequence[Sequence[tuple[Template, Mapping[Any, Choice]]]]
+    directions: Sequence[str], chosen: Sequence[Sequence[tuple[Template, Mapping[Any, Shift]]]]
 ) -> str:
     """The alignment as a Python function: for each direction of the neighbour, a case for each output."""
     lines = [_HEAD]
@@ -155,8 +155,8 @@ def source_of(
 
 
 def _special_first(
-    entries: Sequence[tuple[Template, Mapping[Any, Choice]]],
-) -> list[tuple[Template, Mapping[Any, Choice]]]:
+    entries: Sequence[tuple[Template, Mapping[Any, Shift]]],
+) -> list[tuple[Template, Mapping[Any, Shift]]]:
     """The fewer numbers vary, the more special the pattern; a number alone fits everything, and is last."""
     patterns = [pattern(template.output.skeleton) for template, _ in entries]
     if len(set(patterns)) < len(patterns):
@@ -164,7 +164,7 @@ def _special_first(
     return sorted(entries, key=lambda e: (isinstance(e[0].output.skeleton, Hole), len(e[0].output.released)))
 
 
-def _body(template: Template, chosen: Mapping[Any, Choice]) -> list[str]:
+def _body(template: Template, chosen: Mapping[Any, Shift]) -> list[str]:
     lines = []
     if any(choice.uses_rise for choice in chosen.values()):
         before, after = (

@@ -1,1 +1,1 @@
-"""Releases as pictures and pages for people."""
+"""How anything is shown: the shell of a page that stands alone, and the style of a picture."""

@@ -26,12 +26,12 @@ from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
 from freegap.symbolic.explore import explore
 from freegap.symbolic.given import GivenNoise
-from freegap.symbolic.paths import Branch, Limits, Path
-from freegap.symbolic.symbols import Symbol, Variable, integer, real
+from freegap.symbolic.paths import BranchTaken, Limits, Path
+from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, real
 from freegap.symbolic.undecided import NotDecided
 
 __all__ = [
-    "Branch",
+    "BranchTaken",
     "Condition",
     "Draw",
     "GivenNoise",
@@ -41,7 +41,7 @@ __all__ = [
     "Symbol",
     "SymbolicGenerator",
     "SymbolicNoise",
-    "Variable",
+    "SymbolicVariable",
     "both",
     "either",
     "explore",

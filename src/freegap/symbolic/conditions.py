@@ -14,7 +14,7 @@ import z3
 from freegap.symbolic.undecided import NotDecided, calling_line
 
 if TYPE_CHECKING:
-    from freegap.symbolic.symbols import Symbol, Variable
+    from freegap.symbolic.symbols import Symbol, SymbolicVariable
 
 __all__ = ["Condition", "Decider", "both", "either", "running", "undecided"]
 
@@ -102,12 +102,12 @@ class Condition:
         return (self.relation, self.symbol.key)
 
     @property
-    def variables(self) -> frozenset[Variable]:
+    def variables(self) -> frozenset[SymbolicVariable]:
         """The unknowns that occur."""
         own = self.symbol.variables if self.symbol is not None else frozenset()
         return own.union(*(part.variables for part in self.parts))
 
-    def substitute(self, values: Mapping[Variable, Any]) -> Condition | bool:
+    def substitute(self, values: Mapping[SymbolicVariable, Any]) -> Condition | bool:
         """With symbols or numbers put in the place of variables."""
         if self.symbol is not None:
             return Condition.compare(self.symbol.substitute(values), self.relation)

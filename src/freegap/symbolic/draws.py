@@ -28,16 +28,16 @@ class Draw:
     label: Any
     law: Law
     scale: Any
-    grid: Fraction | None
+    resolution: Fraction | None
     value: Any
     step: Fraction | None = None
     """The width of a stair, for staircase noise."""
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Label, law, scale, grid and step: what must agree for two draws to be of one random variable."""
+        """Label, law, scale, resolution and step: what two draws of one random variable agree in."""
         scale = self.scale.key if isinstance(self.scale, Symbol) else self.scale
-        return (self.label, self.law, scale, self.grid, self.step)
+        return (self.label, self.law, scale, self.resolution, self.step)
 
 
 class _Recorder:
@@ -53,11 +53,11 @@ class _Recorder:
         self.draws: list[Draw] = []
         self._names: set[str] = set()
 
-    def _record(self, law: Law, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Any:
+    def _record(self, law: Law, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Any:
         key = len(self.draws) if label is None else label
         if any(draw.label == key for draw in self.draws):
             raise NotDecided(f"two draws have the label {key!r}", calling_line())
-        width = constant(grid)
+        width = constant(resolution)
         name = f"{self._prefix}[{key!r}]"
         if name in self._names:
             raise NotDecided(f"two draws have labels that look alike: {key!r}", calling_line())
@@ -80,9 +80,11 @@ class SymbolicNoise(_Recorder, LabelledNoise[Any]):
     ('laplace', 2)
     """
 
-    def draw(self, law: Law, scale: Any, label: Any = None, *, grid: Any = None, step: Any = None) -> Any:
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> Any:
         """A fresh symbol, or the value that stands for it; recorded."""
-        return self._record(law, scale, label, grid, step)
+        return self._record(law, scale, label, resolution, step)
 
 
 class SymbolicGenerator(_Recorder):

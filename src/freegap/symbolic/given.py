@@ -25,10 +25,10 @@ class GivenNoise(LabelledNoise[Fraction]):
         self.drawn: dict[Any, tuple[Law, Fraction, Fraction | None, Fraction | None]] = {}
 
     def draw(
-        self, law: Law, scale: Any, label: Any = None, *, grid: Any = None, step: Any = None
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
     ) -> Fraction:
         """The given value, as noise of this law."""
         key = len(self.drawn) if label is None else label
-        unit, width = (None if value is None else Fraction(value) for value in (grid, step))
+        unit, width = (None if value is None else Fraction(value) for value in (resolution, step))
         self.drawn[key] = (law, Fraction(scale), unit, width)
         return self._values.get(key, Fraction(0))

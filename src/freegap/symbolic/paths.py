@@ -19,7 +19,7 @@ from freegap.symbolic.conditions import Condition
 from freegap.symbolic.draws import Draw
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line
 
-__all__ = ["Branch", "Exploration", "Limits", "Path"]
+__all__ = ["BranchTaken", "Exploration", "Limits", "Path"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Branch:
+class BranchTaken:
     """A symbolic truth value that the program asked for, and the side it took."""
 
     where: SourceLine | None
@@ -49,7 +49,7 @@ class Path:
     """One way through the program: what holds of the inputs, and what it returned and drew."""
 
     conditions: tuple[Condition, ...]
-    branches: tuple[Branch, ...]
+    branches: tuple[BranchTaken, ...]
     result: Any
     draws: tuple[Draw, ...]
 
@@ -86,7 +86,7 @@ class Exploration:
         self.fault: NotDecided | None = None
         self.known: dict[tuple[Any, ...], bool] = {}
         self.conditions: list[Condition] = []
-        self.branches: list[Branch] = []
+        self.branches: list[BranchTaken] = []
 
     def decide(self, condition: Condition, where: SourceLine | None = None) -> bool:
         """The side to take now, at this line (that of the Python program that is running, if not given)."""
@@ -107,7 +107,7 @@ class Exploration:
         self.known[opposite.key] = not decision.taken
         if not decision.forced:
             self.conditions.append(condition if decision.taken else opposite)
-        self.branches.append(Branch(where, decision.taken, condition))
+        self.branches.append(BranchTaken(where, decision.taken, condition))
         return decision.taken
 
     def _stop(self, reason: str, where: SourceLine | None) -> NotDecided:

@@ -19,36 +19,36 @@ import z3
 
 from freegap.symbolic.conditions import Condition, undecided
 
-__all__ = ["Symbol", "Variable", "constant", "integer", "real"]
+__all__ = ["Symbol", "SymbolicVariable", "constant", "integer", "real"]
 
 
-class Variable:
-    """A named unknown: a real, or a whole number times `grid`. Equal ones are one object."""
+class SymbolicVariable:
+    """A named unknown: a real, or a whole number times `resolution`. Equal ones are one object."""
 
-    __slots__ = ("grid", "name", "z3")
-    _known: ClassVar[dict[tuple[str, Fraction | None], Variable]] = {}
+    __slots__ = ("name", "resolution", "z3")
+    _known: ClassVar[dict[tuple[str, Fraction | None], SymbolicVariable]] = {}
 
     name: str
-    grid: Fraction | None
+    resolution: Fraction | None
     z3: Any
     """The variable as a z3 term of sort Real."""
 
-    def __new__(cls, name: str, grid: Fraction | None = None) -> Variable:
-        """The variable of this name and grid."""
-        known = cls._known.get((name, grid))
+    def __new__(cls, name: str, resolution: Fraction | None = None) -> SymbolicVariable:
+        """The variable of this name and resolution."""
+        known = cls._known.get((name, resolution))
         if known is None:
             known = super().__new__(cls)
             known.name = name
-            known.grid = grid
-            known.z3 = z3.Real(name) if grid is None else z3.ToReal(z3.Int(name)) * _numeral(grid)
-            cls._known[name, grid] = known
+            known.resolution = resolution
+            known.z3 = z3.Real(name) if resolution is None else z3.ToReal(z3.Int(name)) * _numeral(resolution)
+            cls._known[name, resolution] = known
         return known
 
     def __repr__(self) -> str:
         return self.name
 
 
-Monomial = tuple[Variable, ...]
+Monomial = tuple[SymbolicVariable, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -80,12 +80,12 @@ def real(name: str) -> Symbol:
     >>> print(2 * (x - y) + y)
     2*x - y
     """
-    return Symbol({(Variable(name),): Fraction(1)})
+    return Symbol({(SymbolicVariable(name),): Fraction(1)})
 
 
-def integer(name: str, grid: Fraction | int = 1) -> Symbol:
-    """A fresh unknown on the lattice of multiples of `grid`."""
-    return Symbol({(Variable(name, Fraction(grid)),): Fraction(1)})
+def integer(name: str, resolution: Fraction | int = 1) -> Symbol:
+    """A fresh unknown on the lattice of multiples of `resolution`."""
+    return Symbol({(SymbolicVariable(name, Fraction(resolution)),): Fraction(1)})
 
 
 def constant(value: Any) -> Fraction | None:
@@ -277,11 +277,11 @@ class Symbol:
         return self.terms[()] if set(self.terms) == {()} else None
 
     @property
-    def variables(self) -> frozenset[Variable]:
+    def variables(self) -> frozenset[SymbolicVariable]:
         """The unknowns that occur."""
         return frozenset(v for monomial in self.terms for v in monomial)
 
-    def derivative(self, variable: Variable) -> Symbol:
+    def derivative(self, variable: SymbolicVariable) -> Symbol:
         """The partial derivative."""
         terms: dict[Monomial, Fraction] = {}
         for monomial, c in self.terms.items():
@@ -292,7 +292,7 @@ class Symbol:
                 terms[rest] = terms.get(rest, Fraction(0)) + c * power
         return Symbol(terms)
 
-    def substitute(self, values: Mapping[Variable, Any]) -> Symbol:
+    def substitute(self, values: Mapping[SymbolicVariable, Any]) -> Symbol:
         """With symbols or numbers put in the place of variables."""
         if not (self.variables & values.keys()):
             return self

@@ -27,10 +27,10 @@ from freegap.tables.domains import (
     listed_in_order,
     read_domain,
 )
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
-from freegap.tables.sources import Frame, Source, open_source
+from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.tallies import Tally, tally_pairs
 
 __all__ = ["Counted", "count_people", "counted"]
@@ -41,7 +41,7 @@ _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' intege
 class Counted:
     """A tally, and what may be said about where it came from."""
 
-    def __init__(self, tally: Tally, source: Source, domain: Domain) -> None:
+    def __init__(self, tally: Tally, source: TableSource, domain: Domain) -> None:
         self.tally = tally
         self.item = source.item
         self.person = source.person
@@ -67,16 +67,16 @@ def counted(
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
-        frame = in_engine(lambda: count_people(source))
-        if source.lazy and _stays(source, chosen) and can_keep(in_engine(lambda: _without_rows(source))):
+        frame = ask_engine(lambda: count_people(source))
+        if source.lazy and _stays(source, chosen) and can_keep(ask_engine(lambda: _without_rows(source))):
             with keep(frame.lazy()) as kept:
-                tally = in_engine(lambda: tally_in_engine(kept, chosen))
+                tally = ask_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)
         else:
-            yield Counted(in_engine(lambda: _bring(frame, source, chosen)), source, chosen)
+            yield Counted(ask_engine(lambda: _bring(frame, source, chosen)), source, chosen)
 
 
-def count_people(source: Source) -> Frame:
+def count_people(source: TableSource) -> Frame:
     """One row for each item that occurs: "item" and "people", how many distinct persons have it.
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
@@ -88,11 +88,11 @@ def count_people(source: Source) -> Frame:
     return grouped
 
 
-def _without_rows(source: Source) -> nw.LazyFrame[Any]:
+def _without_rows(source: TableSource) -> nw.LazyFrame[Any]:
     return count_people(replace(source, frame=source.frame.head(0))).lazy()
 
 
-def _stays(source: Source, domain: Domain) -> bool:
+def _stays(source: TableSource, domain: Domain) -> bool:
     """Whether the engine can match the domain by itself, on kinds where all engines agree."""
     if isinstance(domain, HeldDomain):
         return True
@@ -107,7 +107,7 @@ def _stays(source: Source, domain: Domain) -> bool:
     )
 
 
-def _bring(frame: Frame, source: Source, domain: Domain) -> Tally:
+def _bring(frame: Frame, source: TableSource, domain: Domain) -> Tally:
     """The counts of all items that occur. Even turning them into Python values can fail on a private one."""
     pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"

@@ -14,10 +14,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
-from freegap.tables.sources import Frame, Source, as_frame, exact_text, frame_of, pick
+from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
@@ -54,8 +54,8 @@ Domain = ListedDomain | HeldDomain | ObservedDomain
 
 
 def read_domain(
-    domain: Any, column: str | None, source: Source, *, observed_keys_are_public: bool
-) -> tuple[Domain, Source]:
+    domain: Any, column: str | None, source: TableSource, *, observed_keys_are_public: bool
+) -> tuple[Domain, TableSource]:
     """The domain, and the source with its items read as the domain's kind."""
     if domain is None:
         raise _missing()
@@ -70,7 +70,7 @@ def read_domain(
     return listed, _fit(listed, source)
 
 
-def _fit(listed: ListedDomain, source: Source) -> Source:
+def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
     """Untyped text read as the kind of the domain; a typed column must be of it already."""
     if not source.typed and len(listed.kinds) == 1:
         source = source.read_as(next(iter(listed.kinds)))
@@ -137,7 +137,7 @@ def _whole(item: Any) -> int:
     return number
 
 
-def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[Domain, Source]:
+def _from_files(files: FileTable, column: str | None, source: TableSource) -> tuple[Domain, TableSource]:
     """A column of a file: in our own DuckDB if the table is a file as well, else listed."""
     if files.format == "fimi":
         raise InvalidArgument("domain", files.path, "must be a file with columns", "Pass a CSV file.")
@@ -149,19 +149,19 @@ def _from_files(files: FileTable, column: str | None, source: Source) -> tuple[D
     return _from_frame(frame, None, source, typed=files.typed)
 
 
-def _file_frame(connection: Any, files: FileTable, column: str | None, source: Source) -> Frame:
+def _file_frame(connection: Any, files: FileTable, column: str | None, source: TableSource) -> Frame:
     names = column_names(connection, files)
     name = _column(names, column, source, files.path, named=not files.by_header)
     return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
 def _from_frame(
-    frame: Frame, column: str | None, source: Source, *, typed: bool = True, reachable: bool = True
-) -> tuple[Domain, Source]:
+    frame: Frame, column: str | None, source: TableSource, *, typed: bool = True, reachable: bool = True
+) -> tuple[Domain, TableSource]:
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
     name = _column(names, column, source, "<table>")
-    items = in_engine(lambda: exact_text(pick(frame, item=name)))
+    items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)
@@ -175,7 +175,7 @@ def _from_frame(
     if meets and kind == source.kind and kind in ENGINE_KINDS:
         held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
         return HeldDomain(held.lazy()), source
-    values = in_engine(lambda: once.lazy().collect()["item"].to_list())
+    values = ask_engine(lambda: once.lazy().collect()["item"].to_list())
     listed = listed_in_order(values)
     return listed, _fit(listed, source)
 
@@ -221,7 +221,9 @@ def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
-def _column(names: list[str], column: str | None, source: Source, shown: str, *, named: bool = True) -> str:
+def _column(
+    names: list[str], column: str | None, source: TableSource, shown: str, *, named: bool = True
+) -> str:
     """The column that holds the items.
 
     named: False where a first line is taken for the names: the only line that says otherwise may be an item.
@@ -254,8 +256,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
             "domain",
             _OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
-            "If that set may be known, say so with observed_keys_are_public=True "
-            "(--observed-keys-are-public); else pass a public list.",
+            "If that set may be known, say so with observed_keys_are_public=True; else pass a public list.",
         )
     return ObservedDomain()
 

@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from freegap.errors import EngineFailed, FreegapError
 
-__all__ = ["in_engine"]
+__all__ = ["ask_engine"]
 
 T = TypeVar("T")
 
 
-def in_engine(work: Callable[[], T]) -> T:
+def ask_engine(work: Callable[[], T]) -> T:
     """Run work in an engine; a failure becomes an `EngineFailed` that carries nothing of the original.
 
     The new error is raised outside the handler, so that not even its context holds the engine's message.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.watching import followed
 
 __all__ = ["FileTable", "column_names", "is_path", "open_connection", "read_columns", "read_lines"]
@@ -126,7 +126,7 @@ def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
     missing value there and nothing to any other row. So no row can be missed to have a column, either.
     """
     if files.format == "json lines":
-        return in_engine(
+        return ask_engine(
             lambda: connection.read_json(
                 files.files,
                 columns={name: "VARCHAR" for name in columns},
@@ -144,13 +144,13 @@ def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
 def column_names(connection: Any, files: FileTable) -> list[str]:
     """The names of the columns of public files; of JSON lines, all keys that occur."""
     if files.format == "json lines":
-        rows = in_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
+        rows = ask_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
         return list(rows)
     return list((_typed if files.typed else _separated)(connection, files).columns)
 
 
 def _typed(connection: Any, files: FileTable) -> Any:
-    return in_engine(
+    return ask_engine(
         lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
     )
 
@@ -158,7 +158,7 @@ def _typed(connection: Any, files: FileTable) -> Any:
 def _separated(connection: Any, files: FileTable) -> Any:
     delimiter = "\t" if files.format == "tsv" else ","
     header = _header(connection, files, delimiter)
-    return in_engine(
+    return ask_engine(
         lambda: connection.read_csv(
             files.files,
             auto_detect=False,
@@ -173,7 +173,7 @@ def _separated(connection: Any, files: FileTable) -> Any:
 
 def read_lines(connection: Any, files: FileTable) -> Any:
     """FIMI: one row for each item of each line, numbered by line; an item repeated in a line once."""
-    lines = in_engine(lambda: connection.read_csv(files.files, columns={"line": "VARCHAR"}, **_NO_DIALECT))
+    lines = ask_engine(lambda: connection.read_csv(files.files, columns={"line": "VARCHAR"}, **_NO_DIALECT))
     items = r"unnest(list_distinct(string_split_regex(trim(line), '\s+'))) AS item"
     return lines.project(f"row_number() OVER () AS person, {items}").filter("item <> ''")
 
@@ -197,7 +197,7 @@ def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
 
 def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
     lines = connection.read_csv
-    rows = in_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
+    rows = ask_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
     line = (rows[0][0] or "") if rows else ""
     return next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
 

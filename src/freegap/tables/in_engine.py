@@ -17,7 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from freegap.tables.domains import Domain, HeldDomain, ListedDomain
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.sources import frame_of
 from freegap.tables.tallies import Member, Tally
 
@@ -60,28 +60,28 @@ def keep(frame: Lazy) -> Iterator[Lazy]:
         view = f"{name}_view"
         create = f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}"  # noqa: S608
         select = f"SELECT * FROM {name}"  # noqa: S608
-        in_engine(lambda: _execute(native, view, create))
+        ask_engine(lambda: _execute(native, view, create))
         try:
-            yield _lazy(in_engine(lambda: native.query(view, select)))
+            yield _lazy(ask_engine(lambda: native.query(view, select)))
         finally:
             with suppress(Exception):  # a failure to tidy up must not take the release with it
                 _execute(native, view, f"DROP TABLE {name}")
     elif frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
-        kept = in_engine(native.persist)
+        kept = ask_engine(native.persist)
         try:
             yield _lazy(kept)
         finally:
             with suppress(Exception):
                 kept.unpersist()
     elif frame.implementation.is_ibis():
-        cached = in_engine(native.cache)
+        cached = ask_engine(native.cache)
         try:
             yield _lazy(cached)
         finally:
             with suppress(Exception):
                 cached.release()
     else:  # Polars, whose engine is this process
-        yield _lazy(in_engine(lambda: native.collect().lazy()))
+        yield _lazy(ask_engine(lambda: native.collect().lazy()))
 
 
 def _execute(relation: Any, view: str, statement: str) -> None:
@@ -120,7 +120,7 @@ def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
             found |= _absent_of_range(domain, inside, missing)
         return [found[place] for place in members]
 
-    return Tally(values, sizes, lambda members: in_engine(lambda: find(members)))
+    return Tally(values, sizes, lambda members: ask_engine(lambda: find(members)))
 
 
 def _present(inside: Lazy, places: Sequence[Member]) -> dict[Member, Any]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged, ledger_argument
+from freegap.charging import LedgerAndDataset, charged, ledger_argument
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selecting import select_and_measure
@@ -47,7 +47,7 @@ def top_k(
     measure: bool = False,
     noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> TopItems:
     """The k items with the most distinct people, under ε-differential privacy, each with its gap to the next.
@@ -127,7 +127,7 @@ def above(
     observed_keys_are_public: bool = False,
     noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
-    ledger: Account | None = None,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> ItemsAbove:
     """The items with more distinct people than a threshold, at most k, each with an estimate.

@@ -17,17 +17,17 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.engine_errors import in_engine
+from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
 
-__all__ = ["Frame", "Source", "as_frame", "exact_text", "frame_of", "open_source", "pick"]
+__all__ = ["Frame", "TableSource", "as_frame", "exact_text", "frame_of", "open_source", "pick"]
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """A table of items and persons.
 
     frame: the columns "item" and "person", rows as they came.
@@ -51,7 +51,7 @@ class Source:
         """Whether an engine holds the rows, rather than this process."""
         return isinstance(self.frame, nw.LazyFrame)
 
-    def read_as(self, kind: str) -> Source:
+    def read_as(self, kind: str) -> TableSource:
         """Text items as numbers, dates or truth values, each row by itself; what does not fit is missing.
 
         Whole numbers are digits with at most a sign: DuckDB alone would read "1.5" as 2.
@@ -84,7 +84,7 @@ class Source:
 
 
 @contextmanager
-def open_source(table: Any, item: str | None, person: str | None) -> Iterator[Source]:
+def open_source(table: Any, item: str | None, person: str | None) -> Iterator[TableSource]:
     """The table's two columns; a file's connection stays open meanwhile."""
     if not is_path(table):
         names = _names(item, person)
@@ -159,16 +159,16 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> Source:
-    columns = in_engine(lambda: frame.collect_schema().names())
+def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> TableSource:
+    columns = ask_engine(lambda: frame.collect_schema().names())
     for argument, name in (("item", item), ("person", person)):
         if name not in columns:
             known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
             raise InvalidArgument(argument, name, "is no column of the table", f"Its columns are: {known}.")
 
-    chosen = in_engine(lambda: exact_text(pick(frame, item=item, person=person)))
+    chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)
-    return Source(chosen, kind, typed, item, person, connection)
+    return TableSource(chosen, kind, typed, item, person, connection)
 
 
 def _frame_argument(table: Any) -> Frame:

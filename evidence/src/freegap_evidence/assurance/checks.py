@@ -23,7 +23,7 @@ from freegap.auditor import audit
 from freegap.bits import SeededBits
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_any, prove_claim
 from freegap.symbolic.subset import MODELS
 from freegap_evidence.assurance.fit import ALPHA, fit_p
@@ -34,7 +34,7 @@ from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, R
 __all__ = [
     "FULL",
     "QUICK",
-    "Effort",
+    "CheckEffort",
     "check_audit",
     "check_distribution",
     "check_proof",
@@ -49,7 +49,7 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Effort:
+class CheckEffort:
     """How much is run: everything, or the short form.
 
     claims: at most so many proofs a row; None for all.
@@ -69,15 +69,15 @@ class Effort:
     more: int
 
 
-FULL = Effort(
+FULL = CheckEffort(
     claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
 )
 COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
-QUICK = Effort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
+QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
 COSTLY_QUICK = replace(QUICK, draws=400)
 
 
-def effort_of(row: Row, *, quick: bool) -> Effort:
+def effort_of(row: Row, *, quick: bool) -> CheckEffort:
     """Fewer releases where each takes milliseconds."""
     if quick:
         return COSTLY_QUICK if row.costly else QUICK
@@ -105,7 +105,7 @@ def _narrowed(machine: Any, noise: Any) -> Any:
 MODELS[_NarrowNoise] = _narrowed
 
 
-def claims_of(row: Row) -> list[tuple[Entry, Claim]]:
+def claims_of(row: Row) -> list[tuple[LibraryEntry, PrivacyClaim]]:
     """What the library claims of this row's mechanism with this noise."""
     if isinstance(row.proof, Cited):
         return []
@@ -113,14 +113,14 @@ def claims_of(row: Row) -> list[tuple[Entry, Claim]]:
     return [(entry, claim) for claim in entry.claims if _is_about(claim, row.proof, row.noise)]
 
 
-def _is_about(claim: Claim, proof: Proved, noise: str) -> bool:
+def _is_about(claim: PrivacyClaim, proof: Proved, noise: str) -> bool:
     plan = claim.parameters.get("plan")
     law = claim.parameters.get("law", noise if plan is None else plan.law.name)
     wanted = proof.selected or {}
     return law == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
 
 
-def check_proof(row: Row, effort: Effort) -> dict[str, Any]:
+def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """Every claim proved at the charge, and the twin of a small one refuted."""
     if isinstance(row.proof, Cited):
         return {"cited": row.proof.reason, "ok": True}
@@ -141,7 +141,7 @@ def check_proof(row: Row, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _prove_twin(entry: Entry, claim: Claim) -> Any:
+def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
     @functools.wraps(entry.program)
     def narrow(answers: Sequence[Any], noise: LabelledNoise[Any], **parameters: Any) -> Any:
         return entry.program(answers, _NarrowNoise(noise), **parameters)
@@ -152,10 +152,10 @@ def _prove_twin(entry: Entry, claim: Claim) -> Any:
         epsilon=claim.epsilon,
         queries=claim.queries,
         sensitivity=claim.sensitivity,
-        relation=claim.relation,
+        neighbours=claim.neighbours,
         parameters=claim.parameters,
         charge=entry.charge,
-        grid=claim.grid,
+        resolution=claim.resolution,
         tightness=False,
         seconds=10,
         samples=None,
@@ -166,7 +166,7 @@ def _prove_twin(entry: Entry, claim: Claim) -> Any:
 # Distribution ---------------------------------------------------------------------------------
 
 
-def check_distribution(row: Row, effort: Effort) -> dict[str, Any]:
+def check_distribution(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """Releases fit the exact law; releases with too little noise do not."""
     law = row.law()
     draws = effort.draws
@@ -198,7 +198,7 @@ def _drawn(row: Row, epsilon: Fraction, draws: int) -> tuple[Counter[Any], Fract
 # Audit ----------------------------------------------------------------------------------------
 
 
-def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
+def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """At the charge no violation is found; with noise a quarter as wide, one is."""
     if not effort.samples:
         return {"left_out": "the short form makes no audits", "ok": True}
@@ -216,14 +216,14 @@ def check_audit(row: Row, effort: Effort) -> dict[str, Any]:
     }
 
 
-def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tight: bool) -> Any:
+def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *, tight: bool) -> Any:
     def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
         return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
 
     return audit(
         mechanism,
         epsilon=claimed,
-        neighbours="all",
+        neighbours="each",
         inputs=list(row.pairs),
         samples=effort.samples,
         search_samples=effort.search,
@@ -238,7 +238,7 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: Effort, *, tig
 # Regimes --------------------------------------------------------------------------------------
 
 
-def check_regimes(row: Row, effort: Effort) -> dict[str, Any]:
+def check_regimes(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """The fast path equals the program on the same bits, wherever it was looked; the twin does not."""
     if isinstance(row.regimes, NoFastPath):
         return {"no_fast_path": row.regimes.reason, "ok": True}

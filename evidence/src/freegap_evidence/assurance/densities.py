@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from scipy.integrate import quad
 
-__all__ = ["NoiseLaw", "integral"]
+__all__ = ["NoiseDensity", "integral"]
 
 
-class NoiseLaw:
+class NoiseDensity:
     """Density and distribution function of one noise, from the textbook."""
 
     def __init__(self, kind: str, scale: float) -> None:

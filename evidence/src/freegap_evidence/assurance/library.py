@@ -1,6 +1,6 @@
 """What is to be proved of this library's own mechanisms: one entry a mechanism, one claim a proof.
 
-To add a mechanism: an `Entry` with its program, its alignment and its charge, and the claims that the
+To add a mechanism: an `LibraryEntry` with its program, its alignment and its charge, and the claims that the
 library makes for it. `freegap prove --library` and the tests go through all of them.
 
 A form says the same as the program, in the parts that a proof for all n needs; it is shown to be the same
@@ -21,13 +21,13 @@ from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prover.forms import Selection, Stream
-from freegap.prover.registry import Claim, Entry
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 __all__ = ["LIBRARY", "plan"]
 
 _ONE = Fraction(1)
 _CONTINUOUS = ("laplace", "exponential")
-_RELATIONS = (("each", False), ("monotonic", True))
+_NEIGHBOURS = (("each", False), ("monotonic", True))
 
 
 # Top-k and the hybrid with it -------------------------------------------------------------
@@ -37,24 +37,24 @@ def _scaled(k: int, law: str, monotonic: bool) -> dict[str, Any]:
     return {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
 
 
-def _top_k_claims() -> Iterator[Claim]:
+def _top_k_claims() -> Iterator[PrivacyClaim]:
     """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
     for queries, law, k in product((5, None), _CONTINUOUS, (1, 2, 3)):
-        for relation, monotonic in _RELATIONS:
+        for neighbours, monotonic in _NEIGHBOURS:
             tight = None if queries is None else _ONE
-            yield Claim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
+            yield PrivacyClaim(_ONE, queries, neighbours, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
-        yield Claim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
-    for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
+        yield PrivacyClaim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
+    for law, k, (neighbours, monotonic) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic) | {"gap": False})
 
 
-def _tied_claims() -> Iterator[Claim]:
+def _tied_claims() -> Iterator[PrivacyClaim]:
     """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
-    for k, (relation, monotonic) in product((1, 2, 3), _RELATIONS):
+    for k, (neighbours, monotonic) in product((1, 2, 3), _NEIGHBOURS):
         parameters = _scaled(k, "geometric", monotonic) | {"gap": False}
         label = f"k {k}, geometric, no gap"
-        yield Claim(_ONE, 4, relation, parameters, grid=_ONE, label=label)
+        yield PrivacyClaim(_ONE, 4, neighbours, parameters, resolution=_ONE, label=label)
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
@@ -65,10 +65,10 @@ def _top_k_form(*, k: int, scale: Fraction, law: str) -> Selection:
     return Selection(k, law, scale, _gaps, partial(top_k.shifts, law=law))
 
 
-def _hybrid_top_k_claims() -> Iterator[Claim]:
+def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
     for law, k in product(_CONTINUOUS, (1, 2, 3)):
-        for relation, monotonic in _RELATIONS:
-            yield Claim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
+        for neighbours, monotonic in _NEIGHBOURS:
+            yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic), tight=_ONE)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -89,46 +89,46 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0) -> Threshold
 
 
 def _planned(
-    k: int, noise: str, relation: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
-) -> Claim:
-    parameters: dict[str, Any] = {"plan": plan(k, noise, relation == "monotonic", halvings=halvings)}
+    k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
+) -> PrivacyClaim:
+    parameters: dict[str, Any] = {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings)}
     if gap is not None:
         parameters["gap"] = gap
     named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
-    return Claim(
+    return PrivacyClaim(
         _ONE,
         queries,
-        relation,
+        neighbours,
         parameters,
-        grid=_ONE if law_named(noise).lattice else None,
+        resolution=_ONE if law_named(noise).lattice else None,
         tight=_ONE,
         label=named + (", no gap" if gap is False else ""),
     )
 
 
-def _sparse_vector_claims() -> Iterator[Claim]:
+def _sparse_vector_claims() -> Iterator[PrivacyClaim]:
     for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
-        for relation, _ in _RELATIONS:
-            yield _planned(k, noise, relation, queries)
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5, gap=False)
+        for neighbours, _ in _NEIGHBOURS:
+            yield _planned(k, noise, neighbours, queries)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5, gap=False)
 
 
-def _adaptive_claims() -> Iterator[Claim]:
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5, halvings=1)
-        yield _planned(k, noise, relation, 4, halvings=2)
-        yield _planned(k, noise, relation, None, halvings=1)
-        yield _planned(k, noise, relation, None, halvings=2)
-    for k, (relation, _) in product((1, 2, 3), _RELATIONS):
-        yield _planned(k, "geometric", relation, 4, halvings=1)
-        yield _planned(k, "geometric", relation, None, halvings=1)
-        yield _planned(k, "geometric", relation, None, halvings=2)
+def _adaptive_claims() -> Iterator[PrivacyClaim]:
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5, halvings=1)
+        yield _planned(k, noise, neighbours, 4, halvings=2)
+        yield _planned(k, noise, neighbours, None, halvings=1)
+        yield _planned(k, noise, neighbours, None, halvings=2)
+    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, "geometric", neighbours, 4, halvings=1)
+        yield _planned(k, "geometric", neighbours, None, halvings=1)
+        yield _planned(k, "geometric", neighbours, None, halvings=2)
 
 
-def _hybrid_sparse_vector_claims() -> Iterator[Claim]:
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5)
+def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5)
 
 
 def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
@@ -172,15 +172,15 @@ def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
 # Measuring ----------------------------------------------------------------------------------
 
 
-def _measure_claims() -> Iterator[Claim]:
+def _measure_claims() -> Iterator[PrivacyClaim]:
     for n in (1, 2, 3):
-        yield Claim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
+        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
 
 
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
 
 
-def _base2_claims() -> Iterator[Claim]:
+def _base2_claims() -> Iterator[PrivacyClaim]:
     """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
     for queries, k, gaps in (
         (3, 1, (1, 2)),
@@ -193,11 +193,11 @@ def _base2_claims() -> Iterator[Claim]:
     ):
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
-        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
     for queries, k in product((4, None), (1, 2, 3)):  # Ilvento 2020, algorithm 1: nothing is clamped
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
         label = f"k {k}, not clamped"
-        yield Claim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(
@@ -234,8 +234,8 @@ def _base2_form(
     )
 
 
-LIBRARY: tuple[Entry, ...] = (
-    Entry(
+LIBRARY: tuple[LibraryEntry, ...] = (
+    LibraryEntry(
         "noisy top-k with gap",
         top_k.program,
         top_k.alignment,
@@ -243,8 +243,10 @@ LIBRARY: tuple[Entry, ...] = (
         form=_top_k_form,
         form_sizes=(4, 5),
     ),
-    Entry("noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())),
-    Entry(
+    LibraryEntry(
+        "noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())
+    ),
+    LibraryEntry(
         "sparse vector",
         sparse_vector.program,
         sparse_vector.alignment,
@@ -253,7 +255,7 @@ LIBRARY: tuple[Entry, ...] = (
         form=_sparse_vector_form,
         form_sizes=(1, 2, 3),
     ),
-    Entry(
+    LibraryEntry(
         "adaptive sparse vector",
         sparse_vector.program,
         sparse_vector.alignment,
@@ -262,22 +264,22 @@ LIBRARY: tuple[Entry, ...] = (
         form=_sparse_vector_form,
         form_sizes=(1, 2, 3),
     ),
-    Entry(
+    LibraryEntry(
         "hybrid top-k",
         hybrids.hybrid_top_k_program,
         hybrids.hybrid_top_k_alignment,
         tuple(_hybrid_top_k_claims()),
         charge=hybrids.hybrid_top_k_charge,
     ),
-    Entry(
+    LibraryEntry(
         "hybrid sparse vector",
         hybrids.hybrid_sparse_vector_program,
         hybrids.hybrid_sparse_vector_alignment,
         tuple(_hybrid_sparse_vector_claims()),
         charge=hybrids.hybrid_sparse_vector_charge,
     ),
-    Entry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
-    Entry(
+    LibraryEntry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
+    LibraryEntry(
         "base-2 sparse vector with gap",
         ideal.program,
         ideal.alignment,

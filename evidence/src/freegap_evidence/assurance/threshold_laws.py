@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from freegap.laws import NoiseName
-from freegap_evidence.assurance.densities import NoiseLaw, integral
+from freegap_evidence.assurance.densities import NoiseDensity, integral
 
-__all__ = ["HybridSparseVector", "Setting", "entry_probability", "sparse_vector_law"]
+__all__ = ["HybridSparseVector", "ThresholdSetting", "entry_probability", "sparse_vector_law"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class ThresholdSetting:
     """ε, k, θ, Δ, c of one run, and the branches (scale, margin), cheapest first."""
 
     noise: NoiseName
@@ -73,10 +73,10 @@ class Setting:
         scale *= self.wrong_scale
         if self.noise == "geometric":
             return -math.expm1(-math.ceil(x - 1e-9) / scale) if x > 0 else 0.0
-        return NoiseLaw(self.noise, scale).cdf(x)
+        return NoiseDensity(self.noise, scale).cdf(x)
 
 
-def entry_probability(setting: Setting, offset: float, bar: float, entry: Any, grid: float) -> float:
+def entry_probability(setting: ThresholdSetting, offset: float, bar: float, entry: Any, grid: float) -> float:
     """P(entry | threshold noise): None, or (branch place, gap cell)."""
     missed = 1.0
     for place, scale in enumerate(setting.scales()):
@@ -90,7 +90,9 @@ def entry_probability(setting: Setting, offset: float, bar: float, entry: Any, g
     return missed if entry is None else 0.0
 
 
-def sparse_vector_law(setting: Setting, offsets: list[float], grid: float, cells: int) -> dict[Any, float]:
+def sparse_vector_law(
+    setting: ThresholdSetting, offsets: list[float], grid: float, cells: int
+) -> dict[Any, float]:
     """P(output) for every output whose gaps are below `cells` multiples of the grid."""
     alphabet = [None, *itertools.product(range(setting.halvings + 1), range(cells))]
     law: dict[Any, float] = {}
@@ -110,7 +112,7 @@ def sparse_vector_law(setting: Setting, offsets: list[float], grid: float, cells
     return law
 
 
-def _over_bar(setting: Setting, offsets: list[float], output: tuple[Any, ...], grid: float) -> float:
+def _over_bar(setting: ThresholdSetting, offsets: list[float], output: tuple[Any, ...], grid: float) -> float:
     def given(bar: float) -> float:
         return math.prod(
             entry_probability(setting, offset, bar, entry, grid)
@@ -121,7 +123,7 @@ def _over_bar(setting: Setting, offsets: list[float], output: tuple[Any, ...], g
     if setting.noise == "geometric":
         p = -math.expm1(-1 / scale)
         return sum(p * (1 - p) ** m * given(float(m)) for m in range(int(40 * scale) + 2))
-    noise = NoiseLaw(setting.noise, scale)
+    noise = NoiseDensity(setting.noise, scale)
     kinks = [0.0]
     for offset, entry in zip(offsets, output, strict=False):
         for place, branch in enumerate(setting.scales()):
@@ -139,11 +141,11 @@ class HybridSparseVector:
     With v_i = offset_i + x_i − y − shift, the output lists the v_i ≥ 0 from the largest down, at most k.
     """
 
-    def __init__(self, setting: Setting, offsets: list[float], grid: float) -> None:
+    def __init__(self, setting: ThresholdSetting, offsets: list[float], grid: float) -> None:
         (scale,) = setting.scales()
         self.k, self.offsets, self.grid = setting.k, offsets, grid
-        self.answer = NoiseLaw(setting.noise, scale * setting.wrong_scale)
-        self.bar = NoiseLaw(setting.noise, setting.threshold_scale * setting.wrong_scale)
+        self.answer = NoiseDensity(setting.noise, scale * setting.wrong_scale)
+        self.bar = NoiseDensity(setting.noise, setting.threshold_scale * setting.wrong_scale)
         self.shift = setting.shift(scale)
 
     def law(self, cells: int) -> dict[Any, float]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.assurance.densities import NoiseLaw, integral
+from freegap_evidence.assurance.densities import NoiseDensity, integral
 
 __all__ = ["coin_top_k_law", "top_k_cells"]
 
 
 def top_k_cells(
-    answers: list[float], k: int, noise: NoiseLaw, resolution: float, cells: int
+    answers: list[float], k: int, noise: NoiseDensity, resolution: float, cells: int
 ) -> dict[Any, float]:
     """P(order of the first k, gaps in multiples of γ) of the ideal noisy top-k with gap, n ≤ 3.
 
@@ -42,7 +42,7 @@ Window = tuple[int, tuple[float, float]]
 
 
 def _second_at(
-    answers: list[float], noise: NoiseLaw, above: Window, second: int, below: list[Window]
+    answers: list[float], noise: NoiseDensity, above: Window, second: int, below: list[Window]
 ) -> float:
     """P(one item is above the second by an amount in its window, the others below it in theirs)."""
     first, (low, high) = above

@@ -23,12 +23,12 @@ from freegap_evidence.bench.timing import interleaved_ms
 __all__ = ["run"]
 
 
-class Case(NamedTuple):
+class BenchCase(NamedTuple):
     """What is varied: how many ⊤ there may be, and what drives the precision."""
 
     k: int
     width: int
-    granularity: Fraction
+    resolution: Fraction
     threshold: int
 
 
@@ -36,12 +36,12 @@ QUESTIONS = 10**6
 ONLINE_QUESTIONS = 20_000
 GAPS = range(25, 500, 25)
 TARGET = 10**5
-# (k, width, granularity, threshold): the answers lie below 200, the noises have scales of about 2 and 4k
+# (k, width, resolution, threshold): the answers lie below 200, the noises have scales of about 2 and 4k
 CASES = (
-    Case(1, 400, Fraction(1), 700),
-    Case(25, 5_000, Fraction(1), 6_000),
-    Case(200, 3_000, Fraction(1), 4_000),
-    Case(10, 1_000, Fraction(1, 16), 1_500),
+    BenchCase(1, 400, Fraction(1), 700),
+    BenchCase(25, 5_000, Fraction(1), 6_000),
+    BenchCase(200, 3_000, Fraction(1), 4_000),
+    BenchCase(10, 1_000, Fraction(1, 16), 1_500),
 )
 
 Progress = Callable[[str], None]
@@ -50,7 +50,7 @@ Progress = Callable[[str], None]
 def run(
     *,
     questions: int = QUESTIONS,
-    cases: Iterable[Case] = CASES,
+    cases: Iterable[BenchCase] = CASES,
     rounds: int = 5,
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def run(
     answers = np.random.default_rng(20260101).integers(0, 200, questions)
     rows = []
     for case in cases:
-        progress(f"k = {case.k}, width = {case.width:,}, granularity = {case.granularity}")
+        progress(f"k = {case.k}, width = {case.width:,}, resolution = {case.resolution}")
         rows.append(_row(answers, case, rounds))
     return {
         "benchmark": "base2",
@@ -70,14 +70,14 @@ def run(
     }
 
 
-def _row(answers: NDArray[np.int64], case: Case, rounds: int) -> dict[str, Any]:
+def _row(answers: NDArray[np.int64], case: BenchCase, rounds: int) -> dict[str, Any]:
     setting: dict[str, Any] = {
         "k": case.k,
-        "eta": base2.share_epsilon(1, k=case.k, granularity=case.granularity),
+        "eta": base2.share_epsilon(1, k=case.k, resolution=case.resolution),
         "low": 0,
         "high": 1000,
         "width": case.width,
-        "granularity": case.granularity,
+        "resolution": case.resolution,
     }
     few = answers[:ONLINE_QUESTIONS].tolist()
 
@@ -88,7 +88,7 @@ def _row(answers: NDArray[np.int64], case: Case, rounds: int) -> dict[str, Any]:
         return base2.sparse_vector_with_gap(answers, case.threshold, gaps=GAPS, bits=SeededBits(1), **setting)
 
     def online() -> AboveThreshold:
-        run = base2.SparseVector(case.threshold, bits=SeededBits(1), **setting)
+        run = base2.DiscreteSparseVector(case.threshold, bits=SeededBits(1), **setting)
         for answer in few:
             if run.exhausted:
                 break
@@ -99,7 +99,7 @@ def _row(answers: NDArray[np.int64], case: Case, rounds: int) -> dict[str, Any]:
     return {
         "k": case.k,
         "width": case.width,
-        "granularity": str(case.granularity),
+        "resolution": str(case.resolution),
         "precision_bits": plain().parameters["precision_bits"],
         "answered": plain().answered,
         "found": len(plain().indices),

@@ -92,7 +92,7 @@ def measure(path: str, items: int) -> dict[str, Any]:
     freegap.top_k(warm, item="item", person="person", k=1, epsilon=1, measure=True, domain=range(9))
     engine = _Clock()
     for module in (counting, domains, files, in_engine, sources):
-        module.in_engine = engine.timed(module.in_engine)  # type: ignore[attr-defined]
+        module.ask_engine = engine.timed(module.ask_engine)  # type: ignore[attr-defined]
     left = [0]
     collect = nw.LazyFrame.collect
 

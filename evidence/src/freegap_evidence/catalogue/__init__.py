@@ -9,6 +9,6 @@
 """
 
 from freegap_evidence.catalogue.entries import CATALOGUE
-from freegap_evidence.catalogue.entry import Entry
+from freegap_evidence.catalogue.entry import CatalogueEntry
 
-__all__ = ["CATALOGUE", "Entry"]
+__all__ = ["CATALOGUE", "CatalogueEntry"]

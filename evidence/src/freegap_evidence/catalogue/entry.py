@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-__all__ = ["GRID", "Entry", "released"]
+__all__ = ["GRID", "CatalogueEntry", "released"]
 
 GRID = 1024
 MARK = "# WRONG:"
@@ -28,13 +28,13 @@ def released(number: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A mechanism, correct or broken, named by its mistake.
 
     mechanism, batch: the same mechanism, one run at a time and many at once.
     source: where it comes from.
     neighbours: the relation under which it claims to be private.
-    loss: the largest privacy loss, given the claimed ε, the length of the input and the arguments;
+    loss: the largest privacy loss, given the claimed ε, the length of the input and the parameters;
         infinity where there is none. A correct mechanism loses at most the claimed ε.
     tight: the loss is attained or approached, not only an upper bound.
     mistake: what is wrong, or None.

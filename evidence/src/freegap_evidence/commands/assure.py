@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from pathlib import Path
 from time import monotonic
 
@@ -12,22 +10,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.progress import progress_bar
-from freegap.errors import MissingExtra
+from freegap.cli.options import JOBS
+from freegap.cli.terminal import print_json, progress_bar
 
 __all__ = ["assure"]
 
 
 def assure(
     quick: bool = typer.Option(False, "--quick", help="Fewer proofs and releases, and no audits."),
-    jobs: int = typer.Option(0, help="Processes; 0 for one a processor."),
+    jobs: int = typer.Option(0, help=JOBS),
     page: Path = typer.Option(None, help="Write the table to this file, as Markdown."),
     as_json: bool = typer.Option(False, "--json", help="Print the records as JSON."),
 ) -> None:
     """Prove (or cite), test and audit every mechanism of the library; each check must be able to fail."""
-    for package, extra in (("z3", "prove"), ("sklearn", "audit"), ("narwhals", "tables")):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtra(package, extra)
     from freegap_evidence.assurance.machine import machine_checks, machine_text
     from freegap_evidence.assurance.table import CHECKS, assured, markdown, summarised
 
@@ -49,7 +44,7 @@ def assure(
     green = good == len(records) and all(check["ok"] for check in machine)
     if as_json:
         found = {"green": green, "rows": records, "machine": machine}
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         table = Table("mechanism", *CHECKS, "")
         for record in records:

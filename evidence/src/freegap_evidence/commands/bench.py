@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.progress import spinner
+from freegap.cli.terminal import print_json, spinner
 from freegap_evidence.commands.bench_audit import bench_audit
 from freegap_evidence.commands.bench_base2 import base2
 from freegap_evidence.commands.bench_timing import bench_timing
@@ -45,7 +44,7 @@ def top_k(
     with spinner("measuring", quiet=as_json) as status:
         result = run(rounds=rounds, reference=reference, progress=status.update)
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        print_json(result)
     else:
         Console().print(_top_k_table(result["rows"]), _large_table(result["large"]))
 
@@ -60,7 +59,7 @@ def sparse_vector(
     with spinner("measuring", quiet=as_json) as status:
         result = run(progress=status.update)
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        print_json(result)
         return
     table = Table(title="Sparse vector: questions a second on one core", title_justify="left")
     for heading in ("form", "noise", "freegap", "insecure", "ratio of times"):
@@ -90,7 +89,7 @@ def tables(
     with spinner("measuring", quiet=as_json) as status:
         result = run(cases=chosen, progress=status.update)
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        print_json(result)
         return
     table = Table(title=f"Private top 10 from Parquet, {result['cores']} cores", title_justify="left")
     for heading in ("rows", "items", "s", "outside", "left engine", "driver", "process"):

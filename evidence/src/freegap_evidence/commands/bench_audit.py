@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
+
+from freegap.cli.terminal import print_json
 
 __all__ = ["bench_audit"]
 
@@ -27,7 +28,7 @@ def bench_audit(
             )
     scalar = overhead()
     if as_json:
-        typer.echo(json.dumps(summary(rows, scalar), indent=2, ensure_ascii=False))
+        print_json(summary(rows, scalar))
     else:
         typer.echo(
             f"scalar {scalar['name']}: {scalar['runs']:,} runs, overhead over merely calling it "

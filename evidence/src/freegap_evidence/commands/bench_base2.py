@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.progress import spinner
+from freegap.cli.terminal import print_json, spinner
 
 __all__ = ["base2"]
 
@@ -24,7 +23,7 @@ def base2(
     with spinner("measuring", quiet=as_json) as status:
         result = run(rounds=rounds, progress=status.update)
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        print_json(result)
     else:
         Console().print(_table(result))
 
@@ -35,13 +34,13 @@ def _table(result: dict[str, Any]) -> Table:
         f"(wanted: {result['target_per_second']:,})",
         title_justify="left",
     )
-    for heading in ("k", "width", "granularity", "bits", "⊤", "batch", "with gaps", "online"):
+    for heading in ("k", "width", "resolution", "bits", "⊤", "batch", "with gaps", "online"):
         table.add_column(heading, justify="right")
     for row in result["rows"]:
         table.add_row(
             str(row["k"]),
             f"{row['width']:,}",
-            row["granularity"],
+            row["resolution"],
             f"{row['precision_bits']:,}",
             str(row["found"]),
             *(f"{row[f'{name}_per_second']:,}" for name in ("batch", "gap", "online")),

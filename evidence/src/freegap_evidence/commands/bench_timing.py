@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from freegap.cli.progress import progress_bar
+from freegap.cli.terminal import print_json, progress_bar
 
 __all__ = ["bench_timing"]
 
@@ -43,7 +42,7 @@ def bench_timing(
 
         timing_chart(result["rows"], plot)
     if as_json:
-        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        print_json(result)
         return
     for row in result["rows"]:
         bare, padded = row["bare"], row["padded"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +12,7 @@ from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
-from freegap.cli.progress import progress_bar
-from freegap.errors import MissingExtra
+from freegap.cli.terminal import print_json, progress_bar
 
 if TYPE_CHECKING:
     from freegap_evidence.experiments.running import Finished
@@ -32,9 +29,6 @@ app = typer.Typer(
 @app.callback()
 def _experiment() -> None:
     """Reproduce the figures and tables of the papers."""
-    for package in ("matplotlib", "scipy", "joblib", "z3"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtra(package, "experiments")
 
 
 @app.command("list")
@@ -47,7 +41,7 @@ def show_list(as_json: bool = typer.Option(False, "--json", help="Print JSON ins
             {"id": e.id, "family": e.family, "title": e.title, "source": e.source, "states": e.states}
             for e in EXPERIMENTS
         ]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     table = Table(title="Experiments: `freegap experiment run ID`, a family, or all", title_justify="left")
     for heading in ("id", "family", "title", "where it stands"):
@@ -102,7 +96,7 @@ def run(
             if not as_json:
                 console.print(_line(done))
     if as_json:
-        typer.echo(json.dumps([done.record for done in finished], indent=2, ensure_ascii=False))
+        print_json([done.record for done in finished])
     else:
         console.print(f"Written to {out}: {len(finished)} × .svg, .png, .csv, .json")
 
@@ -133,7 +127,7 @@ def report(
     (folder / "reproduction.md").write_text(text, encoding="utf-8")
     if as_json:
         paths = {"page": str(out / "report.html"), "document": str(folder / "reproduction.md")}
-        typer.echo(json.dumps(paths | {"experiments": [record for _, record in written]}, default=str))
+        print_json(paths | {"experiments": [record for _, record in written]})
     else:
         Console().print(f"Written: {out / 'report.html'}, {folder / 'reproduction.md'}")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from freegap_evidence.experiments.data.sets import KOSARAK_NAME, PAPERS, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.adaptive import (
     draw_answers,
     draw_answers_and_precision,
@@ -83,7 +83,7 @@ def ask_runs(
     return averages | {"standard_error": every[0].std() / np.sqrt(every.shape[1])}
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     parameters = setting.parameters
     runs = max(1, parameters["times"] * setting.runs // parameters["thinner"])
     options = {name: parameters[name] for name in ("noise", "monotonic", "line")}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import freegap
-from freegap_evidence.experiments.experiment import Computation, Setting
+from freegap_evidence.experiments.experiment import Computation, ExperimentSetting
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["Cache", "program_digest"]
@@ -37,7 +37,7 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def load(self, computation: Computation, setting: Setting) -> tuple[Table, float] | None:
+    def load(self, computation: Computation, setting: ExperimentSetting) -> tuple[Table, float] | None:
         """The table computed in the same setting by the same program, and the seconds it took; or nothing."""
         try:
             kept = json.loads(self._path(computation, setting).read_text(encoding="utf-8"))
@@ -45,7 +45,9 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError):  # not there, or cut short: compute it again
             return None
 
-    def store(self, computation: Computation, setting: Setting, table: Table, seconds: float) -> None:
+    def store(
+        self, computation: Computation, setting: ExperimentSetting, table: Table, seconds: float
+    ) -> None:
         """Keep a table; an interrupted write leaves nothing under its name."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(computation, setting)
@@ -54,7 +56,7 @@ class Cache:
         part.write_text(json.dumps(kept), encoding="utf-8")
         part.replace(path)
 
-    def _path(self, computation: Computation, setting: Setting) -> Path:
+    def _path(self, computation: Computation, setting: ExperimentSetting) -> Path:
         key: dict[str, Any] = {
             "computation": computation.name,
             "parameters": dict(setting.parameters),

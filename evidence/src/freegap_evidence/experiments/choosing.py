@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_choosing
 from freegap_evidence.experiments.hybrids import HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
 from freegap_evidence.experiments.simulate.above import plan
@@ -49,7 +49,7 @@ def _f_measure(found: Floats, line: float, there: int) -> float:
     return float((2 * right / np.maximum(returned_items + there, 1)).mean())
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     k = setting.parameters["k"]
 
     def point(data: DataSet, budget: str, rank: int, algorithm: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ilvento 2020: what the width of the clamp and the granularity of the grid do to accuracy and cost.
+"""Ilvento 2020: what the width of the clamp and the resolution of the grid do to accuracy and cost.
 
 The paper has no experiment; it has a caveat (section 3) and a remark on cost (section 8). The mechanism that
 is run here is the one that releases, `base2.sparse_vector`, beside algorithm 1, where nothing is clamped, and
@@ -19,7 +19,7 @@ from freegap.bits import BitSource, SeededBits
 from freegap.mechanisms.sparse_vector import sparse_vector
 from freegap.values.above import AboveThreshold
 from freegap_evidence.experiments.data.sets import T40_NAME
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.clamping import draw_clamping
 from freegap_evidence.experiments.table import Table
 
@@ -27,7 +27,7 @@ __all__ = ["EXPERIMENTS"]
 
 EPSILON = Fraction(7, 10)
 CLAMPED, UNCLAMPED, CONTINUOUS = "clamped (algorithm 2)", "not clamped (algorithm 1)", "continuous noise"
-_WIDE = "12"  # noise scales: what the granularities are compared at
+_WIDE = "12"  # noise scales: what the resolutions are compared at
 
 Ask = Callable[[Any, int, BitSource], AboveThreshold]
 
@@ -39,13 +39,13 @@ def _runs(runs: int) -> int:
 
 def _clamped(k: int, width: Fraction, grid: Fraction, around: int) -> Ask:
     """`base2.sparse_vector` for answers within a public distance of the threshold."""
-    eta = base2.share_epsilon(EPSILON, k=k, granularity=grid)
+    eta = base2.share_epsilon(EPSILON, k=k, resolution=grid)
     w = max(1, round(width / grid)) * grid
 
     def ask(answers: Any, line: int, bits: BitSource) -> AboveThreshold:
         low, high = line - around, line + around
         return base2.sparse_vector(
-            answers, line, k=k, eta=eta, low=low, high=high, width=w, granularity=grid, bits=bits
+            answers, line, k=k, eta=eta, low=low, high=high, width=w, resolution=grid, bits=bits
         )
 
     return ask
@@ -63,7 +63,7 @@ def _continuous(k: int) -> Ask:
     )
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     given = setting.parameters
     k, around = given["k"], given["around"]
     counts = setting.data[0].counts
@@ -75,7 +75,7 @@ def _compute(setting: Setting) -> Table:
     ]
     contestants += [
         (CLAMPED, _WIDE, grid, _clamped(k, Fraction(_WIDE) * scale, Fraction(grid), around))
-        for grid in given["granularities"]
+        for grid in given["resolutions"]
     ]
     contestants += [(UNCLAMPED, "inf", "1", _unclamped(k)), (CONTINUOUS, "inf", "0", _continuous(k))]
 
@@ -96,7 +96,7 @@ def _compute(setting: Setting) -> Table:
         return {
             "mechanism": mechanism,
             "width_scales": float(width),
-            "granularity": float(Fraction(grid)),
+            "resolution": float(Fraction(grid)),
             "f_measure": f_measure.mean(),
             "standard_error": f_measure.std() / np.sqrt(len(hits)),
             "most_spent": max(spent),
@@ -109,14 +109,14 @@ def _compute(setting: Setting) -> Table:
 
 def _compare(table: Table) -> Comparison:
     widths = sorted(
-        table.where(mechanism=CLAMPED, granularity=1.0).records(), key=lambda row: row["width_scales"]
+        table.where(mechanism=CLAMPED, resolution=1.0).records(), key=lambda row: row["width_scales"]
     )
     narrow, wide = widths[0], widths[-1]
     free = table.where(mechanism=UNCLAMPED).records()[0]
     smooth = table.where(mechanism=CONTINUOUS).records()[0]
     grids = sorted(
         table.where(mechanism=CLAMPED, width_scales=float(_WIDE)).records(),
-        key=lambda row: row["granularity"],
+        key=lambda row: row["resolution"],
     )
     finest, coarsest = grids[0], grids[-1]
     noise = 4 * float(np.hypot(free["standard_error"], wide["standard_error"]))
@@ -126,7 +126,7 @@ def _compare(table: Table) -> Comparison:
         f"{wide['f_measure']:.2f} with {wide['width_scales']:g} ({free['f_measure']:.2f} if nothing is "
         f"clamped, {smooth['f_measure']:.2f} on continuous noise); {enough['width_scales']:g} noise scales "
         f"are enough; at most ε = {table.numbers('most_spent').max():.4f} of {float(EPSILON):g} is charged "
-        f"at every width. From granularity {coarsest['granularity']:g} to {finest['granularity']:g}: "
+        f"at every width. From resolution {coarsest['resolution']:g} to {finest['resolution']:g}: "
         f"F-measure {coarsest['f_measure']:.2f} and {finest['f_measure']:.2f}, "
         f"{coarsest['precision_bits']:,} and {finest['precision_bits']:,} bits of precision, "
         f"{coarsest['milliseconds']:.1f} and {finest['milliseconds']:.1f} ms a release "
@@ -145,17 +145,17 @@ EXPERIMENTS = (
     Experiment(
         id="base2-clamping",
         family="base2",
-        title="Accuracy and cost of the base-2 sparse vector against width and granularity, ε = 0.7, k = 10",
+        title="Accuracy and cost of the base-2 sparse vector against width and resolution, ε = 0.7, k = 10",
         source="Ilvento 2020, caveat below theorem 3.3 and section 8, without an experiment",
         states="a small width w does not touch privacy but significantly impacts accuracy; exactness comes "
-        "with limited overhead (here: and the granularity does not touch accuracy)",
+        "with limited overhead (here: and the resolution does not touch accuracy)",
         computation=Computation(
             name="clamping",
             compute=_compute,
             parameters={
                 "k": 10,
                 "widths": ["0.02", "0.25", "1", "2", "4", "6", "8", "12", "16"],
-                "granularities": ["1/2", "1/4", "1/8"],
+                "resolutions": ["1/2", "1/4", "1/8"],
                 "around": 1000,
                 "epsilon": str(EPSILON),
             },

@@ -17,7 +17,7 @@ import numpy as np
 from freegap.auditor import AuditReport, audit
 from freegap_evidence.bench.audit import TABLE_4_3
 from freegap_evidence.catalogue import CATALOGUE
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.detection import (
     TITLES,
     draw_counterexamples,
@@ -70,14 +70,14 @@ _TABLE_4_2 = {
 }
 
 
-def _audit(name: str, claim: float, setting: Setting, *, stop_early: bool) -> AuditReport:
+def _audit(name: str, claim: float, setting: ExperimentSetting, *, stop_early: bool) -> AuditReport:
     """At the paper's 500,000 and 100,000 samples for 10,000 runs, and in proportion for fewer."""
     entry = CATALOGUE[name]
     confirm, search = _samples(setting.runs)
     bounded = "bound" in inspect.signature(entry.mechanism).parameters
     return audit(
         entry.batch,
-        arguments={"bound": 1} if bounded else None,  # the paper's N
+        parameters={"bound": 1} if bounded else None,  # the paper's N
         scalar=entry.mechanism,
         epsilon=claim,
         neighbours=entry.neighbours,
@@ -90,7 +90,7 @@ def _audit(name: str, claim: float, setting: Setting, *, stop_early: bool) -> Au
     )
 
 
-def _compute_curves(setting: Setting) -> Table:
+def _compute_curves(setting: ExperimentSetting) -> Table:
     rows: list[dict[str, Any]] = []
     points = [
         (name, claim) for name in setting.parameters["mechanisms"] for claim in setting.parameters["claims"]
@@ -166,7 +166,7 @@ def _compare_curves(table: Table) -> Comparison:
     return Comparison(holds=not (missed or alarms or early or differs), text=text)
 
 
-def _compute_counterexamples(setting: Setting) -> Table:
+def _compute_counterexamples(setting: ExperimentSetting) -> Table:
     rows = []
     for name in setting.track(setting.parameters["mechanisms"]):
         claim = setting.parameters["claim"]
@@ -183,7 +183,7 @@ def _compute_counterexamples(setting: Setting) -> Table:
                 "event": found.event.text if found else None,
                 "first": _listed(found.first) if found else None,
                 "second": _listed(found.second) if found else None,
-                "arguments": "; ".join(f"{n}={v}" for n, v in found.arguments) if found else None,
+                "parameters": "; ".join(f"{n}={v}" for n, v in found.parameters) if found else None,
                 "paper_event": _TABLE_4_2[name][0],
                 "paper_first": _TABLE_4_2[name][1],
                 "paper_second": _TABLE_4_2[name][2],
@@ -227,7 +227,7 @@ def _compare_counterexamples(table: Table) -> Comparison:
     return Comparison(holds=len(found) == len(records) and not other, text=text, shown=Table.of(shown))
 
 
-def _compute_times(setting: Setting) -> Table:
+def _compute_times(setting: ExperimentSetting) -> Table:
     audit(CATALOGUE["histogram"].batch, epsilon=1, samples=1000, search_samples=5000, seed=0)  # imports
     rows = []
     for name, paper in setting.track(list(TABLE_4_3.items())):

@@ -19,7 +19,7 @@ from freegap.estimate.fusion import blue_variance_ratio
 from freegap.estimate.noise_laws import GapNoise
 from freegap.laws import LAPLACE, law_named
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, KOSARAK_NAME, PAPERS, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw_by_k, draw_grid
 from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.asking import asked, quantile_line, random_lines
@@ -125,7 +125,7 @@ def _theory(mechanism: str, noise: str, k: int, epsilon: Fraction, monotonic: bo
 
 
 def _point(
-    setting: Setting, data: DataSet, mechanism: str, noise: str, k: int, epsilon: Fraction
+    setting: ExperimentSetting, data: DataSet, mechanism: str, noise: str, k: int, epsilon: Fraction
 ) -> dict[str, Any]:
     given = setting.parameters
     errors = top_k_errors if mechanism == TOP_K else partial(sparse_vector_errors, line=given["line"])
@@ -146,7 +146,7 @@ def _point(
     }
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     points = [
         (data, mechanism, noise, k, Fraction(epsilon))
         for data in setting.data

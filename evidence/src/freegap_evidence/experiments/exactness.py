@@ -18,7 +18,7 @@ from freegap_evidence.bench.top_k import insecure_top_k
 from freegap_evidence.experiments.adaptivity import ask_runs
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
 from freegap_evidence.experiments.error_reduction import sparse_vector_errors, top_k_errors
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_agreement, draw_cost
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
 from freegap_evidence.experiments.simulate.asking import random_lines
@@ -73,7 +73,7 @@ def _twin(measure: str, data: DataSet, k: int, runs: int, rng: np.random.Generat
     return 100 * (1 - with_gaps / without), spread
 
 
-def _exact(measure: str, data: DataSet, k: int, runs: int, setting: Setting) -> tuple[float, float]:
+def _exact(measure: str, data: DataSet, k: int, runs: int, setting: ExperimentSetting) -> tuple[float, float]:
     rng = setting.rng(measure, k, "exact")
     bits = SeededBits(f"{setting.seed} {measure} {k}")
     if measure == "adaptive":
@@ -81,7 +81,7 @@ def _exact(measure: str, data: DataSet, k: int, runs: int, setting: Setting) -> 
     return _exact_reduction(data, k, runs, rng, bits, by_threshold=measure == "sparse-vector")
 
 
-def _compute_agreement(setting: Setting) -> Table:
+def _compute_agreement(setting: ExperimentSetting) -> Table:
     data = setting.data[0]
     exact_runs = max(200, setting.runs // _FEWER)
 
@@ -116,7 +116,7 @@ def _compare_agreement(table: Table) -> Comparison:
     )
 
 
-def _compute_cost(setting: Setting) -> Table:
+def _compute_cost(setting: ExperimentSetting) -> Table:
     k = setting.parameters["k"]
     rounds = min(40, max(5, setting.runs // 100))
 

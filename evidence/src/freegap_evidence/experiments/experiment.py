@@ -12,7 +12,7 @@ import numpy as np
 from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["Comparison", "Computation", "Experiment", "Setting", "Track"]
+__all__ = ["Comparison", "Computation", "Experiment", "ExperimentSetting", "Track"]
 
 T = TypeVar("T")
 Track = Callable[[str, Sequence[Any]], Iterable[Any]]
@@ -24,7 +24,7 @@ def _silently(title: str, points: Sequence[Any]) -> Iterable[Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class ExperimentSetting:
     """What a computation may use: the numbers of runs, the seed, the data, a progress bar.
 
     runs: how often each point of a curve is simulated; the papers have 10,000.
@@ -62,7 +62,7 @@ class Computation:
     """
 
     name: str
-    compute: Callable[[Setting], Table]
+    compute: Callable[[ExperimentSetting], Table]
     parameters: Mapping[str, Any]
     data: tuple[str, ...] = ()
     timed: bool = False

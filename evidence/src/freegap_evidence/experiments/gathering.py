@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from freegap.errors import InvalidArgument
+from freegap.report.shell import safe, shell
 from freegap_evidence.experiments.experiment import Experiment
 from freegap_evidence.experiments.running import read_record
 
@@ -25,21 +25,6 @@ _FAMILY_TITLES = {
     "secure": "Floating-point secure top-k (Ding et al. 2023, section 6)",
     "beyond": "Beyond the papers",
 }
-
-# Nothing is loaded from anywhere; styles stand in the page itself.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 68rem;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 3rem; } h3 { font-size: 1.05rem; margin-top:
-2.2rem; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
-.line { border-left: 4px solid #0072B2; background: #eef5fa; padding: .5rem 1rem; }
-.line.off { border-color: #D55E00; background: #fdf1ea; }
-.small { color: #555; font-size: .9rem; } a { color: #0b5a8a; }
-table { border-collapse: collapse; } th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align:
-left; }
-"""
-
 
 _YOURSELF = """## Run it yourself
 
@@ -106,26 +91,18 @@ def _data_lines(written: list[Written]) -> list[dict[str, Any]]:
 
 def page(out: Path, written: list[Written]) -> str:
     """The page as text: figures inside as SVG, no script, no network."""
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>freegap: the papers' experiments</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>The papers' experiments, computed again</h1>\n<p>{html.escape(_facts(written))}</p>\n",
-        _data_table(written),
-        _index(written),
-    ]
+    parts = [f"<p>{safe(_facts(written))}</p>\n", _data_table(written), _index(written)]
     for family, title in _FAMILY_TITLES.items():
         members = [(e, record) for e, record in written if e.family == family]
         if members:
-            parts.append(f"<h2>{html.escape(title)}</h2>\n")
+            parts.append(f"<h2>{safe(title)}</h2>\n")
             parts += [_section(out, e, record) for e, record in members]
-    return "".join([*parts, "</body>\n</html>\n"])
+    return shell("The papers' experiments, computed again", "".join(parts))
 
 
 def _data_table(written: list[Written]) -> str:
     rows = "".join(
-        f"<tr><td>{html.escape(d['name'])}</td><td>{html.escape(d['origin'])}</td>"
+        f"<tr><td>{safe(d['name'])}</td><td>{safe(d['origin'])}</td>"
         f"<td>{_number(d['records'])}</td><td>{_number(d['items'])}</td><td>{_number(d['largest'])}</td></tr>\n"
         for d in _data_lines(written)
     )
@@ -135,8 +112,7 @@ def _data_table(written: list[Written]) -> str:
 
 def _index(written: list[Written]) -> str:
     rows = "".join(
-        f'<tr><td><a href="#{e.id}">{e.id}</a></td><td>{html.escape(e.title)}</td>'
-        f"<td>{_verdict(record)}</td></tr>\n"
+        f'<tr><td><a href="#{e.id}">{e.id}</a></td><td>{safe(e.title)}</td><td>{_verdict(record)}</td></tr>\n'
         for e, record in written
     )
     return f"<h2>All experiments</h2>\n<table>\n{rows}</table>\n"
@@ -144,15 +120,15 @@ def _index(written: list[Written]) -> str:
 
 def _section(out: Path, experiment: Experiment, record: dict[str, Any]) -> str:
     drawn = (out / f"{experiment.id}.svg").read_text(encoding="utf-8")
-    drawn = _own_names(drawn[drawn.index("<svg") :], experiment.id)
-    kind = "line" if record["holds"] else "line off"
+    drawn = _own_names(drawn, experiment.id)
+    kind = "line" if record["holds"] else "warning"
     return (
-        f'<h3 id="{experiment.id}">{experiment.id}: {html.escape(experiment.title)}</h3>\n'
-        f'<p class="small">{html.escape(experiment.source)}. '
-        f"{html.escape(_stated(experiment))}</p>\n"
+        f'<h3 id="{experiment.id}">{experiment.id}: {safe(experiment.title)}</h3>\n'
+        f'<p class="small">{safe(experiment.source)}. '
+        f"{safe(_stated(experiment))}</p>\n"
         f"<figure>{drawn}</figure>\n"
-        f'<p class="{kind}"><b>{_verdict(record)}.</b> {html.escape(record["measured"])}. '
-        f"({html.escape(_repeated(record))}.)</p>\n"
+        f'<p class="{kind}"><b>{_verdict(record)}.</b> {safe(record["measured"])}. '
+        f"({safe(_repeated(record))}.)</p>\n"
     )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from freegap.laws import EXPONENTIAL
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.hybrids import draw_average, draw_remaining
 from freegap_evidence.experiments.simulate.above import draw_threshold_noise, plan
 from freegap_evidence.experiments.simulate.asking import asked
 from freegap_evidence.experiments.simulate.noise import Floats, chunks, draw, reach
-from freegap_evidence.experiments.simulate.ranked import Ranked, hybrid_sparse_vector, hybrid_top_k, top_k
+from freegap_evidence.experiments.simulate.ranked import RankedRuns, hybrid_sparse_vector, hybrid_top_k, top_k
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["ALGORITHMS", "EXPERIMENTS", "Returned", "returned"]
@@ -65,7 +65,7 @@ def _ranked(
     far = reach(widest, max(scale, float(budget.threshold_scale)), chances=runs * len(data.counts))
     near = data.counts[data.counts >= float(data.counts[k]) - far].astype(np.float64)
     for size in chunks(runs, len(near) + 1):
-        ranked: Ranked
+        ranked: RankedRuns
         if algorithm == TOP_K:
             ranked = top_k(near, k, draw(EXPONENTIAL, scale, (size, len(near)), rng))
             spent = np.full(size, float(epsilon))
@@ -83,7 +83,7 @@ def _ranked(
         yield np.where(ranked.released, near[ranked.items], np.nan), np.asarray(spent, dtype=np.float64)
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     rank = setting.parameters["threshold_rank"]
 
     def point(data: DataSet, algorithm: str, k: int) -> dict[str, Any]:

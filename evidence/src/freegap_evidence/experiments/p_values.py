@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_type_one
 from freegap_evidence.experiments.simulate.noise import chunks
 from freegap_evidence.experiments.simulate.ranked import choose
@@ -16,7 +16,7 @@ from freegap_evidence.experiments.table import Table
 __all__ = ["EXPERIMENTS"]
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     data = setting.data[0]
     parameters = setting.parameters
     utilities = setting.rng("utilities").choice(data.counts, parameters["candidates"]).astype(np.float64)

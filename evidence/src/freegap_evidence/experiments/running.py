@@ -13,10 +13,10 @@ from typing import Any
 
 import freegap
 from freegap.errors import InvalidArgument
+from freegap.report.pictures import save
 from freegap_evidence.experiments.cache import Cache, program_digest
 from freegap_evidence.experiments.data.sets import DataSet
-from freegap_evidence.experiments.experiment import Comparison, Experiment, Setting, Track
-from freegap_evidence.experiments.figures.style import png, svg
+from freegap_evidence.experiments.experiment import Comparison, Experiment, ExperimentSetting, Track
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["RUNS", "SEED", "Finished", "read_record", "run"]
@@ -58,7 +58,7 @@ def run(
     if runs < 1:
         raise InvalidArgument("runs", runs, "must be at least 1", "The papers have 10000.")
     computation = experiment.computation
-    setting = Setting(
+    setting = ExperimentSetting(
         name=computation.name,
         runs=runs,
         seed=seed,
@@ -89,7 +89,7 @@ def run(
 
 
 def _record(
-    experiment: Experiment, setting: Setting, comparison: Comparison, seconds: float
+    experiment: Experiment, setting: ExperimentSetting, comparison: Comparison, seconds: float
 ) -> dict[str, Any]:
     return {
         "id": experiment.id,
@@ -119,8 +119,8 @@ def _record(
 def _write(out: Path, experiment: Experiment, table: Table, record: dict[str, Any]) -> None:
     figure = experiment.draw(table)
     out.mkdir(parents=True, exist_ok=True)
-    (out / f"{experiment.id}.svg").write_text(svg(figure), encoding="utf-8")
-    (out / f"{experiment.id}.png").write_bytes(png(figure))
+    for form in ("svg", "png"):
+        save(figure, out / f"{experiment.id}.{form}")
     (out / f"{experiment.id}.csv").write_text(table.to_csv(), encoding="utf-8")
     text = json.dumps(record, indent=2, ensure_ascii=False)
     (out / f"{experiment.id}.json").write_text(text + "\n", encoding="utf-8")

@@ -27,7 +27,7 @@ from freegap.mechanisms.top_k import noisy_top_k
 from freegap_evidence.bench.timing import interleaved_ms
 from freegap_evidence.bench.top_k import insecure_top_k
 from freegap_evidence.experiments.data.sets import KOSARAK_NAME, PAPERS, T40_NAME, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.secure import draw_breakdown, draw_calls, draw_times
 from freegap_evidence.experiments.table import Table
 
@@ -94,7 +94,7 @@ def _one_by_one(answers: list[int], k: int, generator: np.random.Generator) -> l
     return [a - b for a, b in pairwise(noisy)]
 
 
-def _compute_times(setting: Setting) -> Table:
+def _compute_times(setting: ExperimentSetting) -> Table:
     source = SystemBits()
 
     def point(data: DataSet, k: int) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class _CountingDigits(KeyedDigits):
         return super().block(word, ranks, items)
 
 
-def _compute_calls(setting: Setting) -> Table:
+def _compute_calls(setting: ExperimentSetting) -> Table:
     data = setting.data[0]
     k = min(setting.parameters["k"], len(data.counts) - 2)
     answers = np.random.default_rng(1).permutation(data.counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from freegap.laws import GEOMETRIC
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_shares
 from freegap_evidence.experiments.table import Table
 
@@ -27,7 +27,7 @@ def best_share(k: int, epsilon: float) -> float:
     return float(found.x[0])
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     epsilon = setting.parameters["epsilon"]
     return Table.of(
         {

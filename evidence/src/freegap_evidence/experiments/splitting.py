@@ -18,7 +18,7 @@ import numpy as np
 from freegap.estimate.fusion import blue_variance_ratio
 from freegap.laws import EXPONENTIAL, LAPLACE
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, Setting
+from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_split
 from freegap_evidence.experiments.simulate.estimates import blue
 from freegap_evidence.experiments.simulate.noise import chunks, draw, reach
@@ -61,7 +61,7 @@ def _simulate(
     return dict(zip(names, errors, strict=True)) | {"share_of_top_k": right / (runs * k)}
 
 
-def _compute(setting: Setting) -> Table:
+def _compute(setting: ExperimentSetting) -> Table:
     def point(data: DataSet, epsilon: float, k: int, percent: int) -> dict[str, Any]:
         rng = setting.rng(data.name, epsilon, k, percent)
         return {

@@ -14,13 +14,13 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
 
 from freegap.symbolic.subset.follow import agree, follow
 from freegap.symbolic.subset.source import remember_source
-from freegap.symbolic.subset.values import MODELS, RECORDS, KnownNoise, Noise, Trusted, parameter
+from freegap.symbolic.subset.values import MODELS, RECORDS, KnownNoise, NoiseInterface, Trusted, parameter
 
 __all__ = [
     "MODELS",
     "RECORDS",
     "KnownNoise",
-    "Noise",
+    "NoiseInterface",
     "Trusted",
     "agree",
     "follow",

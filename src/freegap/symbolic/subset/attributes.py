@@ -7,7 +7,7 @@ from typing import Any
 
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.methods import METHODS
-from freegap.symbolic.subset.values import KnownNoise, Method, Noise, Record, is_frozen, shown
+from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, Record, is_frozen, shown
 
 __all__ = ["attribute"]
 
@@ -19,7 +19,7 @@ def attribute(machine: Machine, owner: Any, name: str) -> Any:
         if name not in owner.__dict__:
             raise machine.refusal(f"the module {owner.__name__} has no {name}")
         return machine.outside(owner.__dict__[name])
-    if kind is Noise or kind is KnownNoise:
+    if kind is NoiseInterface or kind is KnownNoise:
         return Method(owner, name)
     if kind is Record:
         if name in owner.kind._fields:

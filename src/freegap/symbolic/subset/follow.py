@@ -19,8 +19,8 @@ from freegap.symbolic.draws import Draw, SymbolicNoise
 from freegap.symbolic.given import GivenNoise
 from freegap.symbolic.paths import Exploration, Limits, Path
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.subset.values import Noise, Record
-from freegap.symbolic.symbols import Symbol, Variable
+from freegap.symbolic.subset.values import NoiseInterface, Record
+from freegap.symbolic.symbols import Symbol, SymbolicVariable
 from freegap.symbolic.undecided import NotDecided
 
 __all__ = ["agree", "follow"]
@@ -91,7 +91,7 @@ def _input(value: Any) -> Any:
     if type(value) is dict:
         return {key: _input(item) for key, item in value.items()}
     if isinstance(value, SymbolicNoise):
-        return Noise(value)
+        return NoiseInterface(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return Record(type(value), tuple(map(_input, value)))
     if type(value) is tuple:
@@ -153,7 +153,7 @@ def _value(model: Any, symbol: Symbol) -> Fraction:
     return total
 
 
-def _variable(model: Any, variable: Variable) -> Fraction:
+def _variable(model: Any, variable: SymbolicVariable) -> Fraction:
     value = model.eval(variable.z3, model_completion=True)
     if not z3.is_rational_value(value):
         raise NotDecided(f"z3 gives {value} for {variable}, which is not rational: a path is not confirmed")
@@ -211,10 +211,10 @@ def _same_draws(draws: Sequence[Draw], noise: GivenNoise, *, near: bool) -> bool
     if [draw.label for draw in draws] != list(noise.drawn):
         return False
     for draw in draws:
-        law, scale, grid, step = noise.drawn[draw.label]
+        law, scale, resolution, step = noise.drawn[draw.label]
         if law != draw.law or not _close(Fraction(draw.scale), scale, near):
             return False
-        for ours, found in ((draw.grid, grid), (draw.step, step)):
+        for ours, found in ((draw.resolution, resolution), (draw.step, step)):
             if (ours is None) != (found is None):
                 return False
             if ours is not None and not _close(ours, found, near):

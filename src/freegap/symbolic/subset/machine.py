@@ -11,7 +11,7 @@ from freegap.symbolic.paths import Exploration
 from freegap.symbolic.subset.values import (
     KnownNoise,
     Lazy,
-    Noise,
+    NoiseInterface,
     NotReadable,
     Record,
     View,
@@ -139,8 +139,8 @@ class Machine:
             f"{what}: an index, a length or a range must be a whole number, not {shown(value)}"
         )
 
-    def noise(self, value: Any) -> Noise | KnownNoise:
+    def noise(self, value: Any) -> NoiseInterface | KnownNoise:
         """The value as a noise interface."""
-        if isinstance(value, Noise | KnownNoise):
+        if isinstance(value, NoiseInterface | KnownNoise):
             return value
         raise self.refusal(f"{shown(value)} is no noise interface")

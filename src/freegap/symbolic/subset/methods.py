@@ -9,7 +9,7 @@ from typing import Any
 from freegap.laws import LAWS, Law
 from freegap.symbolic.subset import order
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.subset.values import KnownNoise, Method, Noise, View, shown
+from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, shown
 from freegap.symbolic.symbols import Symbol
 
 __all__ = ["METHODS", "call_method"]
@@ -17,16 +17,21 @@ __all__ = ["METHODS", "call_method"]
 
 def call_method(machine: Machine, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """owner.name(…)."""
-    if isinstance(method.owner, Noise | KnownNoise):
+    if isinstance(method.owner, NoiseInterface | KnownNoise):
         return _draw(machine, method.owner, method.name, *arguments, **keywords)
     return METHODS[type(method.owner)][method.name](machine, method.owner, *arguments, **keywords)
 
 
-# Noise ------------------------------------------------------------------------------------------------
+# Noise -----------------------------------------------------------------------------------------------
 
 
 def _draw(
-    machine: Machine, noise: Noise | KnownNoise, name: str, scale: Any, label: Any = None, **options: Any
+    machine: Machine,
+    noise: NoiseInterface | KnownNoise,
+    name: str,
+    scale: Any,
+    label: Any = None,
+    **options: Any,
 ) -> Any:
     if name not in LAWS:
         raise machine.refusal(f"the noise interface has no {name}: there are {', '.join(LAWS)}")
@@ -36,7 +41,7 @@ def _draw(
         raise TypeError(f"noise.{law} takes no {', '.join(sorted(options))}")
     _require_scale(machine, law, scale)
     if width is not None:
-        options.setdefault(width, 1 if width == "grid" else None)
+        options.setdefault(width, 1 if width == "resolution" else None)
         if not _positive(options[width]):
             raise machine.refusal(
                 f"the {width} of noise.{law} is {shown(options[width])}: it must be a positive number that "

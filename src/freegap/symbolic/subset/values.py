@@ -39,7 +39,7 @@ __all__ = [
     "KnownNoise",
     "Lazy",
     "Method",
-    "Noise",
+    "NoiseInterface",
     "NotReadable",
     "Partial",
     "Record",
@@ -121,7 +121,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class NoiseInterface:
     """The noise interface: draws go to the recorder, under the label that `rename` makes of theirs, and with
     their scales times `factor`."""
 
@@ -246,7 +246,7 @@ def shown(value: Any) -> str:
         Fraction: "a real number",
         Closure: "a function",
         FunctionType: "a function",
-        Noise: "the noise interface",
+        NoiseInterface: "the noise interface",
         type(None): "None",
     }
     return words.get(type(value), f"a {type(value).__name__}")

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from freegap import base2
 from freegap.base2.batch import FastRun
 from freegap.base2.draws import BitDraws
+from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.setting import Setting
 from freegap.bits import BitSource, ReplayedBits
-from freegap_evidence.assurance.regimes.case import Case, Matrix
+from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import INPUTS, LABELLED, VALUES, answers_in, held, unholdable
@@ -46,7 +46,7 @@ def sparse_vector(*, with_gap: bool, online: bool) -> Matrix:
     return Matrix(Cells(dimensions, frozenset(impossible)), partial(_case, with_gap=with_gap, online=online))
 
 
-def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
+def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> RegimeCase:
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid = GRIDS[levels["grid"]]
     n = choices.between(1, 9) if levels["questions"] == "few" else 300
@@ -57,12 +57,12 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
     epsilon = EPSILONS[levels["epsilon"]]
     arguments: dict[str, Any] = {
         "k": k,
-        "eta": base2.share_epsilon(epsilon, k=k, sensitivity=grid, granularity=grid),
+        "eta": base2.share_epsilon(epsilon, k=k, sensitivity=grid, resolution=grid),
         "low": -_RANGE * grid,
         "high": _RANGE * grid,
         "width": WIDTHS[levels["width"]] * grid,
         "sensitivity": grid,
-        "granularity": grid,
+        "resolution": grid,
     }
     if with_gap:
         arguments["gaps"] = [step * grid for step in (1, 2, 5, 20)]
@@ -84,24 +84,24 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> Case:
 
     def expected(record: str, twin: bool) -> Hashable:
         """The twin takes every answer with the other sign."""
-        setting = Setting.settle(threshold, **arguments)
-        run = Run(setting, BitDraws(ReplayedBits(record), digits))
-        ladder = (0, *setting.gaps)
+        plan = Base2Plan.checked(threshold, **arguments)
+        run = Run(plan, BitDraws(ReplayedBits(record), digits))
+        ladder = (0, *plan.gaps)
         entries: list[int | None] = []
         for answer in given.exact:
             if run.exhausted:
                 break
             steps = math.floor((-answer if twin else answer) / grid)
-            reached = run.ask(max(setting.low, min(setting.high, steps)) - setting.threshold)
+            reached = run.ask(max(plan.low, min(plan.high, steps)) - plan.threshold)
             entries.append(None if reached is None else ladder[reached])
-        return tuple(entries), setting.charge(len(entries), run.found)
+        return tuple(entries), plan.charge(len(entries), run.found)
 
     told = f"threshold={threshold}, {arguments}, exactly={[*map(str, given.exact)][:9]}"
-    return Case(released, expected, told)
+    return RegimeCase(released, expected, told)
 
 
 def _asked(answers: list[Any], threshold: Fraction, arguments: dict[str, Any], bits: BitSource) -> Hashable:
-    kind: Any = base2.SparseVectorWithGap if "gaps" in arguments else base2.SparseVector
+    kind: Any = base2.DiscreteSparseVectorWithGap if "gaps" in arguments else base2.DiscreteSparseVector
     asking = kind(threshold, **arguments, bits=bits)
     entries: list[int | None] = []
     for answer in answers:
@@ -111,5 +111,5 @@ def _asked(answers: list[Any], threshold: Fraction, arguments: dict[str, Any], b
         if "gaps" not in arguments:
             entries.append(0 if reply else None)
         else:
-            entries.append(None if reply is None else int(reply / arguments["granularity"]))
+            entries.append(None if reply is None else int(reply / arguments["resolution"]))
     return tuple(entries), asking.spent

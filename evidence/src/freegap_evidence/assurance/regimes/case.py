@@ -13,11 +13,11 @@ from freegap.exact.grid_noise import floored_noise
 from freegap.exact.ranking import NoisyRanking
 from freegap_evidence.assurance.regimes.cells import Cells, Levels
 
-__all__ = ["PRECISIONS", "Case", "Matrix", "at_precision"]
+__all__ = ["PRECISIONS", "Matrix", "RegimeCase", "at_precision"]
 
 
 @dataclass(frozen=True)
-class Case:
+class RegimeCase:
     """One visit to a matrix.
 
     released: the output of the public function on a source of bits.
@@ -36,7 +36,7 @@ class Matrix:
     """The cells of a mechanism with one noise, and how a case is made from its levels and a seed."""
 
     cells: Cells
-    case: Callable[[Levels, str], Case]
+    case: Callable[[Levels, str], RegimeCase]
 
 
 PRECISIONS: dict[str, dict[str, int]] = {

@@ -16,7 +16,7 @@ from freegap.exact.reals import Variable
 from freegap.laws import law_named
 from freegap.mechanisms import sparse_vector as mechanism
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Case, Matrix, at_precision
+from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measuring import measured
@@ -206,7 +206,9 @@ def _thresholds(
     return whole, [whole] * len(answers)
 
 
-def _case(levels: Levels, seed: str, *, noise: str, halvings: str | None, online: bool, gap: bool) -> Case:
+def _case(
+    levels: Levels, seed: str, *, noise: str, halvings: str | None, online: bool, gap: bool
+) -> RegimeCase:
     branches = 0 if halvings is None else int(levels[halvings])
     it = _asking(levels, seed, noise, branches, gap=gap)
     arguments: dict[str, Any] = it.common | {"resolution": GRIDS[levels["grid"]]}
@@ -226,7 +228,7 @@ def _case(levels: Levels, seed: str, *, noise: str, halvings: str | None, online
     def expected(record: str, twin: bool) -> Hashable:
         return it.entries(keyed(record, 0), twin)
 
-    return Case(released, expected, _told(it))
+    return RegimeCase(released, expected, _told(it))
 
 
 def _told(it: _Asking) -> str:
@@ -264,7 +266,7 @@ def _asked(it: _Asking, arguments: dict[str, Any], bits: BitSource, *, adaptive:
     return tuple(entries), asking.spent
 
 
-def _selecting_case(levels: Levels, seed: str, noise: str) -> Case:
+def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     """The share of the threshold is the library's own."""
     it = _asking(levels, seed, noise, 0)
     plan = plan_threshold(
@@ -290,4 +292,4 @@ def _selecting_case(levels: Levels, seed: str, noise: str) -> Case:
         spent += plan.epsilon * len(chosen) / plan.k
         return entries, measured(chosen, digits, scale, plan.resolution, twin), spent
 
-    return Case(released, expected, _told(it))
+    return RegimeCase(released, expected, _told(it))

@@ -11,7 +11,7 @@ from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Variable
 from freegap.laws import LAPLACE
 from freegap.mechanisms import measuring
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Case, Matrix, at_precision
+from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import (
@@ -55,7 +55,7 @@ def measure() -> Matrix:
     return Matrix(Cells(dimensions, frozenset(impossible)), _case)
 
 
-def _case(levels: Levels, seed: str) -> Case:
+def _case(levels: Levels, seed: str) -> RegimeCase:
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
     n = NUMBERS[levels["number"]]
@@ -76,4 +76,4 @@ def _case(levels: Levels, seed: str) -> Case:
         labels = tuple(given.label(i) for i in range(n))
         return labels, measured(answers, keyed(record, n), scale, grid, twin), epsilon
 
-    return Case(released, expected, f"scale={scale}, grid={grid}, exactly={[*map(str, answers)][:9]}")
+    return RegimeCase(released, expected, f"scale={scale}, grid={grid}, exactly={[*map(str, answers)][:9]}")

@@ -14,7 +14,7 @@ from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import answers_in, held, on_grid
 from freegap_evidence.assurance.regimes.sizes import absent_at, lifts, sizes_at
 
-__all__ = ["LIMIT", "SHAPES", "Population", "population_at"]
+__all__ = ["LIMIT", "SHAPES", "RegimePopulation", "population_at"]
 
 SHAPES = ("few items", "many items", "few groups", "many groups", "few over a domain", "many over a domain")
 LIMIT = 1024
@@ -22,7 +22,7 @@ LIMIT = 1024
 
 
 @dataclass(frozen=True)
-class Population:
+class RegimePopulation:
     """answers: what a function is given. exact: the answer of each item or group, on the grid.
 
     sizes: of the groups; None for items. place: the number of the item or group that has a label.
@@ -45,7 +45,7 @@ class Population:
         return tuple(self.place(label) for label in labels)
 
 
-def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
+def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> RegimePopulation:
     """By the levels of "shape", "sizes", "values" and "input"."""
     many, _, kind = levels["shape"].partition(" ")
     n = choices.between(2, 7)
@@ -55,20 +55,20 @@ def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choi
     return make(n, levels, scale, grid, choices)
 
 
-def _items(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
+def _items(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> RegimePopulation:
     values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
     given = held(levels["input"], values, grid)
     places = {given.label(i): i for i in range(n)}
-    return Population(given.answers, [on_grid(v, grid) for v in given.exact], None, places.__getitem__)
+    return RegimePopulation(given.answers, [on_grid(v, grid) for v in given.exact], None, places.__getitem__)
 
 
-def _groups(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
+def _groups(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> RegimePopulation:
     sizes = sizes_at(levels["sizes"], n, choices)
     values = answers_in(levels["values"], lifts(sizes), scale=scale, grid=grid, choices=choices)
     given = held(levels["input"], values, grid)
     counts = Counts(given.answers, sizes, name=lambda group, member: (group, member))
     exact = [on_grid(value, grid) for value in given.exact]
-    return Population(counts, exact, sizes, lambda label: _listed(label, sizes))
+    return RegimePopulation(counts, exact, sizes, lambda label: _listed(label, sizes))
 
 
 def _listed(label: tuple[int, int], sizes: Sequence[int]) -> int:
@@ -78,7 +78,9 @@ def _listed(label: tuple[int, int], sizes: Sequence[int]) -> int:
     return group
 
 
-def _over_a_domain(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> Population:
+def _over_a_domain(
+    n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices
+) -> RegimePopulation:
     """Items of a range that occur; all others together are the last group, with the answer zero."""
     present = max(n - 1, 2)
     absent = absent_at(levels["sizes"], present, choices)
@@ -96,7 +98,7 @@ def _over_a_domain(n: int, levels: Levels, scale: Fraction, grid: Fraction, choi
     )
     exact = [on_grid(value, grid) for value in given.exact] + [Fraction(0)] * (absent > 0)
     places = {item: place for place, item in enumerate(items)}
-    return Population(counts, exact, sizes, partial(_in_domain, domain, places))
+    return RegimePopulation(counts, exact, sizes, partial(_in_domain, domain, places))
 
 
 def _in_domain(domain: range, places: Mapping[int, int], label: Any) -> int:

@@ -15,7 +15,7 @@ from freegap.exact.reals import Variable
 from freegap.laws import GUMBEL, ExactLaw, law_named
 from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Case, Matrix, at_precision
+from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measuring import measured
@@ -28,7 +28,7 @@ from freegap_evidence.assurance.regimes.numbers import (
     scale_at,
     unholdable,
 )
-from freegap_evidence.assurance.regimes.populations import SHAPES, Population, population_at
+from freegap_evidence.assurance.regimes.populations import SHAPES, RegimePopulation, population_at
 from freegap_evidence.assurance.regimes.reference import Member, contenders, draws, floored, keyed
 from freegap_evidence.assurance.regimes.sizes import SIZES
 
@@ -97,7 +97,7 @@ def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
 class _Choosing:
     """What the cases of all these mechanisms share."""
 
-    population: Population
+    population: RegimePopulation
     k: int
     scale: Fraction
     sensitivity: Fraction
@@ -124,7 +124,7 @@ class _Choosing:
 
     def case(
         self, released: Callable[[BitSource], Hashable], expected: Callable[[str, bool], Hashable]
-    ) -> Case:
+    ) -> RegimeCase:
         """With the precision of the case, and in words."""
 
         def at_its_precision(bits: BitSource) -> Hashable:
@@ -136,7 +136,7 @@ class _Choosing:
             f"k={self.k}, scale={self.scale}, sensitivity={self.sensitivity}, monotonic={self.monotonic}, "
             f"grid={self.grid}, sizes={str(people.sizes)[:120]}, exactly={[*map(str, people.exact)][:9]}"
         )
-        return Case(at_its_precision, expected, told)
+        return RegimeCase(at_its_precision, expected, told)
 
     def members(self, record: str, top: int, law: ExactLaw, scale: Fraction) -> list[Member]:
         """Those that can be among the `top` largest."""
@@ -180,7 +180,7 @@ def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete:
     )
 
 
-def _k_at(level: str, population: Population, more: int, choices: Choices) -> int:
+def _k_at(level: str, population: RegimePopulation, more: int, choices: Choices) -> int:
     most = population.items - more
     if max(population.sizes or [1]) > 3:
         most = min(most, _MOST_MEMBERS)
@@ -203,7 +203,7 @@ def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
     return Matrix(_cells(ks=KS[:1], corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=True))
 
 
-def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> Case:
+def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> RegimeCase:
     """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (Ding et al. 2023,
     lemma 4.1)."""
     law = law_named(noise)
@@ -228,7 +228,7 @@ def exponential() -> Matrix:
     return Matrix(_cells(groups=False, ks=KS[:1]), _exponential_case)
 
 
-def _exponential_case(levels: Levels, seed: str) -> Case:
+def _exponential_case(levels: Levels, seed: str) -> RegimeCase:
     it = _choosing(levels, seed, GUMBEL.name)
     epsilon = it.c * it.sensitivity / it.scale
 
@@ -248,7 +248,7 @@ def selecting(noise: str) -> Matrix:
     return Matrix(_cells(corners=False), partial(_selecting_case, noise=noise))
 
 
-def _selecting_case(levels: Levels, seed: str, noise: str) -> Case:
+def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     it = _choosing(levels, seed, noise)
     half = it.c * it.sensitivity * it.k / it.scale
 
@@ -282,7 +282,7 @@ def _threshold(it: _Choosing, choices: Choices) -> Fraction:
     return near + choices.below(2) * it.grid / 3
 
 
-def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> Case:
+def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     it = _choosing(levels, seed, noise, more=0)
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     bar = threshold // it.grid * it.grid
@@ -343,7 +343,7 @@ def _plan(it: _Choosing) -> ThresholdPlan:
     )
 
 
-def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> Case:
+def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     it = _choosing(levels, seed, noise, more=0)
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     plan = _plan(it)

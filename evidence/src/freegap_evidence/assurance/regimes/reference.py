@@ -57,7 +57,9 @@ class _DoubleDraws(LabelledNoise[float]):
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self._find = find
 
-    def draw(self, law: Law, scale: Any, label: Any = None, *, grid: Any = None, step: Any = None) -> float:
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> float:
         """The real of this label, with the other sign."""
         drawn = float(Real(0, {self._find(label): Fraction(-1)})) * float(scale)
         return float(math.floor(drawn)) if law.lattice else drawn

@@ -16,7 +16,7 @@ from freegap.exact.reals import Variable
 from freegap.laws import law_named
 from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import optimal_share, plan_threshold
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Case, Matrix, at_precision
+from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import GRIDS, SCALES, scale_at
@@ -110,7 +110,7 @@ class _Counted:
         return shown + f"scale={self.scale}, grid={self.grid}"
 
 
-def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Case:
+def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> RegimeCase:
     it = _Counted(levels, seed)
     selecting = it.k / it.scale
     law = law_named(noise).continuous
@@ -134,10 +134,10 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Case:
         places = tuple(members[i].group for i in order)
         return places, tuple(floored(gap, it.grid) for gap in gaps), epsilon
 
-    return Case(released, expected, it.told())
+    return RegimeCase(released, expected, it.told())
 
 
-def _above_case(levels: Levels, seed: str, *, noise: str) -> Case:
+def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
     it = _Counted(levels, seed)
     share = optimal_share(it.k, monotonic=True)
     plan = plan_threshold(
@@ -172,4 +172,4 @@ def _above_case(levels: Levels, seed: str, *, noise: str) -> Case:
         spent = hybrids.hybrid_sparse_vector_charge((items, gaps), plan=plan)
         return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
 
-    return Case(released, expected, it.told())
+    return RegimeCase(released, expected, it.told())

@@ -11,10 +11,10 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
-from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import comparing, measuring, ranking
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
-from freegap_evidence.assurance.threshold_laws import Setting, sparse_vector_law
+from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
 __all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
@@ -59,7 +59,7 @@ def _noisy_max(noise: ContinuousNoiseName) -> Row:
         proof=Proved("noisy top-k with gap", {"k": 1}),
         release=release,
         answers=(1, -1),
-        law=partial(top_k_cells, [1.0, -1.0], 1, NoiseLaw(noise, 2 / float(EPSILON)), 1.0, 26),
+        law=partial(top_k_cells, [1.0, -1.0], 1, NoiseDensity(noise, 2 / float(EPSILON)), 1.0, 26),
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
         regimes=ranking.noisy_max(noise),
     )
@@ -77,7 +77,9 @@ def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
         proof=Proved("noisy top-k with gap"),
         release=release,
         answers=(1, -1, 0),
-        law=partial(top_k_cells, [1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6),
+        law=partial(
+            top_k_cells, [1.0, -1.0, 0.0], 2, NoiseDensity(noise, 4 / float(EPSILON)), float(WIDE), 6
+        ),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
         regimes=ranking.noisy_top_k(noise),
     )
@@ -96,7 +98,7 @@ def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
         if law_named(noise).lattice:
             return coin_top_k_law([1, -1, 0], k, 1 / scale, 50)
         far = 60 * scale  # one cell holds all gaps
-        cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseLaw(noise, scale), far, 1)
+        cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseDensity(noise, scale), far, 1)
         return {order: p for (order, _), p in cells.items()}
 
     return Row(
@@ -129,7 +131,7 @@ def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
         return Released((order, _wide(found.gap_multiples)), found.spent)
 
     def law() -> dict[Any, float]:
-        full = top_k_cells([1.0, -1.0, 0.0], 2, NoiseLaw(noise, 4 / float(EPSILON)), float(WIDE), 6)
+        full = top_k_cells([1.0, -1.0, 0.0], 2, NoiseDensity(noise, 4 / float(EPSILON)), float(WIDE), 6)
         # What is cut at the threshold sums over all second gaps; those cells are left to the rest.
         return {cell: p for cell, p in full.items() if cell[0][0] != 2}
 
@@ -211,7 +213,7 @@ def _measure() -> Row:
         return Released(found.multiples, found.spent)
 
     def law() -> dict[Any, float]:
-        noise = NoiseLaw("laplace", 2 / float(EPSILON))
+        noise = NoiseDensity("laplace", 2 / float(EPSILON))
         single = [
             {j: noise.cdf(j + 0.5 - a) - noise.cdf(j - 0.5 - a) for j in range(-20, 21)} for a in (1, -1)
         ]
@@ -232,7 +234,7 @@ def _measure() -> Row:
 
 def measured_cells(truth: float, scale: float) -> dict[int, float]:
     """P(a measurement rounded to the nearest whole number is in each cell three wide)."""
-    noise = NoiseLaw("laplace", scale)
+    noise = NoiseDensity("laplace", scale)
 
     def cell(j: int) -> float:
         return noise.cdf(WIDE * (j + 1) - 0.5 - truth) - noise.cdf(WIDE * j - 0.5 - truth)
@@ -261,7 +263,7 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
 
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
-        chosen = top_k_cells([1.0, -1.0], 1, NoiseLaw(noise, 2 / half), float(WIDE), 12)
+        chosen = top_k_cells([1.0, -1.0], 1, NoiseDensity(noise, 2 / half), float(WIDE), 12)
         cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
         return {((i,), gaps, (j,)): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
 
@@ -289,7 +291,7 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
 
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
-        setting = Setting(noise, half, 1, 1 / (1 + 4 ** (1 / 3)))
+        setting = ThresholdSetting(noise, half, 1, 1 / (1 + 4 ** (1 / 3)))
         cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
         joint: dict[Any, float] = {}
         for entries, p in sparse_vector_law(setting, [1.0, -1.0], float(WIDE), 12).items():

@@ -12,11 +12,11 @@ import pyarrow as pa
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
-from freegap_evidence.assurance.densities import NoiseLaw
+from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
 from freegap_evidence.assurance.row import EPSILON, Cited, Released, Row
 from freegap_evidence.assurance.rows.selection import WIDE, measured_cells
-from freegap_evidence.assurance.threshold_laws import HybridSparseVector, Setting
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
 __all__ = ["rows"]
@@ -71,7 +71,7 @@ def _top_k(noise: ContinuousNoiseName) -> Row:
         proof=Cited(COUNTED + "noisy_top_k, proved in this table"),
         release=release,
         answers=COUNTS,
-        law=partial(top_k_cells, counts, 1, NoiseLaw(noise, 1 / float(EPSILON)), 1.0, 20),
+        law=partial(top_k_cells, counts, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20),
         pairs=PAIRS,
         regimes=regimes.top_items(noise, measure=False),
         costly=True,
@@ -90,7 +90,7 @@ def _top_k_measured(noise: ContinuousNoiseName) -> Row:
     def law() -> Mapping[Any, float]:
         half = float(EPSILON) / 2
         counts = [float(count) for count in COUNTS]
-        chosen = top_k_cells(counts, 1, NoiseLaw(noise, 1 / half), float(WIDE), 10)
+        chosen = top_k_cells(counts, 1, NoiseDensity(noise, 1 / half), float(WIDE), 10)
         cells = {i: measured_cells(count, 1 / half) for i, count in enumerate(counts)}
         return {((i,), gaps, j): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
 
@@ -125,7 +125,7 @@ def _above(noise: ContinuousNoiseName) -> Row:
 
     def law() -> Mapping[Any, float]:
         # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (Ding 2020, section 5.4.1).
-        setting = Setting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
+        setting = ThresholdSetting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
         return HybridSparseVector(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE)).law(6)
 
     return Row(

@@ -15,7 +15,7 @@ from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import comparing, ranking
 from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row
-from freegap_evidence.assurance.threshold_laws import HybridSparseVector, Setting, sparse_vector_law
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
 __all__ = ["rows"]
 
@@ -43,7 +43,7 @@ def rows() -> Iterator[Row]:
 
 
 def _law(noise: NoiseName, *, halvings: int = 0, gap: bool = True) -> Mapping[Any, float]:
-    setting = Setting(noise, float(EPSILON), 1, float(SHARE), halvings=halvings)
+    setting = ThresholdSetting(noise, float(EPSILON), 1, float(SHARE), halvings=halvings)
     grid, cells = (1.0, 26) if gap else (WITHOUT_GAP, 1)
     return sparse_vector_law(setting, [float(a) for a in ANSWERS], grid, cells)
 
@@ -150,7 +150,7 @@ def _hybrid(noise: ContinuousNoiseName) -> Row:
         return Released((found.indices, gaps), found.spent)
 
     def law() -> Mapping[Any, float]:
-        setting = Setting(noise, float(EPSILON), 2, float(SHARE))
+        setting = ThresholdSetting(noise, float(EPSILON), 2, float(SHARE))
         return HybridSparseVector(setting, [float(a) for a in ANSWERS], float(WIDE)).law(8)
 
     return Row(
@@ -181,7 +181,7 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         whole = [int(answer) for answer in answers]
         if online:
-            kind = base2.SparseVectorWithGap if gaps else base2.SparseVector
+            kind = base2.DiscreteSparseVectorWithGap if gaps else base2.DiscreteSparseVector
             mechanism: Any = kind(0, **setting(epsilon), bits=bits)
             replies: list[Any] = []
             for answer in whole:
@@ -207,7 +207,9 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
         }
 
     names = (
-        ("SparseVector", "sparse_vector") if not gaps else ("SparseVectorWithGap", "sparse_vector_with_gap")
+        ("DiscreteSparseVector", "sparse_vector")
+        if not gaps
+        else ("DiscreteSparseVectorWithGap", "sparse_vector_with_gap")
     )
     return Row(
         function=f"base2.{names[0] if online else names[1]}",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
+from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_answers", "draw_answers_and_precision", "draw_branches", "draw_quality", "draw_remaining"]

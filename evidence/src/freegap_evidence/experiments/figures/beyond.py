@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.experiments.figures.style import (
+from freegap.report.pictures import (
     BLUE,
     GREEN,
     INK,

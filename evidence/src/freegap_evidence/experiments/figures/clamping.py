@@ -1,4 +1,4 @@
-"""Ilvento 2020: accuracy and cost of the base-2 sparse vector against width and granularity."""
+"""Ilvento 2020: accuracy and cost of the base-2 sparse vector against width and resolution."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, legend, panels
+from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, legend, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_clamping"]
 
 
 def draw_clamping(table: Table) -> Any:
-    """The F-measure against the width and against the granularity, and the cost against the granularity."""
+    """The F-measure against the width and against the resolution, and the cost against the resolution."""
     figure, (by_width, by_grid, cost) = panels(1, 3, size=(4.2, 3.4))
     first = table.column("mechanism")[0]
-    widths = _sorted(table.where(mechanism=first, granularity=1.0), "width_scales")
-    finest = min(table.where(mechanism=first).records(), key=lambda row: row["granularity"])
-    grids = _sorted(table.where(mechanism=first, width_scales=finest["width_scales"]), "granularity")
+    widths = _sorted(table.where(mechanism=first, resolution=1.0), "width_scales")
+    finest = min(table.where(mechanism=first).records(), key=lambda row: row["resolution"])
+    grids = _sorted(table.where(mechanism=first, width_scales=finest["width_scales"]), "resolution")
     for axes, rows, column, label in (
         (by_width, widths, "width_scales", "width w, in noise scales"),
-        (by_grid, grids, "granularity", "granularity γ"),
+        (by_grid, grids, "resolution", "resolution γ"),
     ):
         axes.errorbar(
             rows.numbers(column),
@@ -39,12 +39,12 @@ def draw_clamping(table: Table) -> Any:
             axes.axhline(level, color=colour, linestyle=line, label=mechanism)
         axes.set(xscale="log", xlabel=label, ylim=(0, 1.05))
     by_width.set_ylabel("F-Measure")
-    x = grids.numbers("granularity")
+    x = grids.numbers("resolution")
     cost.plot(x, grids.numbers("milliseconds"), "o-", color=BLUE, label="milliseconds a release")
     cost.plot(
         x, grids.numbers("precision_bits") / 1000, "s--", color=GREY, label="thousand bits of precision"
     )
-    cost.set(xscale="log", yscale="log", xlabel="granularity γ")
+    cost.set(xscale="log", yscale="log", xlabel="resolution γ")
     cost.legend(frameon=False)
     legend(figure, by_width, columns=3)
     return figure

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, GREY, INK, ORANGE, legend, panels
+from freegap.report.pictures import BLUE, GREEN, GREY, INK, ORANGE, legend, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["TITLES", "draw_counterexamples", "draw_curves", "draw_times"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freegap.laws import law_named
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, INK, ORANGE, legend, panels
+from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]

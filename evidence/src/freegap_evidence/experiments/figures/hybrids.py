@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, panels
+from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_average", "draw_remaining"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.experiments.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, panels
+from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, panels
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_breakdown", "draw_calls", "draw_times"]

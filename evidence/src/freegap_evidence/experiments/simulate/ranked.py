@@ -14,13 +14,13 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.above import ThresholdNoise
 from freegap_evidence.experiments.simulate.noise import Floats
 
-__all__ = ["Ranked", "choose", "hybrid_sparse_vector", "hybrid_top_k", "largest", "top_k"]
+__all__ = ["RankedRuns", "choose", "hybrid_sparse_vector", "hybrid_top_k", "largest", "top_k"]
 
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedRuns:
     """What each run released, as arrays of runs × k.
 
     items: by rank; only those with `released` were released.
@@ -47,29 +47,29 @@ def _all(noisy: Floats) -> Places:
     return np.broadcast_to(np.arange(noisy.shape[1]), noisy.shape)
 
 
-def top_k(answers: Floats, k: int, noise: Floats) -> Ranked:
+def top_k(answers: Floats, k: int, noise: Floats) -> RankedRuns:
     """Ding 2020, algorithm 18: noise is runs × answers."""
     places, values = largest(answers + noise, k + 1)
     gaps = values[:, :-1] - values[:, 1:]
-    return Ranked(places[:, :k], gaps, np.ones(gaps.shape, dtype=np.bool_))
+    return RankedRuns(places[:, :k], gaps, np.ones(gaps.shape, dtype=np.bool_))
 
 
-def hybrid_top_k(answers: Floats, threshold: float, k: int, noise: Floats) -> Ranked:
+def hybrid_top_k(answers: Floats, threshold: float, k: int, noise: Floats) -> RankedRuns:
     """Ding 2020, algorithm 19: the noise of the threshold, which is item 0, comes first."""
     places, values = largest(np.concatenate([[threshold], answers]) + noise, k + 1)
     gaps = values[:, :-1] - values[:, 1:]
     is_line = places[:, :k] == 0
     released = ~np.logical_or.accumulate(is_line, axis=1)
-    return Ranked(places[:, :k] - 1, gaps, released, is_line.any(axis=1))
+    return RankedRuns(places[:, :k] - 1, gaps, released, is_line.any(axis=1))
 
 
 def hybrid_sparse_vector(
     answers: Floats, threshold: float, plan: ThresholdPlan, noise: ThresholdNoise
-) -> Ranked:
+) -> RankedRuns:
     """Ding 2020, algorithm 20: the k largest, as far as they are above the noisy threshold."""
     places, values = largest(answers + noise.answers[-1] - float(plan.branches[-1].shift), plan.k)
     gaps = values - (threshold + noise.threshold)[:, None]
-    return Ranked(places, gaps, gaps >= 0)
+    return RankedRuns(places, gaps, gaps >= 0)
 
 
 def choose(exponents: Floats, noise: Floats) -> tuple[Places, Floats]:

@@ -1,7 +1,7 @@
 """Discrete sparse vector in base 2 (Ilvento 2020, algorithm 2): which answers are above a threshold.
 
 The program and its theorem are in `questions`; here is what a caller touches, for all answers at once
-(`sparse_vector`) and for one question at a time (`SparseVector`).
+(`sparse_vector`) and for one question at a time (`DiscreteSparseVector`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from freegap.asking import Asking
 from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
+from freegap.base2.plan import Base2Plan
 from freegap.base2.reading import answer_units, array_units
 from freegap.base2.results import released
-from freegap.base2.setting import Setting
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import Account, charged
+from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import BudgetSpent
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
-__all__ = ["OnlineRun", "SparseVector", "run_batch", "sparse_vector"]
+__all__ = ["DiscreteSparseVector", "OnlineRun", "run_batch", "sparse_vector"]
 
 
 def sparse_vector(
@@ -35,8 +35,8 @@ def sparse_vector(
     high: Rational,
     width: Rational,
     sensitivity: Rational = 1,
-    granularity: Rational = 1,
-    ledger: Account | None = None,
+    resolution: Rational = 1,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """Which answers are above a threshold, until k of them were: (η₁ + η₂)-private in base 2.
@@ -45,17 +45,17 @@ def sparse_vector(
     (`spent`).
 
     answers: a list, an array, a dict or a Series of numbers. They are asked in order, labelled ones
-        in the order of their labels. They are rounded down to the granularity and clamped to [low, high],
+        in the order of their labels. They are rounded down to the resolution and clamped to [low, high],
         never refused.
-    threshold: a public number, a multiple of the granularity.
+    threshold: a public number, a multiple of the resolution.
     k: how many answers above the threshold may be released.
     eta: (η₁, η₂), for the threshold and for the answers; `share_epsilon(ε, k=k)` makes them.
     low, high: the public range of the answers.
     width: w; the noisy threshold is clamped to within w of each answer. It does not touch privacy; a small
         one costs accuracy (an answer far below comes out above with a chance of e^(−w/scale)/2 all the same:
         take ln(number of answers) + 4 noise scales), a large one costs precision and time.
-    sensitivity: how much one person can change each answer at most, a multiple of the granularity.
-    granularity: γ, the grid on which all of this is exact.
+    sensitivity: how much one person can change each answer at most, a multiple of the resolution.
+    resolution: γ, the grid on which all of this is exact.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged
         there (η₁ + η₂)·ln 2 at most, rounded up, and reserved first.
     bits: leave out for a private release; a seeded source for tests.
@@ -69,7 +69,7 @@ def sparse_vector(
     >>> release.above, float(release.spent)
     ((False, True, False, True), 0.9982078413661882)
     """
-    setting = Setting.settle(
+    plan = Base2Plan.checked(
         threshold,
         k=k,
         eta=eta,
@@ -77,67 +77,67 @@ def sparse_vector(
         high=high,
         width=width,
         sensitivity=sensitivity,
-        granularity=granularity,
+        resolution=resolution,
     )
-    return run_batch(setting, answers, ledger, bits, with_gaps=False)
+    return run_batch(plan, answers, ledger, bits, with_gaps=False)
 
 
 def run_batch(
-    setting: Setting, answers: Any, ledger: Account | None, bits: BitSource | None, *, with_gaps: bool
+    plan: Base2Plan, answers: Any, ledger: LedgerAndDataset | None, bits: BitSource | None, *, with_gaps: bool
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
-    units, names = array_units(answers, setting.granularity, setting.low, setting.high, setting.threshold)
+    units, names = array_units(answers, plan.resolution, plan.low, plan.high, plan.threshold)
     source = source_or_system(bits)
 
     def release() -> AboveThreshold:
-        found = list(FastRun(setting, source).ask_all(units))
-        return released(setting, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
+        found = list(FastRun(plan, source).ask_all(units))
+        return released(plan, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
 
     what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
-    return charged(ledger, what, setting.epsilon, setting.public, release)
+    return charged(ledger, what, plan.epsilon, plan.public, release)
 
 
 class OnlineRun(Asking):
     """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
-    def __init__(self, setting: Setting, ledger: Account | None, bits: BitSource | None) -> None:
+    def __init__(self, plan: Base2Plan, ledger: LedgerAndDataset | None, bits: BitSource | None) -> None:
         source = source_or_system(bits)
-        self._setting = setting
+        self._plan = plan
         self._private = source.private
         self._found: list[tuple[int, int]] = []
         self._asked = 0
         self._in_doubt = 0  # questions that were begun and not answered
 
         def draw() -> None:
-            self._fast = FastRun(setting, source)
+            self._fast = FastRun(plan, source)
 
-        self._open(ledger, f"base2.{type(self).__name__}", setting.epsilon, setting.public, draw)
+        self._open(ledger, f"base2.{type(self).__name__}", plan.epsilon, plan.public, draw)
 
     @property
     def remaining(self) -> int:
         """How many answers above the threshold may still be released."""
         with self._between_questions():
-            return self._setting.k - self._counted()
+            return self._plan.k - self._counted()
 
     def _counted(self) -> int:
         """How many answers above the threshold were released, or may have been."""
-        return min(self._setting.k, self._fast.run.found + self._in_doubt)
+        return min(self._plan.k, self._fast.run.found + self._in_doubt)
 
     def _is_over(self) -> bool:
-        return self._counted() == self._setting.k
+        return self._counted() == self._plan.k
 
     def _charge(self) -> Fraction:
         """(η₁ + η₂·found/k)·ln 2, rounded up."""
-        return self._setting.charge(self._asked, self._counted())
+        return self._plan.charge(self._asked, self._counted())
 
     def _answer(self, answer: Any) -> int | None:
-        setting = self._setting
-        unit = answer_units(answer, setting.granularity, setting.low, setting.high) - setting.threshold
+        plan = self._plan
+        unit = answer_units(answer, plan.resolution, plan.low, plan.high) - plan.threshold
         with self._question():
             if self._is_over():
                 done = "released, or lost to interruptions," if self._in_doubt else "released"
                 raise BudgetSpent(
-                    f"this run has {done} its {setting.k} answers above the threshold: nothing more may be "
+                    f"this run has {done} its {plan.k} answers above the threshold: nothing more may be "
                     "asked of it. Start another run, with a budget of its own."
                 )
             # Counted, as if it were above, before it is answered: an error or an interruption from here on
@@ -153,7 +153,7 @@ class OnlineRun(Asking):
     def _release(self, *, with_gaps: bool) -> AboveThreshold:
         with self._between_questions():
             record = released(
-                self._setting, self._found, self._asked, with_gaps=with_gaps, private=self._private
+                self._plan, self._found, self._asked, with_gaps=with_gaps, private=self._private
             )
             record = replace(record, spent=self.spent)  # also for questions that were not answered
         if self._claim is not None:
@@ -161,14 +161,14 @@ class OnlineRun(Asking):
         return record
 
 
-class SparseVector(OnlineRun):
+class DiscreteSparseVector(OnlineRun):
     """`sparse_vector`, one question at a time: a question may be chosen from earlier answers.
 
     With a `ledger`, the whole budget is reserved until the run is exhausted or closed: use a `with` block.
 
     >>> import freegap as fg
     >>> from freegap import base2
-    >>> run = base2.SparseVector(
+    >>> run = base2.DiscreteSparseVector(
     ...     500, k=2, eta=base2.share_epsilon(1, k=2), low=0, high=1000, width=200, bits=fg.SeededBits(5)
     ... )
     >>> run.ask(3), run.ask(900), run.remaining
@@ -185,11 +185,11 @@ class SparseVector(OnlineRun):
         high: Rational,
         width: Rational,
         sensitivity: Rational = 1,
-        granularity: Rational = 1,
-        ledger: Account | None = None,
+        resolution: Rational = 1,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        setting = Setting.settle(
+        plan = Base2Plan.checked(
             threshold,
             k=k,
             eta=eta,
@@ -197,9 +197,9 @@ class SparseVector(OnlineRun):
             high=high,
             width=width,
             sensitivity=sensitivity,
-            granularity=granularity,
+            resolution=resolution,
         )
-        super().__init__(setting, ledger, bits)
+        super().__init__(plan, ledger, bits)
 
     def ask(self, answer: Any) -> bool:
         """Whether the noisy answer is at or above the noisy threshold."""

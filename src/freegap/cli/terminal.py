@@ -1,12 +1,17 @@
-"""What is shown while a command works: on a terminal, on standard error, and gone afterwards."""
+"""What every command shows alike: progress, on standard error and gone afterwards, and records as JSON."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
-__all__ = ["progress_bar", "spinner"]
+from freegap.values.results import json_text
+
+__all__ = ["print_json", "progress_bar", "spinner"]
 
 
 def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
@@ -29,3 +34,8 @@ def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
 def spinner(what: str, *, quiet: bool) -> Status:
     """For work whose length is not known; its `update` says what is being done."""
     return Console(stderr=True, quiet=quiet).status(what)
+
+
+def print_json(record: Any) -> None:
+    """A record for programs, on standard output."""
+    typer.echo(json_text(record, indent=2))

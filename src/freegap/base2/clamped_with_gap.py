@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.clamped import OnlineRun, run_batch
 from freegap.base2.eta import Eta
-from freegap.base2.setting import Setting
-from freegap.base2.sparse_vector import OnlineRun, run_batch
+from freegap.base2.plan import Base2Plan
 from freegap.bits import BitSource
-from freegap.charging import Account
+from freegap.charging import LedgerAndDataset
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
-__all__ = ["SparseVectorWithGap", "sparse_vector_with_gap"]
+__all__ = ["DiscreteSparseVectorWithGap", "sparse_vector_with_gap"]
 
 
 def sparse_vector_with_gap(
@@ -33,8 +33,8 @@ def sparse_vector_with_gap(
     high: Rational,
     width: Rational,
     sensitivity: Rational = 1,
-    granularity: Rational = 1,
-    ledger: Account | None = None,
+    resolution: Rational = 1,
+    ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> AboveThreshold:
     """As `sparse_vector`, and for each answer above, the largest of `gaps` by which it is above.
@@ -42,7 +42,7 @@ def sparse_vector_with_gap(
     Ilvento 2020, algorithm 4 and section 5, simulated as in algorithm 5 with the correction of its line 11.
     The gap costs nothing: the whole is (η₁ + η₂)-private in base 2.
 
-    gaps: public, rising multiples of the granularity, greater than 0. An answer above the threshold that
+    gaps: public, rising multiples of the resolution, greater than 0. An answer above the threshold that
         reaches none of them has the gap 0.
     The other arguments are those of `sparse_vector`, `ledger` among them.
 
@@ -55,7 +55,7 @@ def sparse_vector_with_gap(
     >>> release.gaps
     (None, Fraction(400, 1), None, Fraction(350, 1))
     """
-    setting = Setting.settle(
+    plan = Base2Plan.checked(
         threshold,
         k=k,
         eta=eta,
@@ -64,17 +64,17 @@ def sparse_vector_with_gap(
         width=width,
         gaps=gaps,
         sensitivity=sensitivity,
-        granularity=granularity,
+        resolution=resolution,
     )
-    return run_batch(setting, answers, ledger, bits, with_gaps=True)
+    return run_batch(plan, answers, ledger, bits, with_gaps=True)
 
 
-class SparseVectorWithGap(OnlineRun):
+class DiscreteSparseVectorWithGap(OnlineRun):
     """`sparse_vector_with_gap`, one question at a time.
 
     >>> import freegap as fg
     >>> from freegap import base2
-    >>> run = base2.SparseVectorWithGap(
+    >>> run = base2.DiscreteSparseVectorWithGap(
     ...     500, gaps=range(50, 1000, 50), k=2, eta=base2.share_epsilon(1, k=2), low=0, high=1000, width=500,
     ...     bits=fg.SeededBits(5),
     ... )
@@ -93,11 +93,11 @@ class SparseVectorWithGap(OnlineRun):
         high: Rational,
         width: Rational,
         sensitivity: Rational = 1,
-        granularity: Rational = 1,
-        ledger: Account | None = None,
+        resolution: Rational = 1,
+        ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        setting = Setting.settle(
+        plan = Base2Plan.checked(
             threshold,
             k=k,
             eta=eta,
@@ -106,16 +106,16 @@ class SparseVectorWithGap(OnlineRun):
             width=width,
             gaps=gaps,
             sensitivity=sensitivity,
-            granularity=granularity,
+            resolution=resolution,
         )
-        super().__init__(setting, ledger, bits)
+        super().__init__(plan, ledger, bits)
 
     def ask(self, answer: Any) -> Fraction | None:
         """None below the noisy threshold; else the largest gap reached, 0 for none."""
         reached = self._answer(answer)
         if reached is None:
             return None
-        return self._setting.gaps[reached - 1] * self._setting.granularity if reached else Fraction(0)
+        return self._plan.gaps[reached - 1] * self._plan.resolution if reached else Fraction(0)
 
     def release(self) -> AboveThreshold:
         """The record of everything answered so far."""

@@ -1,6 +1,6 @@
-"""The public parameters of a base-2 sparse vector, checked and in whole units of the granularity.
+"""The public parameters of a base-2 sparse vector, checked and in whole units of the resolution.
 
-Everything that decides what precision is needed is here (Ilvento 2020, section 4): a `Setting` is complete,
+Everything that decides what precision is needed is here (Ilvento 2020, section 4): a `Base2Plan` is complete,
 or an error was raised, before the first answer is looked at.
 """
 
@@ -17,11 +17,11 @@ from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
 
-__all__ = ["Setting", "answer_base", "pair_argument", "share_epsilon", "threshold_base"]
+__all__ = ["Base2Plan", "answer_base", "pair_argument", "share_epsilon", "threshold_base"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class Base2Plan:
     """What a run is allowed to know before it sees an answer. Whole numbers are in units of γ.
 
     low, high: the range to which answers are clamped.
@@ -38,14 +38,14 @@ class Setting:
     threshold: int
     width: int
     gaps: tuple[int, ...]
-    granularity: Fraction
+    resolution: Fraction
     eta: tuple[Eta, Eta]
     sensitivity: Fraction
     threshold_weights: Weights
     answer_weights: Weights
 
     @classmethod
-    def settle(
+    def checked(
         cls,
         threshold: Rational,
         *,
@@ -56,11 +56,11 @@ class Setting:
         width: Rational,
         gaps: Sequence[Rational] = (),
         sensitivity: Rational,
-        granularity: Rational,
-    ) -> Setting:
+        resolution: Rational,
+    ) -> Base2Plan:
         """Check all public parameters and fix the precision."""
         k = count_argument("k", k)
-        grid = positive_rational("granularity", granularity)
+        grid = positive_rational("resolution", resolution)
         delta = positive_rational("sensitivity", sensitivity)
         multiple_argument("sensitivity", delta, grid)  # else rounding down would not keep it
         lowest, highest = multiple_argument("low", low, grid), multiple_argument("high", high, grid)
@@ -82,7 +82,7 @@ class Setting:
             threshold=middle,
             width=w,
             gaps=ladder,
-            granularity=grid,
+            resolution=grid,
             eta=(first, second),
             sensitivity=delta,
             threshold_weights=Weights(threshold_base(first, grid, delta), far),
@@ -105,14 +105,14 @@ class Setting:
     @property
     def public(self) -> dict[str, Any]:
         """The parameters for the record of a release."""
-        grid = self.granularity
+        grid = self.resolution
         return {
             "k": self.k,
             "threshold": self.threshold * grid,
             "low": self.low * grid,
             "high": self.high * grid,
             "width": self.width * grid,
-            "granularity": grid,
+            "resolution": grid,
             "sensitivity": self.sensitivity,
             "eta": [[part.x, part.y, part.z] for part in self.eta],
             "precision_bits": max(self.threshold_weights.bits, self.answer_weights.bits),
@@ -124,7 +124,7 @@ def share_epsilon(
     *,
     k: int,
     sensitivity: Rational = 1,
-    granularity: Rational = 1,
+    resolution: Rational = 1,
     share: Rational = "1/2",
 ) -> tuple[Eta, Eta]:
     """η₁ for the threshold and η₂ for the answers of a sparse vector, with a total ε not above `epsilon`.
@@ -142,8 +142,8 @@ def share_epsilon(
     delta = positive_rational("sensitivity", sensitivity)
     part = proper_fraction("share", share, 'Pass for example share="1/2".')
     return (
-        Eta.from_epsilon(part * total, granularity=granularity, divisor=delta),
-        Eta.from_epsilon((1 - part) * total, granularity=granularity, divisor=2 * k * delta),
+        Eta.from_epsilon(part * total, resolution=resolution, divisor=delta),
+        Eta.from_epsilon((1 - part) * total, resolution=resolution, divisor=2 * k * delta),
     )
 
 
@@ -166,7 +166,7 @@ def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fractio
             eta,
             f"does not keep the noise exact on the grid {grid} when divided by {divisor}",
             "Build the pair with share_epsilon(...), or with "
-            f"Eta.from_epsilon(..., granularity={grid}, divisor={divisor}).",
+            f"Eta.from_epsilon(..., resolution={grid}, divisor={divisor}).",
         ) from None
 
 
