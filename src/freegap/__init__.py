@@ -6,11 +6,12 @@
 (1,)
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
 
 from freegap import base2
 from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
+from freegap.charging import Charging
 from freegap.errors import (
     BitsExhausted,
     BudgetExceeded,
@@ -42,14 +43,17 @@ from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vect
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.padding import pad_to
 from freegap.prover import prove
-from freegap.tables.results import ItemsAbove, TopItems
+from freegap.prover.forms import Change, Selection, Stream
+from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
-from freegap.values.results import TopK
+from freegap.values.results import Release, TopK
 
-if TYPE_CHECKING:
-    from freegap.auditor import AuditReport, Counterexample, assert_private, audit
-    from freegap.budget.ledger import Ledger
+if _typing.TYPE_CHECKING:
+    from freegap.auditor import AuditReport, Command, Counterexample, assert_private, audit
+    from freegap.budget.ledger import Ledger, Reservation
+    from freegap.budget.records import Account, Entry, Verification
+    from freegap.prover.report import Proof, Refutation
     from freegap.tables.releases import above, top_k
 
 __version__ = "0.2.0"
@@ -57,6 +61,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Above",
     "AboveThreshold",
+    "Account",
     "AdaptiveSparseVector",
     "AuditReport",
     "Below",
@@ -65,10 +70,14 @@ __all__ = [
     "BudgetExceeded",
     "BudgetSpent",
     "Candidate",
+    "Change",
+    "Charging",
     "Choice",
+    "Command",
     "Counterexample",
     "Counts",
     "EngineFailed",
+    "Entry",
     "Estimates",
     "FreegapError",
     "HybridTopK",
@@ -82,15 +91,24 @@ __all__ = [
     "MechanismFailed",
     "MissingExtra",
     "NoisyScore",
+    "PrivacyUnit",
     "PrivacyViolated",
+    "Proof",
     "RecordedBits",
+    "Refutation",
+    "Release",
     "ReplayedBits",
+    "Reservation",
     "SeededBits",
+    "Selection",
     "SparseVector",
+    "Stream",
     "SystemBits",
+    "TableRelease",
     "TopItems",
     "TopK",
     "UnsettledWarning",
+    "Verification",
     "above",
     "adaptive_sparse_vector",
     "assert_private",
@@ -114,28 +132,31 @@ __all__ = [
     "top_k",
 ]
 
-# Loaded when first used, because they need more than the core: name → module, package, extra.
+# Loaded when first used, because they need more than the core: module, package, extra → names.
 _ON_DEMAND = {
-    "AuditReport": ("freegap.auditor", "scipy", "audit"),
-    "Counterexample": ("freegap.auditor", "scipy", "audit"),
-    "assert_private": ("freegap.auditor", "scipy", "audit"),
-    "audit": ("freegap.auditor", "scipy", "audit"),
-    "Ledger": ("freegap.budget.ledger", "sqlalchemy", "ledger"),
-    "above": ("freegap.tables.releases", "narwhals", "tables"),
-    "top_k": ("freegap.tables.releases", "narwhals", "tables"),
+    ("freegap.auditor", "scipy", "audit"): "AuditReport Command Counterexample assert_private audit",
+    ("freegap.budget.ledger", "sqlalchemy", "ledger"): "Ledger Reservation",
+    ("freegap.budget.records", "sqlalchemy", "ledger"): "Account Entry Verification",
+    ("freegap.prover.report", "z3", "prove"): "Proof Refutation",
+    ("freegap.tables.releases", "narwhals", "tables"): "above top_k",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import what needs an extra only when it is first asked for."""
-    if name not in _ON_DEMAND:
+def __dir__() -> list[str]:
+    """What is public, whether it was loaded yet or not."""
+    return [*(name for name in globals() if name.startswith("__")), *__all__]
+
+
+if not _typing.TYPE_CHECKING:  # so that a type checker knows a misspelled name
+
+    def __getattr__(name: str) -> object:
+        """Import what needs an extra only when it is first asked for."""
+        for (module, package, extra), names in _ON_DEMAND.items():
+            if name in names.split():
+                try:
+                    return globals().setdefault(name, getattr(_import_module(module), name))
+                except ModuleNotFoundError as error:
+                    if error.name is None or error.name.partition(".")[0] != package:
+                        raise
+                    raise MissingExtra(package, extra) from None
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, package, extra = _ON_DEMAND[name]
-    try:
-        value = getattr(_import_module(module), name)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != package:
-            raise
-        raise MissingExtra(package, extra) from None
-    globals()[name] = value
-    return value

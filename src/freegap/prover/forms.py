@@ -94,6 +94,18 @@ class Stream:
     start_shifts: start_shifts(direction) -> {label: shift}, numbers. The direction says how the neighbour
         moves: "each" (either way), "increasing" or "decreasing".
     step_shifts: step_shifts(direction, state, entry, answer, neighbour) -> {label: shift}.
+
+    >>> def start(noise):
+    ...     return 5 + noise.laplace(2, label="threshold")
+    >>> def step(threshold, answer, noise):
+    ...     above = answer + noise.laplace(4, label="answer") >= threshold
+    ...     return threshold, above, above
+    >>> form = Stream(start, step, lambda direction: {}, lambda direction, *change: {})
+    >>> class Zero:
+    ...     def laplace(self, scale, label):
+    ...         return 0
+    >>> form.program([3, 8, 9], Zero())
+    [False, True]
     """
 
     start: Callable[[Any], Any]
