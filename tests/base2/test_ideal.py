@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from freegap.base2 import ideal
-
-
-class Scripted:
-    """Noise whose values are written down."""
-
-    def __init__(self, values: Mapping[Any, int]) -> None:
-        self._values = values
-
-    def discrete_laplace(self, scale: Fraction, *, label: Any, resolution: int) -> int:
-        return self._values[label]
+from freegap.prover.forms import Known
 
 
 def test_it_goes_on_below_the_threshold_and_stops_after_k_above() -> None:
     """Answers −3, 4, −1, 9, 9 with a noisy threshold of 1 and no other noise; gaps of 2 and 6; k = 2."""
-    noise = Scripted({"threshold": 1} | dict.fromkeys(range(5), 0))
+    noise = Known({"threshold": 1} | dict.fromkeys(range(5), 0))
     output = ideal.program(
         [-3, 4, -1, 9, 9],
         noise,
