@@ -87,7 +87,7 @@ class Law:
     difference_tail: of x, s and r, P(N − M > x) for independent N of scale s and M of scale r, in doubles;
         None where no closed form is known.
     sample: of a NumPy generator, s and a shape, noise in doubles: for audits and experiments, which count how
-        often something happens. A release draws from `continuous`, exactly.
+        often something happens; left out, by `estimate`. A release draws from `continuous`, exactly.
     floor_of: the law of X, if noise of scale s is ⌊s·X⌋.
     needs: what a draw needs besides its scale: "resolution", "step" or nothing.
     """
@@ -142,3 +142,12 @@ class ExactLaw(Law):
     estimate: Callable[[Floats, Floats], Floats]
     survival: Callable[[Singles], None]
     uses_complement: bool = True
+
+    def __post_init__(self) -> None:
+        if self.sample is _not_known:
+            object.__setattr__(self, "sample", self._inverted)
+
+    def _inverted(self, rng: np.random.Generator, scale: float, size: Any) -> Floats:
+        u = rng.random(size) + 2.0**-54  # not 0
+        with np.errstate(divide="ignore"):
+            return scale * self.estimate(u, -np.log1p(-u))
