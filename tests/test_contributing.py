@@ -67,7 +67,7 @@ def files(page: str) -> set[str]:
 
 
 def test_there_is_a_page_for_each_kind_of_thing() -> None:
-    assert set(PAGES) == {"law", "engine", "event", "experiment"}
+    assert set(PAGES) == {"law", "mechanism", "engine", "event", "experiment"}
 
 
 @pytest.mark.parametrize("name", PAGES)
