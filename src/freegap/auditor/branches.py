@@ -15,7 +15,7 @@ from typing import Any
 
 from freegap.auditor.arguments import is_count
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Arguments, freeze
+from freegap.auditor.mechanism import Arguments, freeze, noise_parameter
 from freegap.errors import MissingExtra
 
 __all__ = ["Analysis", "analyse"]
@@ -55,7 +55,7 @@ def analyse(
         return Analysis((), f"the parameter {odd[0]} is not a number")
     counts = [name for name, kind in found.items() if is_count(name, kind)]
     others = [name for name in found if name not in counts]
-    program = _Program(function, dict(fixed))
+    program = _Program(function, dict(fixed), noise_parameter(function) or "rng")
     try:
         least = _least_noise(program, counts, others, pair)
         parted = _most_parted(program, least, others, pair)
@@ -70,18 +70,20 @@ class _Program:
 
     function: Callable[..., Any]
     fixed: Mapping[str, Any]
+    noise: str
 
     def paths(self, answers: Sequence[float], values: Mapping[str, Any], assuming: Sequence[Any] = ()) -> Any:
-        from freegap.symbolic import Condition, Limits, SymbolicGenerator, explore
+        from freegap.symbolic import Condition, Limits, SymbolicGenerator, SymbolicNoise, explore
 
         names = list(values)
 
-        def run(items: list[Any], rng: Any, *given: Any) -> Any:
-            result = self.function(items, rng=rng, **self.fixed, **dict(zip(names, given, strict=True)))
+        def run(items: list[Any], noise: Any, *given: Any) -> Any:
+            arguments = {self.noise: noise, **self.fixed, **dict(zip(names, given, strict=True))}
+            result = self.function(items, **arguments)
             # a comparison that is put out and not branched on parts the two runs all the same
             return [bool(item) if isinstance(item, Condition) else item for item in _items(result)]
 
-        silent = SymbolicGenerator(lambda draw: 0)
+        silent = (SymbolicNoise if self.noise == "noise" else SymbolicGenerator)(lambda draw: 0)
         limits = Limits(paths=400, branches=200, milliseconds=MILLISECONDS)
         return explore(run, [list(answers), silent, *values.values()], assuming=assuming, limits=limits)
 

@@ -68,7 +68,7 @@ class Proposals:
             return self._known[pattern]
         if len(self._known) >= MOST_ANALYSED:
             return ()
-        if not self.mechanism.takes_rng:
+        if self.mechanism.noise is None:
             self.trouble = "the mechanism makes its own noise, which cannot be set to zero"
             return ()
         found = analyse(self.scalar, self.mechanism.found, self.mechanism.fixed, pair)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.arguments import argument_grid
 from freegap.auditor.inputs import LENGTHS, check_relation, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.plan import Plan
@@ -58,7 +59,8 @@ def audit(
 ) -> AuditReport:
     """Search for a counterexample to the claim that a mechanism is ε-differentially private.
 
-    mechanism: a callable whose first argument is the list of answers; see `freegap.auditor.mechanism`.
+    mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
+        program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
     epsilon: the ε that the mechanism claims.
     neighbours: "one" if one answer changes between neighbouring databases, "all" if every answer may.
     sensitivity: how much one person can change an answer.
@@ -90,6 +92,14 @@ def audit(
     >>> report = fg.audit(no_noise, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1)
     >>> report.violated, report.deterministic, report.counterexample.event.text
     (True, True, 'output = 1')
+
+    One text for the audit and for the proof:
+
+    >>> def noisy_sum(answers, noise, *, epsilon):
+    ...     return sum(answers) + noise.laplace(1 / epsilon)
+    >>> settings = {"epsilon": 1, "samples": 2000, "search_samples": 500, "seed": 1, "jobs": 1}
+    >>> fg.audit(noisy_sum, neighbours="one", **settings).violated
+    False
     """
     claim = positive("epsilon", epsilon)
     check_relation(neighbours)
@@ -115,6 +125,10 @@ def audit(
         if inputs is None
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
+    takes_size = wrapped.vectorized
+    longest = max(pairs, key=lambda pair: len(pair.first))
+    grid = argument_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
+    wrapped = wrapped.tried(longest.first, grid[0], run_limit)
     run = Stages(
         source=OutputSource(wrapped, entropy, run_limit),
         workers=Workers(jobs, wrapped.vectorized, run_limit, module=getattr(mechanism, "__module__", None)),
@@ -136,9 +150,7 @@ def audit(
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
-        proposals=Proposals(
-            wrapped, pairs, claim, change, scalar or (None if wrapped.vectorized else mechanism)
-        ),
+        proposals=Proposals(wrapped, pairs, claim, change, scalar or (None if takes_size else mechanism)),
     )
     with Progress(progress, run.workers) as shown:
         return run.report(shown, deep=deep, shrink=shrink)

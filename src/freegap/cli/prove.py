@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import multiprocessing
 import os
 import sys
@@ -99,14 +98,13 @@ def _audited(
     if proof.refutation is None or not proof.refutation.answers:
         return None
     from freegap.auditor import audit
-    from freegap.auditor.programs import mechanism_of, pairs_around
+    from freegap.auditor.inputs import pairs_around
 
-    named = inspect.signature(program).parameters
-    passed = given | {name: value for name, value in context.items() if name in named}
     change = float(context["sensitivity"])
     point = [[float(a) for a in side] for side in (proof.refutation.answers, proof.refutation.neighbour)]
     return audit(
-        mechanism_of(program, passed),
+        program,
+        arguments=given,
         epsilon=float(context["epsilon"]),
         sensitivity=change,
         neighbours="one" if relation == "one" else "all",
