@@ -63,7 +63,9 @@ class Worker:
         tests, seconds = chosen(mutant, reach)
         if not tests:
             return {"outcome": "survived", "by": "no test reaches it"}
-        job = {"file": mutant.file, "code": code, "tests": tests, "seconds": 60 + 20 * seconds}
+        usual = {test: reach.seconds[test] for test in tests}
+        limit = 60 + 20 * seconds  # by the clock, for what hangs without using a processor
+        job = {"file": mutant.file, "code": code, "tests": usual, "seconds": limit}
         print(json.dumps(job), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline() if self.process.stdout else ""
         return dict(json.loads(answer))

@@ -13,7 +13,10 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Generator
 from pathlib import Path
+
+import pytest
 
 # Without freegap, which each child imports anew, and without what starts threads when it is imported.
 PRELOADED = (
@@ -22,23 +25,46 @@ PRELOADED = (
 PASSED, INTERNAL, USAGE, NOTHING = 0, 3, 4, 5  # pytest's exit codes
 
 
-def in_child(root: Path, tests: list[str], said: Path) -> None:
-    """Run these tests and end."""
+class Stopwatch:
+    """A pytest plugin that ends the process where a test takes much longer than it did without a mutant.
+
+    In processor time, so that a busy machine kills nothing.
+    """
+
+    def __init__(self, usual: dict[str, float]) -> None:
+        self._usual = usual
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Set before a test, taken off after it."""
+
+        def over(number: int, frame: object) -> None:
+            os.write(1, f"FAILED {item.nodeid} - it does not end\n".encode())
+            os._exit(1)
+
+        signal.signal(signal.SIGPROF, over)
+        signal.setitimer(signal.ITIMER_PROF, 10 + 10 * self._usual.get(item.nodeid, 0.0))
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def in_child(root: Path, tests: dict[str, float], said: Path) -> None:
+    """Run these tests, given with the seconds that they usually take, and end."""
     os.setsid()
     output = os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
     code = INTERNAL
     try:
-        import pytest
-
         sys.path[:0] = [str(root / "src"), str(root)]
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not long"]
         options += [
             "-W",
             "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
         ]  # preloaded ones
-        code = int(pytest.main([*options, *tests]))
+        code = int(pytest.main([*options, *tests], plugins=[Stopwatch(tests)]))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -68,7 +94,7 @@ def tried(root: Path, job: dict[str, object]) -> dict[str, str]:
     try:
         child = os.fork()
         if not child:
-            in_child(root, list(job["tests"]), said)  # type: ignore[call-overload]
+            in_child(root, dict(job["tests"]), said)  # type: ignore[call-overload]
         code = ended(child, float(str(job["seconds"])))
     finally:
         path.write_text(before, encoding="utf-8")

@@ -95,15 +95,14 @@ def tried(*arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["experiment"])
-def test_to_follow_a_page_is_to_have_the_thing(name: str) -> None:
-    """Without mypy, which takes a minute on a tree that it has not seen."""
-    tried("--quick", name)
+def test_to_follow_the_pages_is_to_have_the_things() -> None:
+    """All in one tree, and without mypy, which takes a minute on one that it has not seen."""
+    tried("--quick")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
-def test_to_follow_a_page_is_to_have_the_thing_with_its_types(name: str) -> None:
+def test_to_follow_a_page_alone_is_to_have_the_thing(name: str) -> None:
     tried(name)
 
 

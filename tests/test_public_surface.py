@@ -1,42 +1,70 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import mypy.api
+
 import freegap as fg
 
+ROOT = Path(__file__).parents[1]
 
-def test_everything_public_is_listed_and_sorted() -> None:
-    """What is bound in the package, submodules and typing names aside, is what it says it exports."""
-    bound = {
-        name
-        for name, thing in vars(fg).items()
-        if name.isidentifier() and not name.startswith("_") and not isinstance(thing, ModuleType)
-    }
-    assert bound - {"TYPE_CHECKING", "Any"} <= set(fg.__all__)
+
+def test_what_is_bound_listed_shown_and_documented_is_the_same() -> None:
     assert fg.__all__ == sorted(set(fg.__all__))
-    assert all(getattr(fg, name) is not None for name in fg.__all__)
+    assert [name for name in dir(fg) if not name.startswith("__")] == fg.__all__  # before all are loaded
+    public = {name: getattr(fg, name) for name in fg.__all__}
+    submodules = {name for name, thing in vars(fg).items() if isinstance(thing, ModuleType)} - set(public)
+    assert {name for name in vars(fg) if not name.startswith("_")} - submodules == set(public)
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/api/*.md")))
+    documented = re.findall(r"^::: freegap\.(.*)$", pages, re.MULTILINE)
+    in_base2 = {f"base2.{name}" for name in fg.base2.__all__}
+    assert sorted(documented) == sorted(({*public} - {"base2"}) | in_base2)
 
 
-# A protocol, and records that users are given and do not make.
+def test_a_type_checker_knows_every_name_and_no_other(tmp_path: Path) -> None:
+    snippet = tmp_path / "snippet.py"
+    lines = ["import freegap as fg", *(f"fg.{name}" for name in fg.__all__), "fg.noisy_topk"]
+    snippet.write_text("\n".join(lines))
+    options = ["--strict", "--follow-imports=skip", "--cache-dir", str(tmp_path / "cache")]
+    told, _, status = mypy.api.run([*options, fg.__file__, str(snippet)])
+    assert status == 1
+    (error, summary) = told.splitlines()
+    assert f'snippet.py:{len(lines)}: error: Module has no attribute "noisy_topk"' in error
+    assert summary.startswith("Found 1 error")
+
+
+# Protocols, and records that users are given and do not make.
 RECORDS = {
     "Above",
     "AboveThreshold",
+    "Account",
     "AuditReport",
     "Below",
     "BitSource",
     "Candidate",
+    "Change",
+    "Charging",
     "Choice",
     "Counterexample",
+    "Entry",
     "Estimates",
     "HybridTopK",
     "ItemsAbove",
     "Measurement",
+    "PrivacyUnit",
+    "Proof",
+    "Refutation",
+    "Release",
+    "Reservation",
+    "TableRelease",
     "TopItems",
     "TopK",
+    "Verification",
 }
 
 
@@ -71,11 +99,10 @@ def test_the_pytest_plugin_needs_no_extra() -> None:
 
 def test_every_class_has_a_name_of_its_own() -> None:
     """A name in a traceback, a signature or a page of the docs says which class is meant."""
-    root = Path(__file__).parents[1]
     places: dict[str, list[str]] = {}
-    for source in [*root.glob("src/**/*.py"), *root.glob("evidence/src/**/*.py")]:
+    for source in [*ROOT.glob("src/**/*.py"), *ROOT.glob("evidence/src/**/*.py")]:
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(str(source.relative_to(root)))
+                places.setdefault(node.name, []).append(str(source.relative_to(ROOT)))
     assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}

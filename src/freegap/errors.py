@@ -79,17 +79,17 @@ class MechanismFailed(FreegapError, RuntimeError):
     These are the auditor's own made-up inputs, not private data, so they are shown.
     """
 
-    def __init__(self, what: str, answers: object, arguments: object) -> None:
+    def __init__(self, what: str, answers: object, parameters: object) -> None:
         self.what = what
         self.answers = answers
-        self.arguments = arguments
-        shown, given = _text(answers), f" with {_text(arguments)}" if arguments else ""
+        self.parameters = parameters
+        shown, given = _text(answers), f" with {_text(parameters)}" if parameters else ""
         text = f"The mechanism {what} on the answers {shown}{given}. There is no verdict."
         super().__init__(printable(text, lines=True))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error crosses from a worker process as it is."""
-        return type(self), (self.what, self.answers, self.arguments)
+        return type(self), (self.what, self.answers, self.parameters)
 
 
 class PrivacyViolated(FreegapError, AssertionError):

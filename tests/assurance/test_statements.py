@@ -65,7 +65,7 @@ def claimed() -> Iterator[tuple[Line, str]]:
         for claim in entry.claims:
             groups.setdefault(kind(entry, claim)[:2], []).append(claim)
         for (name, noise), claims in groups.items():
-            relations = listed({claim.relation for claim in claims})
+            relations = listed({claim.neighbours for claim in claims})
             sizes = listed({"any" if claim.queries is None else claim.queries for claim in claims})
             ks = listed({kind(entry, claim)[2] for claim in claims})
             yield (name, relations, ks, sizes), noise
@@ -88,7 +88,7 @@ def test_no_claim_is_for_some_k_only() -> None:
         for claim in entry.claims:
             name, noise, k = kind(entry, claim)
             size = "any" if claim.queries is None else "bounded"
-            seen.setdefault((name, noise), set()).add((k, claim.relation, size))
+            seen.setdefault((name, noise), set()).add((k, claim.neighbours, size))
         for found in seen.values():
             parts = [{part[i] for part in found} for i in range(3)]
             assert len(found) == len(parts[0]) * len(parts[1]) * len(parts[2])

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -281,11 +282,17 @@ def test_own_pairs_are_the_only_inputs_that_are_tried() -> None:
         ({"samples": 5}, "samples"),
         ({"confidence": 1.0}, "confidence"),
         ({"delta": 1.0}, "delta"),
-        ({"arguments": {"nonsense": 1}}, "arguments"),
+        ({"parameters": {"nonsense": 1}}, "parameters"),
         ({"vectorized": True}, "vectorized"),
         ({"inputs": [([1], [1, 2])]}, "inputs"),
         ({"inputs": [([1], [3])]}, "inputs"),
         ({"inputs": [([1, 1], [2, 2])], "neighbours": "one"}, "inputs"),
+        ({"inputs": [([1, 1], [2, 0])], "neighbours": "monotonic"}, "inputs"),
+        ({"neighbours": "increasing"}, "neighbours"),
+        ({"confidence": "1"}, "confidence"),
+        ({"confidence": "0." + 30 * "9"}, "confidence"),
+        ({"jobs": -1}, "jobs"),
+        ({"run_limit": 0}, "run_limit"),
         ({"inputs": []}, "inputs"),
         ({"inputs": [([1], [math.nan])]}, "inputs"),
         ({"inputs": 3}, "inputs"),
@@ -297,6 +304,38 @@ def test_bad_settings_are_refused_by_name(changes: dict[str, Any], argument: str
     with pytest.raises(fg.InvalidArgument) as caught:
         fg.audit(laplace, **{"epsilon": 1, **SMALL, **changes})
     assert caught.value.argument == argument
+
+
+def test_numbers_are_read_as_everywhere_else() -> None:
+    """A number, a text and a fraction that mean the same audit the same."""
+    plain = fg.audit(laplace, epsilon=0.5, sensitivity=1, confidence=0.99, delta=0.25, **SMALL)
+    texts = fg.audit(
+        laplace, epsilon="1/2", sensitivity="1", confidence="0.99", delta=Fraction(1, 4), **SMALL
+    )
+    assert plain.to_dict() | {"seconds": 0} == texts.to_dict() | {"seconds": 0}
+
+
+def test_monotonic_answers_need_half_the_noise() -> None:
+    """The noise for answers that all move the same way is right for those, and too little for others."""
+
+    def best(answers: list[float], epsilon: float, rng: np.random.Generator, size: int) -> Any:
+        return (answers + rng.laplace(scale=1 / epsilon, size=(size, len(answers)))).argmax(axis=1)
+
+    settings: dict[str, Any] = {**SMALL, "lengths": (5,), "samples": 40_000, "search_samples": 8000}
+    assert fg.audit(best, epsilon=1, neighbours="each", **settings).violated
+    assert not fg.audit(best, epsilon=1, neighbours="monotonic", **settings).violated
+    moves = {
+        tuple(b - a for a, b in zip(pair.first, pair.second, strict=True))
+        for pair in table_pairs("monotonic", lengths=[3])
+    }
+    assert (1, 1, 1) in moves
+    assert (1, 0, 0) in moves
+    assert all(min(move) >= 0 or max(move) <= 0 for move in moves)
+    assert any(
+        min(move) < 0 < max(move)
+        for pair in table_pairs("each", lengths=[3])
+        for move in [[b - a for a, b in zip(pair.first, pair.second, strict=True)]]
+    )
 
 
 def test_assert_private_is_an_assertion() -> None:
@@ -387,7 +426,7 @@ def test_the_callers_joblib_backend_does_the_work(monkeypatch: pytest.MonkeyPatc
 
 
 def test_table_4_1_is_complete() -> None:
-    five = table_pairs("all", lengths=[5])
+    five = table_pairs("each", lengths=[5])
     shapes = {(pair.first, pair.second) for pair in five}
     ones = (1,) * 5
     for second in [(2, 1, 1, 1, 1), (0, 1, 1, 1, 1), (2, 0, 0, 0, 0), (0, 2, 2, 2, 2), (0, 0, 0, 2, 2)]:
@@ -396,7 +435,7 @@ def test_table_4_1_is_complete() -> None:
     assert (ones, (0,) * 5) in shapes
     assert ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1)) in shapes
     assert all(sum(a != b for a, b in zip(p.first, p.second, strict=True)) == 1 for p in table_pairs("one"))
-    wide = table_pairs("all", lengths=[5], sensitivity=3)
+    wide = table_pairs("each", lengths=[5], sensitivity=3)
     assert any(pair.second == (4,) * 5 for pair in wide)
     assert all(abs(a - b) <= 3 for pair in wide for a, b in zip(pair.first, pair.second, strict=True))
 

@@ -33,7 +33,7 @@ def test_there_are_enough_of_both_kinds() -> None:
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
 def test_an_entry_names_its_mistake_and_the_line(entry: CatalogueEntry) -> None:
     assert (entry.wrong_line is None) == entry.correct
-    assert entry.neighbours in ("one", "all")
+    assert entry.neighbours in ("one", "each")
     limit = entry.true_epsilon(0.7)
     if entry.correct:
         assert limit == 0.7
@@ -180,7 +180,7 @@ def test_the_bound_of_a_sparse_vector_is_tight(title: str, epsilon: float) -> No
         scalar=entry.mechanism,
         epsilon=epsilon,
         neighbours=entry.neighbours,
-        arguments={"bound": 1},
+        parameters={"bound": 1},
         samples=1_000_000 * (SPARSE_VECTORS[title] if epsilon < 0.5 else 8),
         search_samples=800_000 if epsilon < 0.5 else 400_000,
         stop_early=False,

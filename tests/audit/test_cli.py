@@ -39,7 +39,7 @@ def test_a_function_passes_or_fails_with_its_exit_code(module: Path, tmp_path: P
     assert passed.exit_code == 0
     assert "No violation found" in passed.output
     page, picture = tmp_path / "r.html", tmp_path / "c.svg"
-    files = ["--html", str(page), "--plot", str(picture), "--argument", "factor=2"]
+    files = ["--html", str(page), "--plot", str(picture), "--parameter", "factor=2"]
     failed = run(app, ["audit", f"{module}:wrong", "-e", "1", "--json", *files, *SMALL])
     assert failed.exit_code == 1
     assert json.loads(failed.output)["violated"] is True
@@ -60,12 +60,12 @@ def test_the_catalogue_as_json() -> None:
 @pytest.mark.parametrize(
     ("words", "argument"),
     [
-        (["mod:function"], "--epsilon"),
-        (["-e", "1"], "TARGET"),
-        (["nonsense", "-e", "1"], "TARGET"),
-        (["no.such.module:f", "-e", "1"], "TARGET"),
-        (["--catalogue", "--entries", "unknown"], "--entries"),
-        (["audited_mechanisms:right", "-e", "1", "--argument", "factor"], "--argument"),
+        (["mod:function"], "epsilon"),
+        (["-e", "1"], "target"),
+        (["nonsense", "-e", "1"], "target"),
+        (["no.such.module:f", "-e", "1"], "target"),
+        (["--catalogue", "--entries", "unknown"], "entries"),
+        (["audited_mechanisms:right", "-e", "1", "--parameter", "factor"], "parameter"),
     ],
 )
 def test_a_mistake_is_named(words: list[str], argument: str, module: Path) -> None:

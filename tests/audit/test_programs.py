@@ -1,4 +1,4 @@
-"""Programs of labelled noise: many runs at once are the runs one by one, and one text is audited and proved."""
+"""Programs of labelled noise: many runs at once are the runs one by one; one text is audited and proved."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 def odd(answers: Any, noise: Any) -> Any:
     """Every kind of output, comparison and operation that columns know."""
-    first, second = noise.geometric(2, grid=0.5), noise.discrete_laplace(1)
+    first, second = noise.geometric(2, resolution=0.5), noise.discrete_laplace(1)
     drawn = abs(-(2 * first - second / 4)) + noise.uniform(2) - 1
     if not drawn:
         return "zero"
@@ -181,5 +181,5 @@ def test_one_text_is_audited_and_proved(
     program = CATALOGUE[name].mechanism
     proof = fg.prove(program, alignment, epsilon=1, queries=2, parameters=given, tightness=False)
     assert (proof.holds, proof.refutation is None) == (holds, holds)
-    report = fg.audit(program, epsilon=1, arguments=given, **SMALL)
+    report = fg.audit(program, epsilon=1, parameters=given, **SMALL)
     assert report.violated != holds

@@ -136,4 +136,4 @@ def test_without_sqlalchemy_the_ledger_names_the_extra_and_the_rest_works() -> N
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Ledgre'"):
-        freegap.Ledgre  # noqa: B018
+        freegap.Ledgre  # type: ignore[attr-defined]  # noqa: B018

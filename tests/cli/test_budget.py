@@ -122,9 +122,9 @@ def test_verify_and_its_exit_codes(used: fg.Ledger, file: Path) -> None:
     ("arguments", "message"),
     [
         (["show", "nix"], "There is no ledger at"),
-        (["create", "shop", "--epsilon", "much"], "epsilon = 'much': is not a number"),
-        (["create", "shop", "--epsilon", "0"], "epsilon = '0': must be greater than 0"),
-        (["list", "--url", "rubbish"], "url: is not a database URL"),
+        (["create", "shop", "--epsilon", "much"], "freegap: --epsilon 'much': is not a number"),
+        (["create", "shop", "--epsilon", "0"], "freegap: --epsilon '0': must be greater than 0"),
+        (["list", "--url", "rubbish"], "freegap: --url: is not a database URL"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(

@@ -21,6 +21,9 @@ from freegap.errors import InvalidArgument, MissingExtra
 
 runner = CliRunner()
 
+RELEASE = ["--item", "a", "--person", "b", "-k", "1", "--epsilon", "1"]
+TOP_K = ["freegap", "top-k", "t.csv", *RELEASE]
+
 
 def test_version() -> None:
     done = runner.invoke(cli.app, ["--version"])
@@ -39,6 +42,25 @@ LISTED = typer.main.get_group(cli.app).commands
 @pytest.mark.parametrize("name", LISTED)
 def test_a_command_is_listed_with_the_first_line_of_its_help(name: str) -> None:
     assert LISTED[name].help == cli.loaded(name).help.partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_nothing_heavy_is_loaded_to_say_what_there_is(option: str) -> None:
+    """In a process of its own; what a command needs is loaded with it."""
+    script = (
+        "import sys; from freegap.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script, option], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert {"freegap.cli", "typer"} <= loaded
+    ours = {name for name in loaded if name.startswith("freegap")}
+    assert ours == {"freegap", "freegap.errors", "freegap.cli", "freegap.cli.evidence"}
+    assert not {"numpy", "flint", "cryptography", "z3", "scipy", "sqlalchemy"} & loaded
 
 
 def test_a_command_of_a_package_that_is_not_installed_says_which(
@@ -158,14 +180,48 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_users_mistake_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def mistaken(**_: object) -> None:
+    def mistaken(*_: object, **__: object) -> None:
         raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
-    monkeypatch.setattr(cli, "app", mistaken)
+    monkeypatch.setattr(freegap, "top_k", mistaken)
+    monkeypatch.setattr(sys, "argv", TOP_K)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == "freegap: k = 0: must be at least 1. Pass k=1.\n"
+    assert capsys.readouterr().err == "freegap: -k 0: must be at least 1. Pass -k 1.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (TOP_K, "--domain: is needed: choosing only among"),
+        (TOP_K, 'or --domain "observed" together with --observed-keys-are-public if the set'),
+        (["freegap", "top-k", "u.csv", *RELEASE], "TABLE 'u.csv': names no file."),
+        (
+            ["freegap", "top-k", "t.csv", *RELEASE, "--domain", "9..0"],
+            "--domain '9..0': ends before it begins.",
+        ),
+        (["freegap", "audit", "fractions:Fraction", "-e", "-1"], "--epsilon '-1': must be greater than 0."),
+        (["freegap", "audit", "-e", "1"], "TARGET: there must be a function or a --command"),
+        (["freegap", "audit", "nonsense", "-e", "1"], "TARGET 'nonsense': names no function."),
+        (["freegap", "prove", "math:sqrt", "--neighbours", "all"], "--neighbours 'all': must say how"),
+        (["freegap", "prove", "math:sqrt", "--parameter", "k"], "--parameter 'k': is not name=value."),
+    ],
+)
+def test_a_mistake_is_told_in_options(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_what_a_mistake_cost_is_said_as_well(
@@ -174,15 +230,16 @@ def test_what_a_mistake_cost_is_said_as_well(
     ledger = freegap.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("shop", epsilon=5)
 
-    def fails(**_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         with ledger.reserve("shop", 1, what="noisy_max"):
             raise InvalidArgument("k", 0, "must be at least 1", "Pass k=1.")
 
-    monkeypatch.setattr(cli, "app", fails)
+    monkeypatch.setattr(freegap, "top_k", fails)
+    monkeypatch.setattr(sys, "argv", TOP_K)
     with pytest.raises(SystemExit):
         cli.main()
     assert capsys.readouterr().err == (
-        "freegap: k = 0: must be at least 1. Pass k=1.\n"
+        "freegap: -k 0: must be at least 1. Pass -k 1.\n"
         "freegap: Reservation 2 (1 on 'shop', noisy_max) stays charged in full.\n"
     )
 

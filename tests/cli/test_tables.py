@@ -89,7 +89,7 @@ def test_a_range_and_observed_items(shop: Path) -> None:
     done = run("top-k", "lines.dat", "--domain", "0..9", "-k", "2", "--epsilon", "1", "--json")
     assert sorted(json.loads(done.stdout)["labels"]) == [1, 2]
     observed = ("top-k", "baskets.csv", *ASK, "--domain", "observed", "-k", "1", "--json")
-    with pytest.raises(InvalidArgument, match="--observed-keys-are-public"):
+    with pytest.raises(InvalidArgument, match="observed_keys_are_public=True"):
         run(*observed)
     assert json.loads(run(*observed, "--observed-keys-are-public").stdout)["labels"] == ["tea"]
 

@@ -99,9 +99,9 @@ REFUSED: dict[str, Any] = {
     "an address with half a character": lambda: fg.Ledger("sqlite:///\ud800"),
     "a file name that is too long": lambda: fg.Ledger("sqlite:////tmp/" + "x" * 3000).account("shop"),
     # Audit and prover.
-    "arguments that are no mapping": lambda: fg.audit(noisy, epsilon=1, arguments=5),  # type: ignore[arg-type]
-    "a sensitivity that is text": lambda: fg.audit(noisy, epsilon=1, sensitivity="1"),  # type: ignore[arg-type]
-    "a delta that is text": lambda: fg.audit(noisy, epsilon=1, delta="0"),  # type: ignore[arg-type]
+    "parameters that are not a mapping": lambda: fg.audit(noisy, epsilon=1, parameters=5),  # type: ignore[arg-type]
+    "a sensitivity that is not a number": lambda: fg.audit(noisy, epsilon=1, sensitivity="one"),
+    "a delta that is not a number": lambda: fg.audit(noisy, epsilon=1, delta="none"),
     "a claim of nothing": lambda: fg.audit(noisy, epsilon=1e300),
     "a seed of 5,000 digits": lambda: fg.audit(noisy, epsilon=1, seed=HUGE),
     "more samples than there is time": lambda: fg.audit(noisy, epsilon=1, samples=2**70),
@@ -112,7 +112,7 @@ REFUSED: dict[str, Any] = {
     "an argument of two lines": lambda: echo("").run_many([1.0], 1, 1, {"epsilon": 1.0, "x": "1\n1 1 1 1 1"}),
     "an argument without text": lambda: Command("false").run_many([1.0], 1, 1, {"epsilon": 1.0, "x": HUGE}),
     "parameters that are no mapping": lambda: fg.prove(noisy, epsilon=1, queries=1, parameters=5),  # type: ignore[arg-type]
-    "a relation that is a dict": lambda: fg.prove(noisy, epsilon=1, queries=1, relation={}),  # type: ignore[arg-type]
+    "a neighbours that is a dict": lambda: fg.prove(noisy, epsilon=1, queries=1, neighbours={}),  # type: ignore[arg-type]
 }
 
 

@@ -672,32 +672,32 @@ def a_loop_that_stops(answers: Any, noise: Any) -> Any:
 
 @attack
 def a_grid_that_depends_on_the_answer(answers: Any, noise: Any) -> Any:
-    return noise.geometric(1, label="x", grid=1 if answers[0] > 0 else Fraction(1, 2))
+    return noise.geometric(1, label="x", resolution=1 if answers[0] > 0 else Fraction(1, 2))
 
 
 @attack
 def a_negative_grid(answers: Any, noise: Any) -> Any:
-    return noise.geometric(1, label="x", grid=-1) + answers[0]
+    return noise.geometric(1, label="x", resolution=-1) + answers[0]
 
 
 @attack
 def no_grid(answers: Any, noise: Any) -> Any:
-    return noise.geometric(1, label="x", grid=0) + answers[0]
+    return noise.geometric(1, label="x", resolution=0) + answers[0]
 
 
 @attack
 def a_grid_that_is_no_number(answers: Any, noise: Any) -> Any:
-    return noise.geometric(1, label="x", grid=math.nan) + answers[0]
+    return noise.geometric(1, label="x", resolution=math.nan) + answers[0]
 
 
 @attack
 def a_symbolic_grid(answers: Any, noise: Any) -> Any:
-    return noise.geometric(1, label="x", grid=answers[0])
+    return noise.geometric(1, label="x", resolution=answers[0])
 
 
 @attack
 def an_infinite_grid(answers: Any, noise: Any) -> Any:
-    return noise.discrete_laplace(1, label="x", grid=math.inf)
+    return noise.discrete_laplace(1, label="x", resolution=math.inf)
 
 
 @attack

@@ -88,7 +88,7 @@ def test_a_refutation_has_its_own_exit_code() -> None:
         ["freegap.no_such_module:program"],
         [TOP_K, "--parameter", "k"],
         [TOP_K, "--epsilon", "-1"],
-        [TOP_K, "--relation", "near"],
+        [TOP_K, "--neighbours", "near"],
     ],
 )
 def test_mistakes_are_named(arguments: list[str]) -> None:

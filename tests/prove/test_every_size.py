@@ -32,9 +32,9 @@ def selection(k: int, law: str, factor: int = 2, release: Any = gaps) -> Selecti
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
-@pytest.mark.parametrize(("relation", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
-def test_top_k_for_all_n(k: int, law: str, relation: str, factor: int) -> None:
-    proof = fg.prove(selection(k, law, factor), epsilon=1, relation=relation)
+@pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
+def test_top_k_for_all_n(k: int, law: str, neighbours: str, factor: int) -> None:
+    proof = fg.prove(selection(k, law, factor), epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
     assert f"for all n > {k}" in proof.claim
     assert all(condition.holds for condition in proof.conditions)
@@ -49,7 +49,7 @@ def test_a_quarter_less_is_refuted_at_a_bounded_size(law: str) -> None:
 
 
 def test_half_the_noise_is_enough_for_monotonic_answers_only() -> None:
-    assert fg.prove(selection(2, "exponential"), epsilon="1/2", relation="monotonic").holds
+    assert fg.prove(selection(2, "exponential"), epsilon="1/2", neighbours="monotonic").holds
     assert fg.prove(selection(2, "exponential", factor=1), epsilon=1).holds is False
 
 
@@ -147,9 +147,9 @@ def start_shifts(direction: str) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
-@pytest.mark.parametrize(("relation", "scale"), [("each", 2), ("monotonic", 1)])
-def test_sparse_vector_for_all_n(k: int, law: str, relation: str, scale: int) -> None:
-    proof = fg.prove(stream(k, law=law, scale=Fraction(scale)), epsilon=1, relation=relation)
+@pytest.mark.parametrize(("neighbours", "scale"), [("each", 2), ("monotonic", 1)])
+def test_sparse_vector_for_all_n(k: int, law: str, neighbours: str, scale: int) -> None:
+    proof = fg.prove(stream(k, law=law, scale=Fraction(scale)), epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
     assert "for all n" in proof.claim
     assert proof.tightness is not None
@@ -200,9 +200,9 @@ def test_discrete_sparse_vector_with_gap_for_all_n() -> None:
     form = entry.form(
         k=2, eta=(Fraction(1, 4), Fraction(3, 4)), sensitivity=Fraction(1), width=3, gaps=(1, 2)
     )
-    proof = fg.prove(form, epsilon=1, grid=1)
+    proof = fg.prove(form, epsilon=1, resolution=1)
     assert proof.holds, str(proof)
-    assert fg.prove(form, epsilon="3/4", grid=1).holds is False
+    assert fg.prove(form, epsilon="3/4", resolution=1).holds is False
 
 
 def test_forms_carry_their_alignment() -> None:

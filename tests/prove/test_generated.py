@@ -15,7 +15,13 @@ from .generated import Generated, generated, violation
 
 def verdict(case: Generated) -> bool | None:
     return fg.prove(
-        case.program, case.alignment, epsilon=case.epsilon, queries=1, grid=1, tightness=False, seconds="1/2"
+        case.program,
+        case.alignment,
+        epsilon=case.epsilon,
+        queries=1,
+        resolution=1,
+        tightness=False,
+        seconds="1/2",
     ).holds
 
 

@@ -43,21 +43,21 @@ def mechanisms(k: int, law: str, monotonic: bool) -> Iterator[Case]:
 
 def every(sizes: list[tuple[int, int]]) -> list[Any]:
     return [
-        pytest.param(n, relation, entry, parameters, id=f"{name}-n{n}-k{k}-{law}-{relation}")
+        pytest.param(n, neighbours, entry, parameters, id=f"{name}-n{n}-k{k}-{law}-{neighbours}")
         for n, k in sizes
         for law in LAWS
-        for relation, monotonic in FORMS
+        for neighbours, monotonic in FORMS
         for name, entry, parameters in mechanisms(k, law, monotonic)
     ]
 
 
-def check(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     proof = fg.prove(
         entry.program,
         entry.alignment,
         epsilon=1,
         queries=n,
-        relation=relation,
+        neighbours=neighbours,
         parameters=parameters,
         charge=entry.charge,
     )
@@ -67,20 +67,20 @@ def check(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]
     assert proof.tightness.epsilon == proof.tightness.charged == 1
     for output, (smallest, charged) in proof.tightness.overcharged.items():
         # The only overcharge: a hybrid that releases the threshold, which does not move by itself.
-        assert (entry, relation) == (HYBRID_TOP_K, "each")
+        assert (entry, neighbours) == (HYBRID_TOP_K, "each")
         assert "0" in output
         assert charged - smallest == Fraction(1, 2 * parameters["k"])
 
 
-@pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(3, 1), (3, 2)]))
-def test_three_answers(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
-    check(n, relation, entry, parameters)
+@pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(3, 1), (3, 2)]))
+def test_three_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+    check(n, neighbours, entry, parameters)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("n", "relation", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
-def test_five_answers(n: int, relation: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
-    check(n, relation, entry, parameters)
+@pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
+def test_five_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+    check(n, neighbours, entry, parameters)
 
 
 def test_top_k_of_five() -> None:
@@ -97,7 +97,7 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
         top_k.alignment,
         epsilon=1,
         queries=3,
-        relation="monotonic",
+        neighbours="monotonic",
         parameters={"k": 2, "scale": Fraction(4), "law": law},
     )
     assert proof.holds
@@ -106,11 +106,11 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
     assert not proof.tightness.exact
 
 
-@pytest.mark.parametrize("relation", ["one", "increasing", "decreasing"])
-def test_other_relations(relation: str) -> None:
+@pytest.mark.parametrize("neighbours", ["one", "increasing", "decreasing"])
+def test_other_relations(neighbours: str) -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "laplace"}
     proof = fg.prove(
-        top_k.program, top_k.alignment, epsilon=1, queries=3, relation=relation, parameters=parameters
+        top_k.program, top_k.alignment, epsilon=1, queries=3, neighbours=neighbours, parameters=parameters
     )
     assert proof.holds
     assert proof.tightness is not None
@@ -154,7 +154,7 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
         ideal.alignment,
         epsilon=1,
         queries=queries,
-        grid=1,
+        resolution=1,
         parameters=CLAMPED | {"k": count},
         charge=ideal.charge,
     )
@@ -170,7 +170,7 @@ def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
         ideal.alignment,
         epsilon=1,
         queries=3,
-        grid="1/2",
+        resolution="1/2",
         parameters=CLAMPED | {"k": 2, "resolution": Fraction(1, 2)},
         charge=ideal.charge,
     )
@@ -184,7 +184,7 @@ def test_geometric_noise_on_whole_numbers() -> None:
         programs.sparse_vector_alignment,
         epsilon=1,
         queries=3,
-        grid=1,
+        resolution=1,
         parameters=parameters,
     )
     assert proof.holds, str(proof)

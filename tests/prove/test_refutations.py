@@ -126,7 +126,9 @@ def test_geometric_top_k_has_ties() -> None:
     """Ding et al. 2023, section 4: with discrete noise the tie-breaking by place is not private at this
     cost."""
     parameters = {"k": 1, "scale": Fraction(2), "law": "geometric"}
-    proof = fg.prove(top_k.program, top_k.alignment, epsilon=1, queries=3, grid=1, parameters=parameters)
+    proof = fg.prove(
+        top_k.program, top_k.alignment, epsilon=1, queries=3, resolution=1, parameters=parameters
+    )
     refuted(proof, top_k.program, parameters, "output")
 
 

@@ -16,14 +16,14 @@ QUARTER = Fraction(1, 4)
 
 
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
-@pytest.mark.parametrize(("relation", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
-def test_top_k_of_a_thousand(law: str, relation: str, factor: int) -> None:
+@pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
+def test_top_k_of_a_thousand(law: str, neighbours: str, factor: int) -> None:
     proof = fg.prove(
         top_k.program,
         top_k.alignment,
         epsilon=1,
         queries=1000,
-        relation=relation,
+        neighbours=neighbours,
         parameters={"k": 3, "scale": Fraction(3 * factor), "law": law},
         samples=12,
     )
@@ -40,7 +40,7 @@ def test_sparse_vector_of_a_thousand(law: str) -> None:
         queries=1000,
         parameters={"k": 20, "share": QUARTER, "law": law},
         charge=programs.sparse_vector_charge,
-        grid=1 if law == "geometric" else None,
+        resolution=1 if law == "geometric" else None,
         samples=24,
     )
     assert proof.holds is None

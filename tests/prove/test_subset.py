@@ -232,7 +232,7 @@ def test_no_raw_errors() -> None:
     assert fg.prove(or_negative, epsilon=1, queries=1).holds
     listed = fg.prove(lambda answers, noise: noise.laplace(1, label=[1]), shift, epsilon=1, queries=1)
     assert "as a key or label" in str(listed.reason)
-    zero = fg.prove(lambda answers, noise: noise.geometric(1, grid=0), shift, epsilon=1, queries=1)
+    zero = fg.prove(lambda answers, noise: noise.geometric(1, resolution=0), shift, epsilon=1, queries=1)
     assert "must be a positive number" in str(zero.reason)
     with pytest.raises(fg.InvalidArgument, match=r"k = 1\.0"):
         Selection(1.0, "laplace", 2, shift, shift)  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def test_each_direction_of_monotonic_answers_has_its_own() -> None:
         programs.sparse_vector,
         epsilon=1,
         queries=2,
-        relation="monotonic",
+        neighbours="monotonic",
         parameters=parameters,
         charge=programs.sparse_vector_charge,
     )

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
 from freegap.tables.counting import counted
+from freegap.tables.files import open_connection
+from freegap.tables.watching import watched
 from tests.tables.engines import counts_of
 
 
@@ -130,3 +136,33 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     counts_of(path, range(3))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "spill"]
     assert list(spill.iterdir()) == []
+
+
+def test_the_engine_of_a_release_is_closed_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory holds the counts: it must not outlive the release."""
+    opened: list[duckdb.DuckDBPyConnection] = []
+    connect = duckdb.connect
+
+    def kept(*arguments: Any, **settings: Any) -> duckdb.DuckDBPyConnection:
+        opened.append(connect(*arguments, **settings))
+        return opened[-1]
+
+    monkeypatch.setattr(duckdb, "connect", kept)
+    path = write(tmp_path / "a.csv", "item,person\n1,1\n2,2\n")
+    fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=range(3), bits=fg.SeededBits(1))
+    assert opened
+    for connection in opened:
+        with pytest.raises(duckdb.ConnectionException):
+            connection.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("watcher", [None, lambda share: None])
+def test_the_engine_draws_no_bar_of_its_own(watcher: Callable[[float], None] | None) -> None:
+    """Standard output is the release's: with --json it is read by programs."""
+    with watched(watcher) if watcher else nullcontext(), open_connection() as connection:
+        (prints,) = connection.execute("SELECT current_setting('enable_progress_bar_print')").fetchone()
+        (shows,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    assert not prints
+    assert shows == (watcher is not None)

@@ -103,3 +103,7 @@ def test_no_message_shows_an_answer() -> None:
             read_answers(answers, GRID)
         assert str(secret) not in str(caught.value)
         assert str(secret) not in repr(caught.value.value)
+
+
+def test_a_masked_array_with_nothing_masked_is_an_array() -> None:
+    assert list(read_answers(np.ma.masked_array([3, 4], [False, False]), GRID).values) == [3, 4]

@@ -60,7 +60,7 @@ def test_what_is_not_a_number_is_refused(given: object, constraint: str) -> None
         rational("epsilon", given)
     assert str(caught.value).startswith("epsilon = ")
     assert constraint in str(caught.value)
-    assert 'Pass an int, a Fraction, or a decimal string such as "0.7".' in str(caught.value)
+    assert 'Pass a number such as 1, "0.7" or "1/3".' in str(caught.value)
 
 
 @pytest.mark.parametrize("given", [0, -1, "-0.5", Fraction(0)])

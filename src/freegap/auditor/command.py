@@ -4,7 +4,7 @@ The program is started once and asked many times. A request is one line on its s
 
     RUNS SEED EPSILON N A1 … AN [name=value …]
 
-RUNS and SEED are whole numbers, EPSILON and the N answers are decimal numbers, and each further argument
+RUNS and SEED are whole numbers, EPSILON and the N answers are decimal numbers, and each parameter
 is `name=value` without blanks. The program answers with RUNS lines on its standard output, one output a
 line: a JSON value (3, 0.25, true, null, NaN, "yes", [false, 1.5], {"gap": 2}), or any other text, which is
 taken as a string. It must flush after each request and draw all its randomness from SEED if the audit is
@@ -24,7 +24,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from freegap.auditor.settings import positive
 from freegap.errors import InvalidArgument, MechanismFailed
+from freegap.values.rationals import Rational
 from freegap.values.results import text_of
 
 __all__ = ["Command"]
@@ -37,37 +39,39 @@ class Command:
 
     >>> script = 'while read runs seed epsilon n first rest; do yes "$first" | head -n "$runs"; done'
     >>> program = Command(["sh", "-c", script])
-    >>> program.run_many([7, 8], 3, seed=1, arguments={"epsilon": 1.0})
+    >>> program.run_many([7, 8], 3, seed=1, parameters={"epsilon": 1.0})
     [7, 7, 7]
     """
 
     def __init__(
-        self, command: str | Sequence[str], *, seeded: bool = False, run_limit: float | None = 10.0
+        self, command: str | Sequence[str], *, seeded: bool = False, run_limit: Rational | None = 10
     ) -> None:
         self.words = words = _words_argument(command)
         self.replayable = seeded
-        self.run_limit = run_limit
+        self.run_limit = None if run_limit is None else positive("run_limit", run_limit)
         self.__qualname__ = " ".join(words)
         self._own = threading.local()
 
-    def __call__(self, answers: list[float], epsilon: float, **arguments: Any) -> Any:
+    def __call__(self, answers: list[float], epsilon: float, **parameters: Any) -> Any:
         """One run with a seed of the operating system's."""
         seed = int.from_bytes(os.urandom(7), "little")
-        return self.run_many(answers, 1, seed, {"epsilon": epsilon, **arguments})[0]
+        return self.run_many(answers, 1, seed, {"epsilon": epsilon, **parameters})[0]
 
     def run_many(
-        self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]
+        self, answers: Sequence[float], runs: int, seed: int, parameters: Mapping[str, Any]
     ) -> list[Any]:
         """The outputs of several runs."""
         outputs: list[Any] = []
         for start in range(0, runs, REQUEST):
             size = min(REQUEST, runs - start)
-            outputs += self._ask(answers, size, (seed + start) % 2**63, arguments)
+            outputs += self._ask(answers, size, (seed + start) % 2**63, parameters)
         return outputs
 
-    def _ask(self, answers: Sequence[float], runs: int, seed: int, arguments: Mapping[str, Any]) -> list[Any]:
-        others = {name: value for name, value in arguments.items() if name != "epsilon"}
-        words = [runs, seed, arguments.get("epsilon", "nan"), len(answers), *answers]
+    def _ask(
+        self, answers: Sequence[float], runs: int, seed: int, parameters: Mapping[str, Any]
+    ) -> list[Any]:
+        others = {name: value for name, value in parameters.items() if name != "epsilon"}
+        words = [runs, seed, parameters.get("epsilon", "nan"), len(answers), *answers]
         words += [_word(name, value) for name, value in others.items()]
         process = self._process(answers, others)
         try:
@@ -79,13 +83,13 @@ class Command:
             raise MechanismFailed(broken.what, list(answers), others) from None
         return [_value(line) for line in lines]
 
-    def _process(self, answers: Sequence[float], arguments: Mapping[str, Any]) -> _Process:
+    def _process(self, answers: Sequence[float], parameters: Mapping[str, Any]) -> _Process:
         process: _Process | None = getattr(self._own, "process", None)
         if process is None:
             try:
                 process = _Process(self.words)
             except OSError as error:
-                raise MechanismFailed(f"could not be started: {error}", list(answers), arguments) from None
+                raise MechanismFailed(f"could not be started: {error}", list(answers), parameters) from None
             self._own.process = process
         return process
 
@@ -185,7 +189,10 @@ def _words_argument(command: Any) -> list[str]:
         usable = False
     if not usable:
         raise InvalidArgument(
-            "command", command, "is no program with arguments", 'Pass a program, such as "./my-program".'
+            "command",
+            command,
+            "is not a program with its arguments",
+            'Pass a program, such as "./my-program".',
         )
     return words
 
@@ -195,7 +202,7 @@ def _word(name: str, value: Any) -> str:
     text = f"{name}={text_of(value)}"
     if len(text.split()) != 1 or not text.isprintable():
         raise InvalidArgument(
-            "arguments", name, "must be without blanks and line ends", "The program reads words of one line."
+            "parameters", name, "must be without blanks and line ends", "The program reads words of one line."
         )
     return text
 

@@ -1,6 +1,6 @@
 """Neighbouring inputs to try (Ding 2020 table 4-1): short patterns of which one can trace the code by hand.
 
-Seven categories, several lengths, both neighbour relations, scaled by the sensitivity and shifted to
+Seven categories, several lengths, all kinds of neighbours, scaled by the sensitivity and shifted to
 several magnitudes; or the user's own pairs, a generator of pairs, or a hypothesis strategy.
 """
 
@@ -16,18 +16,8 @@ import numpy as np
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = [
-    "LENGTHS",
-    "RELATIONS",
-    "Pair",
-    "check_relation",
-    "own_pairs",
-    "pairs_around",
-    "set_apart",
-    "table_pairs",
-]
+__all__ = ["LENGTHS", "Pair", "own_pairs", "pairs_around", "set_apart", "table_pairs"]
 
-RELATIONS = ("one", "all")
 LENGTHS = (1, 2, 3, 5, 10)
 SHIFTS = (0, 100, -4)
 FAR_LENGTHS = frozenset({1, 5})
@@ -78,19 +68,19 @@ class Pair:
 
 
 def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivity: float = 1) -> list[Pair]:
-    """The pairs of table 4-1 for a neighbour relation, without repetitions.
+    """The pairs of table 4-1 for these neighbours, without repetitions.
 
     >>> [pair.second for pair in table_pairs("one", lengths=[2])][:2]
     [(2, 1), (0, 1)]
     """
-    check_relation(neighbours)
+    fitting = _FITTING.get(neighbours)
     found: dict[tuple[tuple[float, ...], tuple[float, ...]], Pair] = {}
     for shift in SHIFTS:
         for length in lengths if shift == 0 else FAR_LENGTHS.intersection(lengths):
             # every pattern at the paper's magnitude; the plainest ones at the others
             patterns = _patterns(length, sensitivity)
             for category in patterns if shift == 0 else ("one above", "all above", "half half"):
-                if neighbours == "one" and category not in _SINGLE:
+                if fitting is not None and category not in fitting:
                     continue
                 pair = patterns[category].shifted(shift)
                 mirrored = (pair.second, pair.first)
@@ -100,6 +90,7 @@ def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivit
 
 
 _SINGLE = ("one above", "one below", "last above")
+_FITTING = {"one": _SINGLE, "monotonic": (*_SINGLE, "all above", "all below")}
 
 
 def _patterns(n: int, d: float) -> dict[str, Pair]:
@@ -133,17 +124,6 @@ def set_apart(pair: Pair, by: float) -> list[Pair]:
                 second = tuple(b + away * m for b, m in zip(pair.second, moves, strict=True))
                 found.append(replace(pair, first=first, second=second))
     return found
-
-
-def check_relation(neighbours: object) -> None:
-    """Refuse an unknown neighbour relation."""
-    if neighbours not in RELATIONS:
-        raise InvalidArgument(
-            "neighbours",
-            neighbours,
-            "must say how inputs of neighbouring databases may differ",
-            'Pass "one" (one answer changes, as in a histogram) or "all" (every answer may change).',
-        )
 
 
 def own_pairs(given: Any, *, neighbours: str, sensitivity: float, seed: int) -> list[Pair]:
@@ -208,14 +188,18 @@ def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
         raise InvalidArgument(
             "inputs", pair, "has two inputs of different lengths", "Answer the same questions on both."
         )
-    changed = [abs(a - b) for a, b in zip(one, two, strict=True) if a != b]
-    if any(change > sensitivity * (1 + 1e-12) for change in changed):
+    changed = [b - a for a, b in zip(one, two, strict=True) if a != b]
+    if any(abs(change) > sensitivity * (1 + 1e-12) for change in changed):
         raise InvalidArgument(
             "inputs", pair, f"has an answer that changes by more than {sensitivity}", "Pass sensitivity=."
         )
     if neighbours == "one" and len(changed) > 1:
         raise InvalidArgument(
-            "inputs", pair, "has more than one answer that changes", 'Pass neighbours="all".'
+            "inputs", pair, "has more than one answer that changes", 'Pass neighbours="each".'
+        )
+    if neighbours == "monotonic" and changed and min(changed) < 0 < max(changed):
+        raise InvalidArgument(
+            "inputs", pair, "has an answer that rises and one that falls", 'Pass neighbours="each".'
         )
     return Pair(one, two, GIVEN)
 
@@ -228,7 +212,7 @@ def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
 
 
 def pairs_around(
-    answers: Sequence[float], neighbour: Sequence[float], sensitivity: float, relation: str
+    answers: Sequence[float], neighbour: Sequence[float], sensitivity: float, neighbours: str
 ) -> list[tuple[list[float], list[float]]]:
     """Inputs to audit where a proof failed: the point itself, and its answers moved as far as may be.
 
@@ -241,8 +225,10 @@ def pairs_around(
     ups = [[1.0] * n]
     mixed = [[1.0 if i == 0 else -1.0 for i in range(n)], [1.0 if i % 2 else -1.0 for i in range(n)]]
     single = [[float(i == j) for j in range(n)] for i in range(n)]
-    signs = {"increasing": ups, "decreasing": ups, "monotonic": ups, "one": single}.get(relation, ups + mixed)
-    both = (1.0,) if relation == "increasing" else (-1.0,) if relation == "decreasing" else (1.0, -1.0)
+    signs = {"increasing": ups, "decreasing": ups, "monotonic": ups, "one": single}.get(
+        neighbours, ups + mixed
+    )
+    both = (1.0,) if neighbours == "increasing" else (-1.0,) if neighbours == "decreasing" else (1.0, -1.0)
     moved = [
         [a + side * sign * sensitivity for a, sign in zip(answers, pattern, strict=True)]
         for pattern in signs

@@ -64,7 +64,7 @@ class Mechanism:
     """A callable and how to call it.
 
     found: the parameters that the audit must find values for, with their annotations.
-    fixed: what is passed on every call: the arguments that were given, ε and the sensitivity.
+    fixed: what is passed on every call: the parameters that were given, ε and the sensitivity.
     noise: the parameter through which noise comes, if there is one.
     vectorized: many runs are made at once.
     """
@@ -84,7 +84,7 @@ class Mechanism:
         *,
         epsilon: float,
         sensitivity: float = 1,
-        arguments: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         vectorized: bool | None = None,
     ) -> Mechanism:
         """Read the signature of a callable.
@@ -97,19 +97,17 @@ class Mechanism:
             raise InvalidArgument(
                 "mechanism", function, "must be callable", "Pass a function of the answers."
             )
-        if arguments is not None and not isinstance(arguments, Mapping):
-            raise InvalidArgument("arguments", arguments, "must be a mapping", 'Pass for example {"k": 2}.')
-        given = dict(arguments or {})
-        parameters = _parameters(function)
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
+        given = dict(parameters or {})
+        named = _parameters(function)
         noise = noise_parameter(function)
         noise = None if noise in given else noise
-        by_name = {p.name: p for p in parameters[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        by_name = {p.name: p for p in named[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in named)
         unknown = [name for name in given if name not in by_name and not open_ended]
         if unknown:
-            raise InvalidArgument(
-                "arguments", given, f"{unknown[0]!r} is no parameter of the mechanism", "Remove it."
-            )
+            raise InvalidArgument("parameters", given, f"the mechanism has no {unknown[0]!r}", "Remove it.")
         if "epsilon" in by_name and "epsilon" not in given:
             given["epsilon"] = epsilon
         if "sensitivity" in by_name and "sensitivity" not in given:

@@ -50,11 +50,11 @@ def body(report: AuditReport) -> str:
 
 def _counterexample(shown: Counterexample) -> str:
     ratio = "never on the second input" if math.isinf(shown.ratio) else f"{shown.ratio:.4g}"
-    arguments = ", ".join(f"{name}={value!r}" for name, value in shown.arguments)
+    parameters = ", ".join(f"{name}={value!r}" for name, value in shown.parameters)
     rows = [
         ("First input", f"<code>{safe(answers_text(shown.first))}</code>"),
         ("Second input", f"<code>{safe(answers_text(shown.second))}</code>"),
-        *([("Arguments", f"<code>{safe(arguments)}</code>")] if arguments else []),
+        *([("Parameters", f"<code>{safe(parameters)}</code>")] if parameters else []),
         ("Event", f"<code>{safe(shown.event.text)}</code>"),
         ("On the first input", f"{shown.counts.hits1:,} of {shown.counts.runs1:,} runs"),
         ("On the second input", f"{shown.counts.hits2:,} of {shown.counts.runs2:,} runs"),

@@ -44,13 +44,15 @@ class DrawnNoise:
         """Density e^(−x/scale)/scale on x ≥ 0."""
         return self._made(lambda size: self._rng.exponential(float(scale), size=size))
 
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Any:
-        """Mass proportional to e^(−x/scale) on x = 0, grid, 2·grid, …"""
-        return self._made(lambda size: self._steps(scale, grid, size))
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
+        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
+        return self._made(lambda size: self._steps(scale, resolution, size))
 
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Any:
-        """Mass proportional to e^(−|x|/scale) on the multiples of grid: a difference of two geometrics."""
-        return self._made(lambda size: self._steps(scale, grid, size) - self._steps(scale, grid, size))
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
+        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution, as a difference."""
+        return self._made(
+            lambda size: self._steps(scale, resolution, size) - self._steps(scale, resolution, size)
+        )
 
     def gumbel(self, scale: Any, label: Any = None) -> Any:
         """Distribution function exp(−e^(−x/scale))."""
@@ -64,8 +66,9 @@ class DrawnNoise:
         """Uniform on (0, scale)."""
         return self._made(lambda size: self._rng.uniform(0.0, float(scale), size=size))
 
-    def _steps(self, scale: Any, grid: Any, size: int | None) -> Any:
-        return float(grid) * np.floor(self._rng.exponential(float(scale), size=size) / float(grid))
+    def _steps(self, scale: Any, resolution: Any, size: int | None) -> Any:
+        steps = np.floor(self._rng.exponential(float(scale), size=size) / float(resolution))
+        return float(resolution) * steps
 
 
 def without_noise(program: Program, answers: Sequence[float], keywords: Mapping[str, Any]) -> Outputs:

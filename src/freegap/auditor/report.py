@@ -26,7 +26,7 @@ class Counterexample:
     """Two neighbouring inputs and an event that is too much likelier on the first.
 
     first, second: the answers on two neighbouring databases.
-    arguments: what else was passed to the mechanism.
+    parameters: what else was passed to the mechanism.
     event: the set of outputs; `event.text` says it in words.
     counts: how often it happened, on samples that played no part in finding it.
     epsilon_lower_bound: with the confidence of the audit, no smaller ε is possible.
@@ -35,7 +35,7 @@ class Counterexample:
 
     first: Answers
     second: Answers
-    arguments: Arguments
+    parameters: Arguments
     event: Event
     counts: EventCounts
     epsilon: float
@@ -58,7 +58,7 @@ class Counterexample:
         allowed = f"{math.exp(self.epsilon):.3g}" + (f" (and δ = {self.delta:g})" if self.delta else "")
         lines = [
             f"inputs     {answers_text(self.first)}  and  {answers_text(self.second)}",
-            *([f"arguments  {_arguments(self.arguments)}"] if self.arguments else []),
+            *([f"parameters {_parameters(self.parameters)}"] if self.parameters else []),
             f"event      {self.event.text}",
             f"happens    {self.counts.hits1:,} of {self.counts.runs1:,} runs on the first input, "
             f"{self.counts.hits2:,} of {self.counts.runs2:,} on the second",
@@ -76,7 +76,7 @@ class Counterexample:
         return {
             "first": [jsonable(x) for x in self.first],
             "second": [jsonable(x) for x in self.second],
-            "arguments": {name: jsonable(value) for name, value in self.arguments},
+            "parameters": {name: jsonable(value) for name, value in self.parameters},
             "event": self.event.text,
             "hits": [self.counts.hits1, self.counts.hits2],
             "runs": [self.counts.runs1, self.counts.runs2],
@@ -222,8 +222,8 @@ class AuditReport:
         return body(self)
 
 
-def _arguments(arguments: Arguments) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in arguments)
+def _parameters(parameters: Arguments) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in parameters)
 
 
 def _ratio(ratio: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from freegap.auditor.arguments import argument_grid
-from freegap.auditor.inputs import LENGTHS, check_relation, own_pairs, table_pairs
+from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.plan import Plan
 from freegap.auditor.progress import Progress
@@ -26,6 +26,8 @@ from freegap.auditor.settings import (
 )
 from freegap.auditor.stages import Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
+from freegap.values.neighbours import neighbours_argument
+from freegap.values.rationals import Rational
 
 __all__ = ["assert_private", "audit"]
 
@@ -35,25 +37,25 @@ MOST_EPSILON = 500
 def audit(
     mechanism: Callable[..., Any],
     *,
-    epsilon: float,
-    neighbours: str = "all",
-    sensitivity: float = 1,
-    arguments: Mapping[str, Any] | None = None,
+    epsilon: Rational,
+    neighbours: str = "each",
+    sensitivity: Rational = 1,
+    parameters: Mapping[str, Any] | None = None,
     inputs: Any = None,
     lengths: Iterable[int] = LENGTHS,
     vectorized: bool | None = None,
     scalar: Callable[..., Any] | None = None,
     samples: int = 500_000,
     search_samples: int = 100_000,
-    confidence: float = 1 - 1e-6,
-    delta: float = 0.0,
+    confidence: Rational = "0.999999",
+    delta: Rational = 0,
     stop_early: bool = True,
     patience: int = 16,
     deep: bool = False,
     shrink: bool = True,
     leave_out: Iterable[str] = (),
-    jobs: int = -1,
-    run_limit: float | None = 10.0,
+    jobs: int = 0,
+    run_limit: Rational | None = 10,
     seed: int | None = None,
     progress: bool | None = None,
 ) -> AuditReport:
@@ -62,14 +64,15 @@ def audit(
     mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
         program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
     epsilon: the ε that the mechanism claims.
-    neighbours: "one" if one answer changes between neighbouring databases, "all" if every answer may.
+    neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
+        move all the same way ("monotonic").
     sensitivity: how much one person can change an answer.
-    arguments: values for further parameters; those without a default that are not given are found.
+    parameters: of the mechanism, by name; those without a default that are not given are found.
     inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
     lengths: of the inputs to try.
     vectorized: the mechanism takes `size` and returns that many outputs; detected by default.
     scalar: the same mechanism as ordinary Python code, one run at a time, whose source is analysed for
-        good arguments; by default the mechanism itself, unless it is vectorised.
+        good values of its parameters; by default the mechanism itself, unless it is vectorised.
     samples: runs on each input that confirm a finding.
     search_samples: runs on each input in the last round of the search.
     confidence: of the verdict and of the bound.
@@ -81,7 +84,7 @@ def audit(
     shrink: make the counterexample minimal.
     leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
         that computes in doubles) or "learned".
-    jobs: worker processes (threads for vectorised mechanisms), as joblib counts them.
+    jobs: worker processes (threads for vectorised mechanisms); 0 for one per processor.
     run_limit: seconds that a single run may take.
     seed: replays an audit of a mechanism that takes an rng.
     progress: a progress bar; by default, on a terminal.
@@ -102,11 +105,11 @@ def audit(
     False
     """
     claim = positive("epsilon", epsilon)
-    check_relation(neighbours)
+    neighbours_argument(neighbours)
     change = positive("sensitivity", sensitivity)
-    step = sensitivity if isinstance(sensitivity, int) else change  # whole answers stay whole
+    step = int(change) if change.is_integer() else change  # whole answers stay whole
     alpha = 1 - inside("confidence", confidence)
-    delta = below_one("delta", delta)
+    slack = below_one("delta", delta)
     if claim > MOST_EPSILON:
         raise InvalidArgument(
             "epsilon", epsilon, f"must be at most {MOST_EPSILON}", "A larger one claims nothing at all."
@@ -114,11 +117,13 @@ def audit(
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
+    at_least("jobs", jobs, 0)
+    limit = None if run_limit is None else positive("run_limit", run_limit)
     left_out = event_kinds("leave_out", leave_out)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
     at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
-        mechanism, epsilon=claim, sensitivity=step, arguments=arguments, vectorized=vectorized
+        mechanism, epsilon=claim, sensitivity=step, parameters=parameters, vectorized=vectorized
     )
     pairs = (
         table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
@@ -128,10 +133,10 @@ def audit(
     takes_size = wrapped.vectorized
     longest = max(pairs, key=lambda pair: len(pair.first))
     grid = argument_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
-    wrapped = wrapped.tried(longest.first, grid[0], run_limit)
+    wrapped = wrapped.tried(longest.first, grid[0], limit)
     run = Stages(
-        source=OutputSource(wrapped, entropy, run_limit),
-        workers=Workers(jobs, wrapped.vectorized, run_limit, module=getattr(mechanism, "__module__", None)),
+        source=OutputSource(wrapped, entropy, limit),
+        workers=Workers(jobs or -1, wrapped.vectorized, limit, module=getattr(mechanism, "__module__", None)),
         plan=Plan(
             search_samples,
             samples,
@@ -144,7 +149,7 @@ def audit(
             learned="learned" not in left_out,
         ),
         epsilon=claim,
-        delta=delta,
+        delta=slack,
         alpha=alpha,
         neighbours=neighbours,
         sensitivity=change,
@@ -156,7 +161,7 @@ def audit(
         return run.report(shown, deep=deep, shrink=shrink)
 
 
-def assert_private(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> AuditReport:
+def assert_private(mechanism: Callable[..., Any], *, epsilon: Rational, **settings: Any) -> AuditReport:
     """Raise `PrivacyViolated`, an AssertionError, if an audit finds a counterexample. For test suites.
 
     >>> import freegap as fg

@@ -79,7 +79,7 @@ class OutputSource:
 class Workers:
     """Maps functions over tasks, on as many cores as it is given.
 
-    jobs: as joblib counts them; 1 for this process alone, -1 for all cores.
+    jobs: as joblib counts them: 1 for this process alone, -1 for one per processor.
     threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
     module: where the mechanism is defined; worker processes must be able to import it.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import whole
+from freegap.values.rationals import double, positive_rational, proper_fraction, rational, whole
 
 __all__ = [
     "EVENT_KINDS",
@@ -28,23 +28,25 @@ MOST_SEED = 2**128
 
 
 def positive(argument: str, value: Any) -> float:
-    """A positive finite number."""
-    number = _number(value)
+    """A positive number, as a double."""
+    number = double(positive_rational(argument, value))
     if not 0 < number < math.inf:
-        raise InvalidArgument(argument, value, "must be a positive number", f"Pass for example {argument}=1.")
+        raise InvalidArgument(argument, value, "must be within the range of doubles", "Pass for example 1.")
     return number
 
 
 def inside(argument: str, value: Any) -> float:
-    """A number strictly between 0 and 1."""
-    if not isinstance(value, float) or not 0 < value < 1:
-        raise InvalidArgument(argument, value, "must lie between 0 and 1", "Pass for example 0.999.")
-    return value
+    """A number strictly between 0 and 1, as a double."""
+    remedy = "Pass for example 0.999."
+    number = double(proper_fraction(argument, value, remedy))
+    if not 0 < number < 1:
+        raise InvalidArgument(argument, value, "is too near to 0 or 1 for a double", remedy)
+    return number
 
 
 def below_one(argument: str, value: Any) -> float:
-    """A number of at least 0 and below 1."""
-    number = _number(value)
+    """A number of at least 0 and below 1, as a double."""
+    number = double(rational(argument, value))
     if not 0 <= number < 1:
         raise InvalidArgument(argument, value, "must be at least 0 and below 1", "Leave it out for pure ε.")
     return number
@@ -68,7 +70,7 @@ def event_kinds(argument: str, value: Any) -> frozenset[str]:
     for kind in given:
         if kind not in EVENT_KINDS:
             known = ", ".join(EVENT_KINDS)
-            raise InvalidArgument(argument, kind, "is no kind of event to leave out", f"Known: {known}.")
+            raise InvalidArgument(argument, kind, "is not a kind of event", f"Known: {known}.")
     return frozenset(given)
 
 
@@ -80,11 +82,3 @@ def lengths_argument(lengths: Any) -> tuple[int, ...]:
     for length in given:
         at_least("lengths", length, 1, MOST_LENGTH)
     return given
-
-
-def _number(value: Any) -> float:
-    """A number as a double; NaN for what is none, texts among them."""
-    try:
-        return math.nan if isinstance(value, str | bytes | bytearray) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

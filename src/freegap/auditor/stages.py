@@ -85,7 +85,7 @@ class Stages:
             enough=BLATANT * self.epsilon if self.stop_early else math.inf,
         )
         if self.proposals.trouble is not None:
-            self.notes.append(f"The arguments come from a grid alone: {self.proposals.trouble}.")
+            self.notes.append(f"The parameters come from a grid alone: {self.proposals.trouble}.")
         refused = self.state.refused
         if self.state.tried and len(refused) == self.state.tried:
             last = refused[-1]
@@ -278,7 +278,7 @@ class Stages:
         return Counterexample(
             first=result.lead.first,
             second=result.lead.second,
-            arguments=result.lead.candidate.arguments,
+            parameters=result.lead.candidate.arguments,
             event=result.lead.finding.event,
             counts=result.counts,
             epsilon=self.epsilon,

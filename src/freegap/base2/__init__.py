@@ -10,6 +10,8 @@ public parameters before any private value is looked at.
 (False, True)
 """
 
+from freegap.base2.clamped import DiscreteSparseVector, sparse_vector
+from freegap.base2.clamped_with_gap import DiscreteSparseVectorWithGap, sparse_vector_with_gap
 from freegap.base2.draws import normalized_sample
 from freegap.base2.eta import Eta
 from freegap.base2.plan import share_epsilon
@@ -19,8 +21,6 @@ from freegap.base2.samplers import (
     lazy_threshold,
     symmetric_clamp,
 )
-from freegap.base2.sparse_vector import DiscreteSparseVector, sparse_vector
-from freegap.base2.sparse_vector_with_gap import DiscreteSparseVectorWithGap, sparse_vector_with_gap
 from freegap.base2.unclamped import unclamped_sparse_vector
 from freegap.base2.weights import get_sum
 

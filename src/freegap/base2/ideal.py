@@ -34,11 +34,11 @@ def program(
     resolution: Any = 1,
 ) -> list[Any]:
     """Ilvento 2020, algorithm 4: for each question None, or how many of the rising gaps were reached."""
-    rho = noise.discrete_laplace(sensitivity / eta[0], label="threshold", grid=resolution)
+    rho = noise.discrete_laplace(sensitivity / eta[0], label="threshold", resolution=resolution)
     output: list[Any] = []
     left = k
     for i, answer in enumerate(answers):
-        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label=i, grid=resolution)
+        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label=i, resolution=resolution)
         distance = answer + nu - clamp(rho, answer, width)
         if distance < 0:
             output.append(None)

@@ -1,6 +1,7 @@
 """The command line: one module a command, listed here and loaded when it is asked for.
 
-To print a help page, or the version, no command is imported: the names and their lines stand in two tables.
+To print its own help page, or the version, it imports no command and nothing heavy: the names and their lines
+stand in two tables.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def main() -> None:
         if code:
             sys.exit(code)
     except _Misused as error:
-        from typer import rich_utils  # takes time, which no other call should pay
+        from typer import rich_utils
 
         error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
         rich_utils.rich_format_error(error)
@@ -127,7 +128,10 @@ def main() -> None:
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
-        for line in (error, *getattr(error, "__notes__", ())):
+        from freegap.cli.options import in_options
+
+        typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
+        for line in (typed, *getattr(error, "__notes__", ())):
             typer.echo(printable(f"freegap: {line}", lines=True), err=True)
         sys.exit(2)
 

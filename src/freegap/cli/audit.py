@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
-import sys
 import time
+from fractions import Fraction
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from freegap.cli.evidence import evidence
+from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument
+from freegap.values.rationals import positive_rational
 
 if TYPE_CHECKING:
     from freegap.auditor import AuditReport
@@ -30,19 +29,21 @@ Target = Annotated[str | None, typer.Argument(help="package.module:function, or 
 
 def audit(
     target: Target = None,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
     command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
     ] = False,
     entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
-    neighbours: Annotated[str, typer.Option(help='"one" answer changes, or "all" may.')] = "all",
-    sensitivity: Annotated[float, typer.Option(help="How much one person can change an answer.")] = 1,
-    argument: Annotated[list[str] | None, typer.Option(help="name=value, for a parameter.")] = None,
+    neighbours: Annotated[str, typer.Option(help=NEIGHBOURS)] = "each",
+    sensitivity: Annotated[str, typer.Option(help="How much one person can change an answer.")] = "1",
+    parameter: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
+    ] = None,
     samples: Annotated[int, typer.Option(help="Runs on each input that confirm a finding.")] = 500_000,
     search_samples: Annotated[int, typer.Option(help="Runs on each input to find it.")] = 100_000,
-    confidence: Annotated[float, typer.Option(help="Confidence of the verdict and the bound.")] = 1 - 1e-6,
-    delta: Annotated[float, typer.Option(help="Audit (ε, δ) instead of ε.")] = 0.0,
+    confidence: Annotated[str, typer.Option(help="Confidence of the verdict and the bound.")] = "0.999999",
+    delta: Annotated[str, typer.Option(help="Audit (ε, δ) instead of ε.")] = "0",
     tight: Annotated[bool, typer.Option("--tight", help="Do not stop early: the tightest bound.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="If nothing is found, look for rarer events.")] = False,
     patience: Annotated[
@@ -51,8 +52,8 @@ def audit(
     leave_out: Annotated[
         list[str] | None, typer.Option(help='Events not to look for: "floating-point" or "learned".')
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
-    run_limit: Annotated[float, typer.Option(help="Seconds that a single run may take.")] = 10.0,
+    jobs: Annotated[int, typer.Option(help=JOBS)] = 0,
+    run_limit: Annotated[str, typer.Option(help="Seconds that a single run may take.")] = "10",
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
     seeded: Annotated[bool, typer.Option("--seeded", help="With --command: the program uses SEED.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
@@ -77,20 +78,20 @@ def audit(
         "seed": seed,
         "progress": False if as_json else None,
     }
+    given = dict(map(_in_doubles, map(name_and_value, parameter or [])))
     if catalogue:
-        given = dict(map(_argument, argument or []))
         _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
         return
     from freegap.auditor import audit as run
 
     if epsilon is None:
-        raise InvalidArgument("--epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
+        raise InvalidArgument("epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
     report = run(
         _mechanism(target, command, seeded=seeded, run_limit=run_limit),
         epsilon=epsilon,
         neighbours=neighbours,
         sensitivity=sensitivity,
-        arguments=dict(map(_argument, argument or [])),
+        parameters=given,
         **settings,
     )
     if html is not None:
@@ -111,55 +112,33 @@ def _show(report: AuditReport) -> None:
     Console().print(report, highlight=False)
 
 
-def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_limit: float) -> Any:
+def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_limit: str) -> Any:
     if (target is None) == (command is None):
         raise InvalidArgument(
-            "TARGET", target, "there must be a function or a --command, not both", "Pass module:function."
+            "target", target, "there must be a function or a --command, not both", "Pass module:function."
         )
     if command is not None:
         from freegap.auditor.command import Command
 
         return Command(command, seeded=seeded, run_limit=run_limit)
-    module_name, _, name = str(target).partition(":")
-    if not name:
-        raise InvalidArgument("TARGET", target, "has no function", "Write package.module:function.")
-    where = Path(module_name)
-    sys.path.insert(0, str(where.parent if where.suffix == ".py" else Path.cwd()))
-    # worker processes import the module by name, so they must find it as well
-    os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], os.environ.get("PYTHONPATH", "")])
-    try:
-        module: Any = importlib.import_module(where.stem if where.suffix == ".py" else module_name)
-        for part in name.split("."):
-            module = getattr(module, part)
-    except Exception as error:  # whatever the module does when it is imported
-        raise InvalidArgument(
-            "TARGET",
-            target,
-            f"cannot be imported: {type(error).__name__}: {error}",
-            "Write package.module:function.",
-        ) from error
-    return module
+    return load("target", str(target))
 
 
-def _argument(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InvalidArgument("--argument", text, "has no value", "Write name=value.")
-    try:
-        return name, json.loads(value)
-    except (ValueError, RecursionError):
-        return name, value
+def _in_doubles(parameter: tuple[str, Any]) -> tuple[str, Any]:
+    """As programs that are audited compute."""
+    name, value = parameter
+    return name, float(value) if isinstance(value, Fraction) else value
 
 
 def _catalogue(
-    names: list[str], epsilon: float | None, given: dict[str, Any], settings: dict[str, Any], as_json: bool
+    names: list[str], epsilon: str | None, given: dict[str, Any], settings: dict[str, Any], as_json: bool
 ) -> None:
     catalogue = evidence("catalogue").CATALOGUE
 
     unknown = [name for name in names if name not in catalogue]
     if unknown:
-        raise InvalidArgument("--entries", unknown[0], "is not in the catalogue", "Leave it out to see all.")
-    claims = CLAIMS if epsilon is None else (epsilon,)
+        raise InvalidArgument("entries", unknown[0], "is not in the catalogue", "Leave it out to see all.")
+    claims = CLAIMS if epsilon is None else (float(positive_rational("epsilon", epsilon)),)
     rows = []
     for name in names or catalogue:
         for claim in claims:
@@ -189,13 +168,13 @@ def _row(entry: Any, claim: float, given: dict[str, Any], settings: dict[str, An
         scalar=entry.mechanism,
         epsilon=claim,
         neighbours=entry.neighbours,
-        arguments=known,
+        parameters=known,
         **settings,
     )
     shown = report.counterexample or report.closest
     strongest = report.closest
     loss = (
-        entry.loss(claim, len(strongest.first), {**known, **dict(strongest.arguments)})
+        entry.loss(claim, len(strongest.first), {**known, **dict(strongest.parameters)})
         if strongest is not None
         else None
     )

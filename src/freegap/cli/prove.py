@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
@@ -19,11 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from freegap.cli.evidence import evidence
+from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
 from freegap.prover import prove
 from freegap.prover.forms import Selection, Stream
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
+from freegap.values.neighbours import DIRECTIONS
+from freegap.values.processes import processes
 from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
@@ -33,54 +33,51 @@ __all__ = ["command"]
 
 
 def command(
-    mechanism: str = typer.Argument(None, help="The mechanism, as package.module:function."),
-    alignment: str = typer.Option(None, help="Its alignment, as package.module:function; found if left out."),
+    mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),
+    alignment: str = typer.Option(None, help="Its alignment, named likewise; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
     queries: int = typer.Option(3, help="How many answers; a form is proved for all."),
     sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
-    relation: str = typer.Option("each", help="each, one, increasing, decreasing or monotonic."),
-    charge: str = typer.Option(None, help="What an output is charged, as package.module:function."),
+    neighbours: str = typer.Option("each", help=f"{NEIGHBOURS} For one direction: increasing or decreasing."),
+    charge: str = typer.Option(None, help="What an output is charged, a function named likewise."),
     parameter: Annotated[
         list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
     ] = None,
-    grid: str = typer.Option(None, help="Answers are whole multiples of this."),
+    resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
     samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
     audited: bool = typer.Option(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
     ),
     library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
     only: str = typer.Option("", help="Of --library only what has this in its name, such as hybrid."),
-    jobs: int = typer.Option(0, help="Processes for --library; 0 for one a processor."),
+    jobs: int = typer.Option(0, help=f"For --library. {JOBS}"),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
     if library:
-        raise typer.Exit(_prove_library(only, jobs or os.cpu_count() or 1, as_json))
+        raise typer.Exit(_prove_library(only, processes(jobs), as_json))
     if mechanism is None:
         raise InvalidArgument(
-            "mechanism",
-            None,
-            "is missing",
-            "Pass package.module:function, or --library for all of freegap's.",
+            "mechanism", None, "is missing", "Pass module:function, or --library for all of freegap's."
         )
-    target = _imported("mechanism", mechanism)
-    given = dict(map(_parameter, parameter or []))
+    target = load("mechanism", mechanism)
+    given = dict(map(name_and_value, parameter or []))
     with progress_bar(as_json) as bar:
         proof = prove(
             target,
-            None if alignment is None else _imported("alignment", alignment),
+            None if alignment is None else load("alignment", alignment),
             epsilon=epsilon,
             queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
-            relation=relation,
+            neighbours=neighbours,
             parameters=given,
-            charge=None if charge is None else _imported("charge", charge),
-            grid=grid,
+            charge=None if charge is None else load("charge", charge),
+            resolution=resolution,
             samples=samples,
             progress=_shown(bar),
         )
     context = {"epsilon": rational("epsilon", epsilon), "sensitivity": rational("sensitivity", sensitivity)}
-    found = _audited(proof, target, given, context, relation) if audited else None
+    found = _audited(proof, target, given, context, neighbours) if audited else None
     if as_json:
         record = proof.to_dict() | ({} if found is None else {"audit": found.to_dict()})
         print_json(record)
@@ -92,7 +89,7 @@ def command(
 
 
 def _audited(
-    proof: Proof, program: Any, given: dict[str, Any], context: dict[str, Fraction], relation: str
+    proof: Proof, program: Any, given: dict[str, Any], context: dict[str, Fraction], neighbours: str
 ) -> Any:
     """Does the mechanism itself leak where the alignment fails? None where there is no such point."""
     if proof.refutation is None or not proof.refutation.answers:
@@ -104,50 +101,16 @@ def _audited(
     point = [[float(a) for a in side] for side in (proof.refutation.answers, proof.refutation.neighbour)]
     return audit(
         program,
-        arguments=given,
+        parameters=given,
         epsilon=float(context["epsilon"]),
         sensitivity=change,
-        neighbours="one" if relation == "one" else "all",
-        inputs=pairs_around(point[0], point[1], change, relation),
+        neighbours="monotonic" if neighbours in DIRECTIONS else neighbours,
+        inputs=pairs_around(point[0], point[1], change, neighbours),
         samples=100_000,
         search_samples=20_000,
         seed=1,
         jobs=1,  # a mechanism that is being written may not be importable in another process
     )
-
-
-def _imported(argument: str, path: str) -> Any:
-    module, colon, name = path.partition(":")
-    if not colon or not module or not name:
-        raise InvalidArgument(
-            argument, path, "is no package.module:function", "Write for example shop.dp:top."
-        )
-    sys.path.insert(0, os.getcwd())  # a mechanism that is being written is usually not installed
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # whatever the module does when it is imported
-        raise InvalidArgument(
-            argument, path, f"cannot be imported ({type(error).__name__}: {error})", "Check the name."
-        ) from error
-    finally:
-        sys.path.pop(0)
-    return found
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    """name=value, where the value is a whole number, a rational, true, false or text."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise InvalidArgument("parameter", text, "is not name=value", "Write for example --parameter k=2.")
-    if value.lower() in ("true", "false"):
-        return name, value.lower() == "true"
-    try:
-        number = rational("parameter", value)
-    except InvalidArgument:
-        return name, value
-    return name, int(number) if number.denominator == 1 and value.lstrip("+-").isdigit() else number
 
 
 def _shown(bar: Progress) -> Callable[[str, int, int], None]:

@@ -24,10 +24,10 @@ def prove(
     epsilon: Rational,
     queries: int | None = None,
     sensitivity: Rational = 1,
-    relation: str = "each",
+    neighbours: str = "each",
     parameters: Mapping[str, Any] | None = None,
     charge: Callable[..., Any] | None = None,
-    grid: Rational | None = None,
+    resolution: Rational | None = None,
     tightness: bool = True,
     seconds: Rational = 10,
     samples: int | None = None,
@@ -41,11 +41,11 @@ def prove(
         of the draws that it moves, by label. Leave it out to have one searched for.
     epsilon: the claim. With `charge`, the output may be charged less: charge(output, **parameters).
     queries: how many answers. The proof is for all inputs of this size.
-    relation: which answers are neighbours: "each" moves by at most the sensitivity, "one" does, or all
-        move the same way ("increasing", "decreasing", or either: "monotonic"). "increasing" or
-        "decreasing" alone is one direction of the inequality; differential privacy needs both.
+    neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one",
+        or move all the same way ("monotonic"). "increasing" or "decreasing" alone is one direction of the
+        inequality; differential privacy needs both.
     parameters: the mechanism's own; `epsilon` and `sensitivity` are passed to functions that name them.
-    grid: answers are whole multiples of it, as discrete noise needs.
+    resolution: answers are whole multiples of it, as discrete noise needs.
     tightness: also find the smallest ε that this alignment proves.
     seconds: for one question to z3; what takes longer is not decided.
     samples: do not prove, but replay the alignment on so many random and adversarial inputs, in exact
@@ -70,10 +70,10 @@ def prove(
         epsilon=epsilon,
         queries=queries,
         sensitivity=sensitivity,
-        relation=relation,
+        neighbours=neighbours,
         parameters=parameters,
         charge=charge,
-        grid=grid,
+        resolution=resolution,
         tightness=tightness,
         seconds=seconds,
         samples=samples,

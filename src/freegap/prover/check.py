@@ -16,12 +16,13 @@ from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import NotInjective, check_injective
 from freegap.prover.laws import LAWS
 from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.problem import RELATIONS, Alignment, Charge, Mechanism, NeighbourCase, Problem
+from freegap.prover.problem import WORDS, Alignment, Charge, Mechanism, NeighbourCase, Problem
 from freegap.prover.replay import Replay, replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prover.tightness import Suprema
 from freegap.symbolic import Limits, NotDecided
 from freegap.symbolic.subset import parameter
+from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
 __all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
@@ -36,17 +37,13 @@ def problem_of(
     epsilon: Rational,
     queries: int,
     sensitivity: Rational = 1,
-    relation: str = "each",
+    neighbours: str = "each",
     parameters: Mapping[str, Any] | None = None,
     charge: Charge | None = None,
-    grid: Rational | None = None,
+    resolution: Rational | None = None,
     seconds: Rational = 10,
 ) -> Problem:
     """The arguments of `prove`, read and checked."""
-    if not isinstance(relation, str) or relation not in RELATIONS:
-        raise InvalidArgument(
-            "relation", relation, "is not a known relation", f"Pass one of {', '.join(map(repr, RELATIONS))}."
-        )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
     milliseconds = int(1000 * positive_rational("seconds", seconds))
@@ -55,10 +52,10 @@ def problem_of(
         epsilon=positive_rational("epsilon", epsilon),
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
-        relation=relation,
+        neighbours=neighbours_argument(neighbours, WORDS),
         parameters={name: parameter(value) for name, value in (parameters or {}).items()},
         charge=charge,
-        grid=None if grid is None else positive_rational("grid", grid),
+        resolution=None if resolution is None else positive_rational("resolution", resolution),
         limits=Limits(milliseconds=max(1, milliseconds)),
     )
     problem.require_callable("mechanism", mechanism, "answers", "noise")
@@ -223,7 +220,7 @@ class _Attempt:
 
     def conclude(self) -> None:
         counts, cases = self.counts, ", ".join(case.name for case in self.problem.cases)
-        sort = "whole multiples" if self.problem.grid is not None else "real numbers"
+        sort = "whole multiples" if self.problem.resolution is not None else "real numbers"
         everywhere = f"z3, {counts.pieces} pieces of {counts.outputs} outputs, neighbours: {cases}"
         self.how["support"] = everywhere
         self.how["output"] = f"{everywhere}; all answers ({sort}), all noise"
@@ -275,7 +272,7 @@ def claim_of(problem: Problem) -> str:
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
     return (
         f"{name}({values}) on {problem.queries} answers is private at ε = {cost}, where "
-        f"{RELATIONS[problem.relation]} ({problem.sensitivity})"
+        f"{WORDS[problem.neighbours]} ({problem.sensitivity})"
     )
 
 

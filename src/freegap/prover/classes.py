@@ -98,7 +98,7 @@ class OutputClass:
     @cached_property
     def continuous(self) -> frozenset[SymbolicVariable]:
         """The noise variables that have densities."""
-        return frozenset(v for d in self.draws if d.grid is None for v in d.value.variables)
+        return frozenset(v for d in self.draws if d.resolution is None for v in d.value.variables)
 
     @cached_property
     def noise_variables(self) -> frozenset[SymbolicVariable]:
@@ -136,7 +136,7 @@ class OutputClass:
 
     @cached_property
     def kinds(self) -> tuple[Any, ...]:
-        """Label, law, scale and grid of each draw, in order."""
+        """Label, law, scale and resolution of each draw, in order."""
         return tuple(draw.kind for draw in self.draws)
 
     @cached_property

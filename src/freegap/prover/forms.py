@@ -94,6 +94,18 @@ class Stream:
     start_shifts: start_shifts(direction) -> {label: shift}, numbers. The direction says how the neighbour
         moves: "each" (either way), "increasing" or "decreasing".
     step_shifts: step_shifts(direction, state, entry, answer, neighbour) -> {label: shift}.
+
+    >>> def start(noise):
+    ...     return 5 + noise.laplace(2, label="threshold")
+    >>> def step(threshold, answer, noise):
+    ...     above = answer + noise.laplace(4, label="answer") >= threshold
+    ...     return threshold, above, above
+    >>> form = Stream(start, step, lambda direction: {}, lambda direction, *change: {})
+    >>> class Zero:
+    ...     def laplace(self, scale, label):
+    ...         return 0
+    >>> form.program([3, 8, 9], Zero())
+    [False, True]
     """
 
     start: Callable[[Any], Any]
@@ -101,7 +113,7 @@ class Stream:
     start_shifts: Callable[[str], Mapping[Any, Any]]
     step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
     direction: str = "each"
-    """For `alignment` at a bounded size; a proof for all n goes through the cases of its relation."""
+    """For `alignment` at a bounded size; a proof for all n goes through the cases of its neighbours."""
     place_alone: bool = False
     """A step makes one draw, and it is labelled i and not (i, label)."""
     start_charge: Any = None

@@ -176,11 +176,11 @@ def _by_shifts(pieces: list[Piece], block: list[Any]) -> list[tuple[list[Symbol]
 
 
 def _twin(variable: SymbolicVariable) -> Symbol:
-    return Symbol({(SymbolicVariable(variable.name + "″", variable.grid),): Fraction(1)})
+    return Symbol({(SymbolicVariable(variable.name + "″", variable.resolution),): Fraction(1)})
 
 
 def _raw(variable: SymbolicVariable) -> Any:
-    return z3.Real(variable.name) if variable.grid is None else z3.Int(variable.name)
+    return z3.Real(variable.name) if variable.resolution is None else z3.Int(variable.name)
 
 
 def _lost_volume(output: OutputClass, pieces: list[Piece], block: list[Any]) -> NotInjective | None:

@@ -9,8 +9,8 @@ are.)
 | law | why |
 |---|---|
 | laplace | ln f = −|x|/scale + c, and |x| is 1-Lipschitz |
-| exponential, geometric | ln f = −x/scale + c on x ≥ 0; the geometric one on 0, grid, 2·grid, … |
-| discrete_laplace | ln f = −|x|/scale + c on the multiples of the grid |
+| exponential, geometric | ln f = −x/scale + c on x ≥ 0; the geometric one on 0, γ, 2γ, … |
+| discrete_laplace | ln f = −|x|/scale + c on the multiples of the resolution γ |
 | logistic | d ln f/dx = −tanh(x/(2·scale))/scale lies in [−1/scale, 1/scale] |
 | staircase | as above |
 

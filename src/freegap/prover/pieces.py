@@ -1,6 +1,6 @@
 """The alignment as a finite table, and the checks of each entry.
 
-For one output class and one case of the neighbour relation, exploring the alignment's own program gives
+For one output class and one case of what neighbours may be, exploring the alignment's own program gives
 its pieces: on each, every shift H'ⱼ − Hⱼ is one polynomial. A check asks z3 for a point of
 {(q, q', H, ω) : q ∼ q', M(q, H) = ω, the piece's conditions} that breaks it, so "unsat" on all pieces of
 all classes and cases is the statement for all answers, all neighbours, all noise (up to a null set) and
@@ -65,7 +65,7 @@ class Piece:
 
 
 def pieces_of(output: OutputClass, case: NeighbourCase, alignment: Alignment) -> list[Piece]:
-    """All pieces of the alignment on one output class and one case of the relation."""
+    """All pieces of the alignment on one output class and one case of the neighbours."""
     problem = output.problem
     paths = follow(
         _local(output, alignment),
@@ -190,8 +190,8 @@ class PieceChecks:
             shift = piece.shifts[draw.label]
             if LAWS[draw.law].one_sided and shift.terms:
                 bad.append(self.output.aligned[draw.label].z3 < 0)
-            if draw.grid is not None and not on_lattice(shift, draw.grid):
-                steps = shift / draw.grid
+            if draw.resolution is not None and not on_lattice(shift, draw.resolution):
+                steps = shift / draw.resolution
                 bad.append(z3.Not(z3.IsInt(steps.z3)))
         return bad
 
@@ -233,14 +233,14 @@ class PieceChecks:
         )
 
 
-def on_lattice(shift: Symbol, grid: Fraction) -> bool:
-    """Whether the shift is a multiple of the grid, term by term: a sufficient condition."""
+def on_lattice(shift: Symbol, resolution: Fraction) -> bool:
+    """Whether the shift is a multiple of the resolution, term by term: a sufficient condition."""
     for monomial, coefficient in shift.terms.items():
         unit = coefficient
         for variable in monomial:
-            if variable.grid is None:
+            if variable.resolution is None:
                 return False
-            unit *= variable.grid
-        if (unit / grid).denominator != 1:
+            unit *= variable.resolution
+        if (unit / resolution).denominator != 1:
             return False
     return True

@@ -27,25 +27,21 @@ import z3
 import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
+from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
-__all__ = ["RELATIONS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
+__all__ = ["WORDS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
 
 Mechanism = Callable[..., Any]
 Alignment = Callable[..., Mapping[Any, Any]]
 Charge = Callable[..., Any]
 
-RELATIONS = {
-    "each": "each answer moves by at most the sensitivity",
-    "one": "one answer moves, by at most the sensitivity",
-    "increasing": "all answers move up, each by at most the sensitivity",
-    "decreasing": "all answers move down, each by at most the sensitivity",
-    "monotonic": "all answers move the same way, each by at most the sensitivity",
-}
+WORDS = NEIGHBOURS | DIRECTIONS
+"""What `neighbours` may be in a proof."""
 
 
 @dataclass(frozen=True)
 class NeighbourCase:
-    """One case of the neighbour relation, as a z3 formula; the cases together are the relation."""
+    """One case of what neighbours may be, as a z3 formula; the cases together are all of it."""
 
     name: str
     formula: Any
@@ -59,13 +55,13 @@ class Problem:
     epsilon: Fraction
     queries: int
     sensitivity: Fraction = Fraction(1)
-    relation: str = "each"
+    neighbours: str = "each"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     charge: Charge | None = None
-    grid: Fraction | None = None
+    resolution: Fraction | None = None
     limits: Limits = field(default_factory=Limits)
     custom_cases: tuple[NeighbourCase, ...] | None = None
-    """In place of the relation's cases, where a proof by induction needs its own."""
+    """In place of those of `neighbours`, where a proof by induction needs its own."""
 
     @cached_property
     def answers(self) -> list[Symbol]:
@@ -78,16 +74,21 @@ class Problem:
         return [self._answer(f"neighbour[{i}]") for i in range(self.queries)]
 
     def _answer(self, name: str) -> Symbol:
-        return real(name) if self.grid is None else integer(name, self.grid)
+        return real(name) if self.resolution is None else integer(name, self.resolution)
 
     @cached_property
     def to_neighbour(self) -> dict[SymbolicVariable, Symbol]:
         """The substitution of q' for q."""
         return {_variable(q): p for q, p in zip(self.answers, self.neighbour, strict=True)}
 
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """What a proof for all n goes through: "one" is a special case of "each", and is proved with it."""
+        return directions_of("each" if self.neighbours == "one" else self.neighbours)
+
     @cached_property
     def cases(self) -> list[NeighbourCase]:
-        """The neighbour relation, in cases."""
+        """What neighbours may be, in cases."""
         if self.custom_cases is not None:
             return list(self.custom_cases)
         pairs = [(q.z3, p.z3) for q, p in zip(self.answers, self.neighbour, strict=True)]
@@ -102,7 +103,7 @@ class Problem:
             "increasing": [up],
             "decreasing": [down],
             "monotonic": [up, down],
-        }[self.relation]
+        }[self.neighbours]
 
     def keywords(self, function: Callable[..., Any], *, all_given: bool = False) -> dict[str, Any]:
         """The parameters to call a function with: those that it names (or all, for the mechanism)."""

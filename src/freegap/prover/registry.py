@@ -25,10 +25,10 @@ class PrivacyClaim:
 
     epsilon: Fraction
     queries: int | None
-    relation: str
+    neighbours: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: Fraction = Fraction(1)
-    grid: Fraction | None = None
+    resolution: Fraction | None = None
     tight: Fraction | None = None
     label: str = ""
     """What to call the parameters; they are shown themselves if this is empty."""
@@ -57,4 +57,4 @@ class LibraryEntry:
         """The claim in one line."""
         size = "all n" if claim.queries is None else f"n = {claim.queries}"
         shown = claim.label or ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
-        return f"{self.name} · {size} · {claim.relation}" + (f" · {shown}" if shown else "")
+        return f"{self.name} · {size} · {claim.neighbours}" + (f" · {shown}" if shown else "")

@@ -54,9 +54,9 @@ def replay(
     aligned = {label: Fraction(moved.get(label, value)) for label, value in drawn.items()}
     cost = Fraction(0)
     off = []
-    for label, (law, scale, grid, step) in first.drawn.items():
+    for label, (law, scale, resolution, step) in first.drawn.items():
         cost += LAWS[law].price(aligned[label] - drawn[label], scale, step)
-        on_lattice = grid is None or (aligned[label] / grid).denominator == 1
+        on_lattice = resolution is None or (aligned[label] / resolution).denominator == 1
         if not on_lattice or (LAWS[law].one_sided and aligned[label] < 0):
             off.append(label)
     # Off its support the noise has probability zero: there is no second run to show.

@@ -18,6 +18,7 @@ from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.symbolic import NotDecided
+from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 __all__ = ["prove_any", "prove_claim"]
@@ -30,10 +31,10 @@ def prove_any(
     epsilon: Any,
     queries: int | None,
     sensitivity: Any,
-    relation: str,
+    neighbours: str,
     parameters: Any,
     charge: Any,
-    grid: Any,
+    resolution: Any,
     tightness: bool,
     seconds: Any,
     samples: int | None,
@@ -58,10 +59,10 @@ def prove_any(
         epsilon=epsilon,
         queries=1 if queries is None else queries,
         sensitivity=sensitivity,
-        relation=relation,
+        neighbours=neighbours,
         parameters=parameters,
         charge=charge,
-        grid=grid,
+        resolution=resolution,
         seconds=seconds,
     )
     if isinstance(mechanism, Selection | Stream):
@@ -85,10 +86,9 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     if proof.holds:
         return proof
     sizes = [form.k + 1, form.k + 2] if isinstance(form, Selection) else [1, 2, 3]
-    directions = ("increasing", "decreasing") if problem.relation == "monotonic" else (problem.relation,)
     for queries in sizes:
-        for direction in directions:
-            local = replace(problem, queries=queries, relation=direction)
+        for direction in directions_of(problem.neighbours):
+            local = replace(problem, queries=queries, neighbours=direction)
             at = replace(form, direction=direction) if isinstance(form, Stream) else form
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
@@ -103,10 +103,10 @@ def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress 
         epsilon=claim.epsilon,
         queries=1 if claim.queries is None else claim.queries,
         sensitivity=claim.sensitivity,
-        relation=claim.relation,
+        neighbours=claim.neighbours,
         parameters=claim.parameters,
         charge=entry.charge,
-        grid=claim.grid,
+        resolution=claim.resolution,
     )
     if claim.queries is not None:
         return prove_alignment(problem, entry.alignment, progress=progress)

@@ -55,11 +55,11 @@ class _SearchNoise:
             raise NotDecided(f"{law} noise is not log-Lipschitz")
         return lambda scale, label=None, **options: self._draw(law, scale, label, **options)
 
-    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Fraction:
+    def _draw(self, law: str, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Fraction:
         size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
         low = Fraction(0) if LAWS[law].one_sided else -size
         value = self._numbers.between(low, size)
-        unit = Fraction(1 if grid is None else grid) if LAWS[law].lattice else None
+        unit = Fraction(1 if resolution is None else resolution) if LAWS[law].lattice else None
         if unit is not None:
             value = round(value / unit) * unit
         key = len(self.values) if label is None else label
@@ -126,18 +126,18 @@ def _inputs(
         shape, move = shapes[sample % len(shapes)], moves[sample // len(shapes) % len(moves)]
         answers = [_on_grid(problem, shape(i)) for i in range(n)]
         steps = [move(i) * delta for i in range(n)]
-        if problem.relation == "one":
+        if problem.neighbours == "one":
             place = numbers.below(n)
             steps = [step if i == place else Fraction(0) for i, step in enumerate(steps)]
-        elif problem.relation != "each":
-            up = sample % 2 == 0 if problem.relation == "monotonic" else problem.relation == "increasing"
+        elif problem.neighbours != "each":
+            up = sample % 2 == 0 if problem.neighbours == "monotonic" else problem.neighbours == "increasing"
             steps = [abs(step) if up else -abs(step) for step in steps]
         neighbour = [a + _towards_zero(problem, step) for a, step in zip(answers, steps, strict=True)]
         yield answers, neighbour, sample % 5 == 4
 
 
 def _on_grid(problem: Problem, value: Fraction) -> Fraction:
-    return value if problem.grid is None else (value // problem.grid) * problem.grid
+    return value if problem.resolution is None else (value // problem.resolution) * problem.resolution
 
 
 def _towards_zero(problem: Problem, step: Fraction) -> Fraction:

@@ -59,7 +59,7 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
             raise NotDecided(
                 f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
             )
-        for case in _cases(problem):
+        for case in problem.directions:
             pieces += _Summary(problem, form, law, scale, case).check()
         text = f"z3, {pieces} pieces, the rest as one maximum that moves by at most Δ (lemma 5.6)"
         how = {
@@ -80,16 +80,9 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
     )
     claim = (
         f"selection of the {form.k} best, {form.law} noise of scale {form.scale}, is private at "
-        f"ε = {problem.epsilon} for all n > {form.k} ({problem.relation}, Δ = {problem.sensitivity})"
+        f"ε = {problem.epsilon} for all n > {form.k} ({problem.neighbours}, Δ = {problem.sensitivity})"
     )
     return Proof(True if reason is None else None, claim, conditions, reason=reason, pieces=pieces)
-
-
-def _cases(problem: Problem) -> list[str]:
-    """ "one" is a special case of "each", and is proved with it."""
-    return {"monotonic": ["increasing", "decreasing"], "one": ["each"]}.get(
-        problem.relation, [problem.relation]
-    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +96,7 @@ class _Piece:
 
 
 class _Summary:
-    """The unknowns of one case of the relation, and the questions about them."""
+    """The unknowns of one case of the neighbours, and the questions about them."""
 
     def __init__(self, problem: Problem, form: Selection, law: NoiseLaw, scale: Fraction, case: str) -> None:
         self.problem, self.form, self.law, self.scale, self.case = problem, form, law, scale, case

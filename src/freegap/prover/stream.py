@@ -52,8 +52,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     states = 0
     laws: set[str] = set()
     try:
-        names = {"monotonic": ["increasing", "decreasing"], "one": ["each"]}
-        for direction in names.get(problem.relation, [problem.relation]):
+        for direction in problem.directions:
             induction = _Induction(problem, form, direction)
             worst = max(worst, induction.run())
             over = induction.overcharge()
@@ -86,7 +85,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         holds=True if reason is None else None,
         claim=(
             f"stream is private at ε = {_claimed(problem, form)} for all n "
-            f"({problem.relation}, Δ = {problem.sensitivity})"
+            f"({problem.neighbours}, Δ = {problem.sensitivity})"
         ),
         conditions=conditions,
         reason=reason,
@@ -161,7 +160,9 @@ class _Induction:
             shift = shifts.get(draw.label, Symbol.of(0)).as_constant()
             if law is None or shift is None:
                 raise NotDecided(f"the draw {draw.label!r} at the start: no bound, or no constant shift")
-            if (law.one_sided and shift < 0) or (draw.grid and (shift / draw.grid).denominator != 1):
+            if (law.one_sided and shift < 0) or (
+                draw.resolution and (shift / draw.resolution).denominator != 1
+            ):
                 raise NotDecided(f"the draw {draw.label!r} at the start is moved off its support")
             self.laws.add(f"{draw.law}: {law.bound}")
             cost += law.price(shift, scale_of(draw), draw.step)
@@ -186,10 +187,10 @@ class _Induction:
         return {label: Symbol.of(shift) for label, shift in path.result.items()}
 
     def _require_lattice(self, numbers: Iterable[Symbol]) -> None:
-        """With a grid, the numbers of a state are taken for multiples of it: so they must be."""
-        grid = self.problem.grid
-        if grid is not None and not all(on_lattice(number, grid) for number in numbers):
-            raise NotDecided("the numbers of a state leave the grid")
+        """With a resolution, the numbers of a state are taken for multiples of it: so they must be."""
+        resolution = self.problem.resolution
+        if resolution is not None and not all(on_lattice(number, resolution) for number in numbers):
+            raise NotDecided("the numbers of a state are not multiples of the resolution")
 
     def _steps(self, skeleton: Any) -> list[_Edge]:
         step = self._step_problem(skeleton)
@@ -251,7 +252,7 @@ class _Induction:
             self.problem,
             mechanism=Trusted(meaning, on_numbers),
             queries=1 + len(self.offsets),
-            relation=self.direction,
+            neighbours=self.direction,
             parameters={},
             charge=None,
         )

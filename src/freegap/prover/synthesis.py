@@ -1,7 +1,7 @@
 """A search for an alignment: propose one that works at all points seen so far, refute it, and repeat.
 
 Local alignments of different outputs have nothing to do with each other, so each kind of output is
-searched by itself, and each case of the neighbour relation too. A proposal is a solution, over the
+searched by itself, and each case of the neighbours too. A proposal is a solution, over the
 choices of the template, of: the neighbour gives the same output at every point seen so far, the noise is
 possible, and the cost is within the bound. The checks of a proof then confirm it everywhere or give a new
 point. A confirmed proposal lowers the bound below its largest cost, until none is left: the last one is
@@ -85,7 +85,7 @@ class _Proposal:
 
 
 class _ShiftSearch:
-    """Proposals and points for one kind of output and one case of the relation."""
+    """Proposals and points for one kind of output and one case of the neighbours."""
 
     def __init__(self, template: Template, case: NeighbourCase) -> None:
         self.template, self.case = template, case
@@ -168,7 +168,7 @@ class _ShiftSearch:
             drawn = point.noise[draw.label]
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
                 self._solver.add(z3.Implies(pick, total == Symbol.of(drawn + shift).z3))
-                off = draw.grid is not None and (shift / draw.grid).denominator != 1
+                off = draw.resolution is not None and (shift / draw.resolution).denominator != 1
                 if off or (LAWS[draw.law].one_sided and drawn + shift < 0):
                     self._solver.add(z3.Not(pick))
         for formula in (output.before, output.after):
@@ -207,6 +207,6 @@ class _ShiftSearch:
 
 def _numeral_pair(symbol: Symbol, value: Fraction) -> tuple[Any, Any]:
     (variable,) = symbol.variables
-    if variable.grid is None:
+    if variable.resolution is None:
         return variable.z3, Symbol.of(value).z3
-    return z3.Int(variable.name), z3.IntVal(int(value / variable.grid))
+    return z3.Int(variable.name), z3.IntVal(int(value / variable.resolution))

@@ -26,16 +26,16 @@ class Draw:
     label: Any
     law: str
     scale: Any
-    grid: Fraction | None
+    resolution: Fraction | None
     value: Any
     step: Fraction | None = None
     """The width of a stair, for staircase noise."""
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Label, law, scale, grid and step: what must agree for two draws to be of one random variable."""
+        """Label, law, scale, resolution and step: what two draws of one random variable agree in."""
         scale = self.scale.key if isinstance(self.scale, Symbol) else self.scale
-        return (self.label, self.law, scale, self.grid, self.step)
+        return (self.label, self.law, scale, self.resolution, self.step)
 
 
 class _Recorder:
@@ -51,11 +51,11 @@ class _Recorder:
         self.draws: list[Draw] = []
         self._names: set[str] = set()
 
-    def _record(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Any:
+    def _record(self, law: str, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Any:
         key = len(self.draws) if label is None else label
         if any(draw.label == key for draw in self.draws):
             raise NotDecided(f"two draws have the label {key!r}", calling_line())
-        width = constant(grid)
+        width = constant(resolution)
         name = f"{self._prefix}[{key!r}]"
         if name in self._names:
             raise NotDecided(f"two draws have labels that look alike: {key!r}", calling_line())
@@ -86,13 +86,13 @@ class SymbolicNoise(_Recorder):
         """Density e^(−x/scale)/scale on x ≥ 0."""
         return self._record("exponential", scale, label)
 
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Any:
-        """Mass proportional to e^(−x/scale) on x = 0, grid, 2·grid, …"""
-        return self._record("geometric", scale, label, grid)
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
+        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
+        return self._record("geometric", scale, label, resolution)
 
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Any:
-        """Mass proportional to e^(−|x|/scale) on the multiples of grid."""
-        return self._record("discrete_laplace", scale, label, grid)
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
+        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution."""
+        return self._record("discrete_laplace", scale, label, resolution)
 
     def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Any:
         """Density constant on stairs, that falls by e^(−step/scale) from x to x + step and not faster."""

@@ -21,9 +21,9 @@ class GivenNoise:
         self._values = values
         self.drawn: dict[Any, tuple[str, Fraction, Fraction | None, Fraction | None]] = {}
 
-    def _draw(self, law: str, scale: Any, label: Any, grid: Any = None, step: Any = None) -> Fraction:
+    def _draw(self, law: str, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Fraction:
         key = len(self.drawn) if label is None else label
-        unit, width = (None if value is None else Fraction(value) for value in (grid, step))
+        unit, width = (None if value is None else Fraction(value) for value in (resolution, step))
         self.drawn[key] = (law, Fraction(scale), unit, width)
         return self._values.get(key, Fraction(0))
 
@@ -35,13 +35,13 @@ class GivenNoise:
         """The given value, as exponential noise."""
         return self._draw("exponential", scale, label)
 
-    def geometric(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Fraction:
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Fraction:
         """The given value, as geometric noise."""
-        return self._draw("geometric", scale, label, grid)
+        return self._draw("geometric", scale, label, resolution)
 
-    def discrete_laplace(self, scale: Any, label: Any = None, *, grid: Any = 1) -> Fraction:
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Fraction:
         """The given value, as discrete Laplace noise."""
-        return self._draw("discrete_laplace", scale, label, grid)
+        return self._draw("discrete_laplace", scale, label, resolution)
 
     def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Fraction:
         """The given value, as staircase noise."""

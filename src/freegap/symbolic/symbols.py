@@ -23,25 +23,25 @@ __all__ = ["Symbol", "SymbolicVariable", "constant", "integer", "real"]
 
 
 class SymbolicVariable:
-    """A named unknown: a real, or a whole number times `grid`. Equal ones are one object."""
+    """A named unknown: a real, or a whole number times `resolution`. Equal ones are one object."""
 
-    __slots__ = ("grid", "name", "z3")
+    __slots__ = ("name", "resolution", "z3")
     _known: ClassVar[dict[tuple[str, Fraction | None], SymbolicVariable]] = {}
 
     name: str
-    grid: Fraction | None
+    resolution: Fraction | None
     z3: Any
     """The variable as a z3 term of sort Real."""
 
-    def __new__(cls, name: str, grid: Fraction | None = None) -> SymbolicVariable:
-        """The variable of this name and grid."""
-        known = cls._known.get((name, grid))
+    def __new__(cls, name: str, resolution: Fraction | None = None) -> SymbolicVariable:
+        """The variable of this name and resolution."""
+        known = cls._known.get((name, resolution))
         if known is None:
             known = super().__new__(cls)
             known.name = name
-            known.grid = grid
-            known.z3 = z3.Real(name) if grid is None else z3.ToReal(z3.Int(name)) * _numeral(grid)
-            cls._known[name, grid] = known
+            known.resolution = resolution
+            known.z3 = z3.Real(name) if resolution is None else z3.ToReal(z3.Int(name)) * _numeral(resolution)
+            cls._known[name, resolution] = known
         return known
 
     def __repr__(self) -> str:
@@ -83,9 +83,9 @@ def real(name: str) -> Symbol:
     return Symbol({(SymbolicVariable(name),): Fraction(1)})
 
 
-def integer(name: str, grid: Fraction | int = 1) -> Symbol:
-    """A fresh unknown on the lattice of multiples of `grid`."""
-    return Symbol({(SymbolicVariable(name, Fraction(grid)),): Fraction(1)})
+def integer(name: str, resolution: Fraction | int = 1) -> Symbol:
+    """A fresh unknown on the lattice of multiples of `resolution`."""
+    return Symbol({(SymbolicVariable(name, Fraction(resolution)),): Fraction(1)})
 
 
 def constant(value: Any) -> Fraction | None:

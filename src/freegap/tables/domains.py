@@ -256,8 +256,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
             "domain",
             _OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
-            "If that set may be known, say so with observed_keys_are_public=True "
-            "(--observed-keys-are-public); else pass a public list.",
+            "If that set may be known, say so with observed_keys_are_public=True; else pass a public list.",
         )
     return ObservedDomain()
 

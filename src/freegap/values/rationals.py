@@ -35,7 +35,7 @@ __all__ = [
 Rational = int | Fraction | Decimal | float | str
 """What a public parameter may be given as."""
 
-_REMEDY = 'Pass an int, a Fraction, or a decimal string such as "0.7".'
+_REMEDY = 'Pass a number such as 1, "0.7" or "1/3".'
 
 MOST_DIGITS = 500
 """Of numerator and denominator. What is computed from a few such numbers can still be shown as text."""

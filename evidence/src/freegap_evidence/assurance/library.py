@@ -25,7 +25,7 @@ __all__ = ["LIBRARY", "plan"]
 
 _ONE = Fraction(1)
 _CONTINUOUS = ("laplace", "exponential")
-_RELATIONS = (("each", False), ("monotonic", True))
+_NEIGHBOURS = (("each", False), ("monotonic", True))
 
 
 # Top-k and the hybrid with it -------------------------------------------------------------
@@ -38,21 +38,21 @@ def _scaled(k: int, law: str, monotonic: bool) -> dict[str, Any]:
 def _top_k_claims() -> Iterator[PrivacyClaim]:
     """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
     for queries, law, k in product((5, None), _CONTINUOUS, (1, 2, 3)):
-        for relation, monotonic in _RELATIONS:
+        for neighbours, monotonic in _NEIGHBOURS:
             tight = None if queries is None else _ONE
-            yield PrivacyClaim(_ONE, queries, relation, _scaled(k, law, monotonic), tight=tight)
+            yield PrivacyClaim(_ONE, queries, neighbours, _scaled(k, law, monotonic), tight=tight)
     for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
         yield PrivacyClaim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
-    for law, k, (relation, monotonic) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield PrivacyClaim(_ONE, 4, relation, _scaled(k, law, monotonic) | {"gap": False})
+    for law, k, (neighbours, monotonic) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic) | {"gap": False})
 
 
 def _tied_claims() -> Iterator[PrivacyClaim]:
     """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
-    for k, (relation, monotonic) in product((1, 2, 3), _RELATIONS):
+    for k, (neighbours, monotonic) in product((1, 2, 3), _NEIGHBOURS):
         parameters = _scaled(k, "geometric", monotonic) | {"gap": False}
         label = f"k {k}, geometric, no gap"
-        yield PrivacyClaim(_ONE, 4, relation, parameters, grid=_ONE, label=label)
+        yield PrivacyClaim(_ONE, 4, neighbours, parameters, resolution=_ONE, label=label)
 
 
 def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
@@ -65,8 +65,8 @@ def _top_k_form(*, k: int, scale: Fraction, law: str) -> Selection:
 
 def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
     for law, k in product(_CONTINUOUS, (1, 2, 3)):
-        for relation, monotonic in _RELATIONS:
-            yield PrivacyClaim(_ONE, 4, relation, _scaled(k, law, monotonic), tight=_ONE)
+        for neighbours, monotonic in _NEIGHBOURS:
+            yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic), tight=_ONE)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -87,18 +87,18 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0) -> Threshold
 
 
 def _planned(
-    k: int, noise: str, relation: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
+    k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
 ) -> PrivacyClaim:
-    parameters: dict[str, Any] = {"plan": plan(k, noise, relation == "monotonic", halvings=halvings)}
+    parameters: dict[str, Any] = {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings)}
     if gap is not None:
         parameters["gap"] = gap
     named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
         queries,
-        relation,
+        neighbours,
         parameters,
-        grid=_ONE if noise == "geometric" else None,
+        resolution=_ONE if noise == "geometric" else None,
         tight=_ONE,
         label=named + (", no gap" if gap is False else ""),
     )
@@ -106,27 +106,27 @@ def _planned(
 
 def _sparse_vector_claims() -> Iterator[PrivacyClaim]:
     for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
-        for relation, _ in _RELATIONS:
-            yield _planned(k, noise, relation, queries)
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5, gap=False)
+        for neighbours, _ in _NEIGHBOURS:
+            yield _planned(k, noise, neighbours, queries)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5, gap=False)
 
 
 def _adaptive_claims() -> Iterator[PrivacyClaim]:
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5, halvings=1)
-        yield _planned(k, noise, relation, 4, halvings=2)
-        yield _planned(k, noise, relation, None, halvings=1)
-        yield _planned(k, noise, relation, None, halvings=2)
-    for k, (relation, _) in product((1, 2, 3), _RELATIONS):
-        yield _planned(k, "geometric", relation, 4, halvings=1)
-        yield _planned(k, "geometric", relation, None, halvings=1)
-        yield _planned(k, "geometric", relation, None, halvings=2)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5, halvings=1)
+        yield _planned(k, noise, neighbours, 4, halvings=2)
+        yield _planned(k, noise, neighbours, None, halvings=1)
+        yield _planned(k, noise, neighbours, None, halvings=2)
+    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, "geometric", neighbours, 4, halvings=1)
+        yield _planned(k, "geometric", neighbours, None, halvings=1)
+        yield _planned(k, "geometric", neighbours, None, halvings=2)
 
 
 def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
-    for noise, k, (relation, _) in product(_CONTINUOUS, (1, 2, 3), _RELATIONS):
-        yield _planned(k, noise, relation, 5)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5)
 
 
 def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
@@ -191,11 +191,11 @@ def _base2_claims() -> Iterator[PrivacyClaim]:
     ):
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
         label = f"k {k}, {len(gaps)} gaps"
-        yield PrivacyClaim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
     for queries, k in product((4, None), (1, 2, 3)):  # Ilvento 2020, algorithm 1: nothing is clamped
         parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
         label = f"k {k}, not clamped"
-        yield PrivacyClaim(_ONE, queries, "each", parameters, grid=_ONE, tight=_ONE, label=label)
+        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
 
 
 def _base2_form(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import multiprocessing
-import os
 import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 import freegap
+from freegap.values.processes import processes
 from freegap_evidence.assurance.checks import (
     check_audit,
     check_distribution,
@@ -60,7 +60,7 @@ Shown = Callable[[str, int, int], None]
 
 
 def assured(*, quick: bool = False, jobs: int = 0, progress: Shown | None = None) -> list[dict[str, Any]]:
-    """One record a row: what it is, what each check found, and whether all is well."""
+    """One record per row: what it is, what each check found, and whether all is well."""
     records: list[dict[str, Any]] = [
         {
             "mechanism": row.title,
@@ -73,7 +73,7 @@ def assured(*, quick: bool = False, jobs: int = 0, progress: Shown | None = None
     ]
     total = len(ROWS) * len(CHECKS)
     done = 0
-    for places, name, found in _results(quick, jobs or os.cpu_count() or 1):
+    for places, name, found in _results(quick, processes(jobs)):
         for place in places:
             records[place]["checks"][name] = found
         done += len(places)

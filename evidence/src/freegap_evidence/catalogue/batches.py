@@ -1,8 +1,8 @@
 """Twins that make many runs at once, of the two mechanisms that the audit cannot run like that by itself: one
 computes in doubles, and the other has a path for each way in which ten answers can fall into three classes.
 
-A test compares each with its mechanism, on the same noise. Lists that end early are masked arrays; lists of
-booleans and numbers are a pair of masked arrays: which answers were above, and the numbers that came with them.
+A test compares each with its mechanism, on the same noise. Lists of booleans and numbers that end early are a
+pair of masked arrays: which answers were above, and the numbers that came with them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mechanisms that keep their promise, as programs of labelled noise: one text, to be audited and to be proved."""
+"""Mechanisms that keep their promise, as programs of labelled noise, to be audited and to be proved."""
 
 from __future__ import annotations
 

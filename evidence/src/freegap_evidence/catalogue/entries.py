@@ -13,19 +13,19 @@ __all__ = ["CATALOGUE"]
 
 
 def _times(factor: float) -> Loss:
-    return lambda epsilon, length, arguments: factor * epsilon
+    return lambda epsilon, length, parameters: factor * epsilon
 
 
-def _never(epsilon: float, length: int, arguments: Mapping[str, Any]) -> float:
+def _never(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
     return math.inf
 
 
 def _with_bound(loss: Callable[[float, int], float]) -> Loss:
     """A loss that grows with the bound on the number of Trues (1 where it was not chosen)."""
-    return lambda epsilon, length, arguments: loss(epsilon, int(arguments.get("bound", 1)))
+    return lambda epsilon, length, parameters: loss(epsilon, int(parameters.get("bound", 1)))
 
 
-def _leaked(epsilon: float, length: int, arguments: Mapping[str, Any]) -> float:
+def _leaked(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
     """On the grid cell of the exact answer: the leak and the noise, against the noise one unit off."""
     leak, cell = 0.0005, -math.expm1(-epsilon / GRID) / 2
     return math.log((leak + (1 - leak) * cell) / ((1 - leak) * cell * math.exp(-epsilon)))
@@ -40,14 +40,14 @@ _ENTRIES = [
     ("histogram", "Ding 2020 algorithm 9", "one", _times(1), None),
     ("partial_sum", "Dwork et al. 2006", "one", _times(1), None),
     ("smart_sum", "Chan, Shi and Song 2011", "one", _times(1), None),
-    ("noisy_max_laplace", "Ding 2020 algorithm 5", "all", _times(1), None),
-    ("noisy_max_exponential", "Ding 2020 algorithm 6", "all", _times(1), None),
-    ("exponential_mechanism", "McSherry and Talwar 2007", "all", _times(1), None),
-    ("noisy_max_with_gap", "Ding 2020 algorithm 18", "all", _times(1), None),
-    ("sparse_vector", f"Ding 2020 algorithm 11; {_LYU}, algorithm 1", "all", _times(1), None),
-    ("sparse_vector_fresh_threshold", f"{_LYU}, algorithm 2", "all", _times(1), None),
-    ("gap_sparse_vector", "Ding 2020 algorithm 17", "all", _times(1), None),
-    ("adaptive_sparse_vector", "Ding 2020 algorithm 16", "all", _times(1), None),
+    ("noisy_max_laplace", "Ding 2020 algorithm 5", "each", _times(1), None),
+    ("noisy_max_exponential", "Ding 2020 algorithm 6", "each", _times(1), None),
+    ("exponential_mechanism", "McSherry and Talwar 2007", "each", _times(1), None),
+    ("noisy_max_with_gap", "Ding 2020 algorithm 18", "each", _times(1), None),
+    ("sparse_vector", f"Ding 2020 algorithm 11; {_LYU}, algorithm 1", "each", _times(1), None),
+    ("sparse_vector_fresh_threshold", f"{_LYU}, algorithm 2", "each", _times(1), None),
+    ("gap_sparse_vector", "Ding 2020 algorithm 17", "each", _times(1), None),
+    ("adaptive_sparse_vector", "Ding 2020 algorithm 16", "each", _times(1), None),
     ("laplace_floating_point", "Mironov 2012", "one", _never, "the textbook mechanism in doubles"),
     ("laplace_half_noise", "a common slip", "one", _times(2), "half of the noise"),
     ("laplace_rare_leak", "a rare slip", "one", _leaked, "no noise once in two thousand runs"),
@@ -55,7 +55,7 @@ _ENTRIES = [
         "histogram_inverted_scale",
         "Ding 2020 algorithm 10",
         "one",
-        lambda epsilon, length, arguments: 1 / epsilon,
+        lambda epsilon, length, parameters: 1 / epsilon,
         "the scale is ε instead of 1/ε",
     ),
     ("histogram_drops_empty_bins", "a common slip", "one", _never, "empty bins get no noise"),
@@ -63,72 +63,78 @@ _ENTRIES = [
         "partial_sum_noise_per_answer",
         "a common slip",
         "one",
-        lambda epsilon, length, arguments: length * epsilon,
+        lambda epsilon, length, parameters: length * epsilon,
         "the noise is shared out over the answers",
     ),
     ("smart_sum_exact_blocks", "after Chan, Shi and Song 2011", "one", _never, "block totals without noise"),
     (
         "noisy_max_value_laplace",
         "Ding 2020 algorithm 7",
-        "all",
-        lambda epsilon, length, arguments: length * epsilon / 2,
+        "each",
+        lambda epsilon, length, parameters: length * epsilon / 2,
         "the value instead of the place",
     ),
-    ("noisy_max_value_exponential", "Ding 2020 algorithm 8", "all", _never, "the value instead of the place"),
-    ("noisy_max_half_noise", "a common slip", "all", _times(2), "the noise for monotonic answers"),
+    (
+        "noisy_max_value_exponential",
+        "Ding 2020 algorithm 8",
+        "each",
+        _never,
+        "the value instead of the place",
+    ),
+    ("noisy_max_half_noise", "a common slip", "each", _times(2), "the noise for monotonic answers"),
     (
         "noisy_max_with_value",
         "after Ding 2020 algorithm 18",
-        "all",
-        lambda epsilon, length, arguments: length * epsilon / 2,
+        "each",
+        lambda epsilon, length, parameters: length * epsilon / 2,
         "the value with the place, instead of the gap",
     ),
     (
         "sparse_vector_no_query_noise",
         f"Ding 2020 algorithm 12; {_LYU}, algorithm 5",
-        "all",
+        "each",
         _never,
         "no query noise",
     ),
     (
         "sparse_vector_no_bound",
         f"Ding 2020 algorithm 13; {_LYU}, algorithm 6",
-        "all",
-        lambda epsilon, length, arguments: length * epsilon / 2,
+        "each",
+        lambda epsilon, length, parameters: length * epsilon / 2,
         "no bound on the number of Trues",
     ),
     (
         "sparse_vector_noise_ignores_bound",
         f"Ding 2020 algorithm 14; {_LYU}, algorithm 4",
-        "all",
+        "each",
         _with_bound(lambda epsilon, bound: (1 + 6 * bound) / 4 * epsilon),
         "the noise does not grow with the bound",
     ),
     (
         "sparse_vector_releases_answers",
         f"Ding 2020 algorithm 15; {_LYU}, algorithm 3",
-        "all",
+        "each",
         _never,
         "the noisy answer instead of True",
     ),
     (
         "sparse_vector_one_true_too_many",
         "a common slip",
-        "all",
+        "each",
         _with_bound(lambda epsilon, bound: epsilon / 2 + epsilon * (bound + 1) / (2 * bound)),
         "stops one True too late",
     ),
     (
         "gap_sparse_vector_plain_threshold",
         "after Ding 2020 algorithm 17",
-        "all",
+        "each",
         _never,
         "the gap to the threshold without its noise",
     ),
     (
         "adaptive_sparse_vector_second_try_free",
         "after Ding 2020 algorithm 16",
-        "all",
+        "each",
         _never,
         "the second try is never charged",
     ),

@@ -23,7 +23,7 @@ class CatalogueEntry:
     batch: what makes many runs at once: the same text, but for the few that have a twin.
     source: where it comes from.
     neighbours: the relation under which it claims to be private.
-    loss: the largest privacy loss, given the claimed ε, the length of the input and the arguments;
+    loss: the largest privacy loss, given the claimed ε, the length of the input and the parameters;
         infinity where there is none. A correct mechanism loses at most the claimed ε.
     tight: the loss is attained or approached, not only an upper bound.
     mistake: what is wrong, or None.

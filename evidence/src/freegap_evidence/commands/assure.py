@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from freegap.cli.options import JOBS
 from freegap.cli.terminal import print_json, progress_bar
 
 __all__ = ["assure"]
@@ -17,7 +18,7 @@ __all__ = ["assure"]
 
 def assure(
     quick: bool = typer.Option(False, "--quick", help="Fewer proofs and releases, and no audits."),
-    jobs: int = typer.Option(0, help="Processes; 0 for one a processor."),
+    jobs: int = typer.Option(0, help=JOBS),
     page: Path = typer.Option(None, help="Write the table to this file, as Markdown."),
     as_json: bool = typer.Option(False, "--json", help="Print the records as JSON."),
 ) -> None:

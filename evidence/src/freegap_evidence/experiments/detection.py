@@ -77,7 +77,7 @@ def _audit(name: str, claim: float, setting: ExperimentSetting, *, stop_early: b
     bounded = "bound" in inspect.signature(entry.mechanism).parameters
     return audit(
         entry.batch,
-        arguments={"bound": 1} if bounded else None,  # the paper's N
+        parameters={"bound": 1} if bounded else None,  # the paper's N
         scalar=entry.mechanism,
         epsilon=claim,
         neighbours=entry.neighbours,
@@ -183,7 +183,7 @@ def _compute_counterexamples(setting: ExperimentSetting) -> Table:
                 "event": found.event.text if found else None,
                 "first": _listed(found.first) if found else None,
                 "second": _listed(found.second) if found else None,
-                "arguments": "; ".join(f"{n}={v}" for n, v in found.arguments) if found else None,
+                "parameters": "; ".join(f"{n}={v}" for n, v in found.parameters) if found else None,
                 "paper_event": _TABLE_4_2[name][0],
                 "paper_first": _TABLE_4_2[name][1],
                 "paper_second": _TABLE_4_2[name][2],

@@ -211,10 +211,10 @@ def _same_draws(draws: Sequence[Draw], noise: GivenNoise, *, near: bool) -> bool
     if [draw.label for draw in draws] != list(noise.drawn):
         return False
     for draw in draws:
-        law, scale, grid, step = noise.drawn[draw.label]
+        law, scale, resolution, step = noise.drawn[draw.label]
         if law != draw.law or not _close(Fraction(draw.scale), scale, near):
             return False
-        for ours, found in ((draw.grid, grid), (draw.step, step)):
+        for ours, found in ((draw.resolution, resolution), (draw.step, step)):
             if (ours is None) != (found is None):
                 return False
             if ours is not None and not _close(ours, found, near):

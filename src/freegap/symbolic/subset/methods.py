@@ -26,8 +26,8 @@ def call_method(machine: Machine, method: Method, arguments: list[Any], keywords
 _LAWS = {
     "laplace": None,
     "exponential": None,
-    "geometric": "grid",
-    "discrete_laplace": "grid",
+    "geometric": "resolution",
+    "discrete_laplace": "resolution",
     "staircase": "step",
     "gumbel": None,
     "logistic": None,
@@ -51,7 +51,7 @@ def _draw(
         raise TypeError(f"noise.{law} takes no {', '.join(sorted(options))}")
     _require_scale(machine, law, scale)
     if width is not None:
-        options.setdefault(width, 1 if width == "grid" else None)
+        options.setdefault(width, 1 if width == "resolution" else None)
         if not _positive(options[width]):
             raise machine.refusal(
                 f"the {width} of noise.{law} is {shown(options[width])}: it must be a positive number that "

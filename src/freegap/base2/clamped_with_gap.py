@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.clamped import OnlineRun, run_batch
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
-from freegap.base2.sparse_vector import OnlineRun, run_batch
 from freegap.bits import BitSource
 from freegap.charging import LedgerAndDataset
 from freegap.values.above import AboveThreshold
