@@ -10,7 +10,7 @@ import pytest
 from freegap_evidence.catalogue import CATALOGUE, CatalogueEntry
 
 import freegap as fg
-from freegap.auditor.branches import analyse
+from freegap.auditor.arguments import analyse
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Mechanism, noise_parameter
 from freegap.auditor.outputs import ABSENT, from_batch

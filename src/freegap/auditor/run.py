@@ -11,10 +11,8 @@ from freegap.auditor.arguments import argument_grid
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.plan import Plan
-from freegap.auditor.progress import Progress
-from freegap.auditor.proposals import Proposals
 from freegap.auditor.report import AuditReport
-from freegap.auditor.sampling import OutputSource, Workers
+from freegap.auditor.sampling import OutputSource, Progress, Workers
 from freegap.auditor.settings import (
     MOST_SEED,
     at_least,
@@ -24,7 +22,7 @@ from freegap.auditor.settings import (
     lengths_argument,
     positive,
 )
-from freegap.auditor.stages import Stages, deviations
+from freegap.auditor.stages import Proposals, Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
 from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational
