@@ -94,6 +94,7 @@ LAWS: dict[str, Callable[[Any, float], Any]] = {
     "discrete_laplace": lambda x, scale: stats.dlaplace.cdf(x, 1 / scale),
     "gumbel": lambda x, scale: stats.gumbel_r.cdf(x, scale=scale),
     "logistic": lambda x, scale: stats.logistic.cdf(x, scale=scale),
+    "normal": lambda x, scale: stats.norm.cdf(x, scale=scale),
     "uniform": lambda x, scale: np.clip(x / scale, 0, 1),
 }
 

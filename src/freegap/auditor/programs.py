@@ -15,6 +15,11 @@ import numpy as np
 
 from freegap.auditor import watch
 from freegap.auditor.outputs import Outputs, from_objects
+from freegap.laws.exponential import GEOMETRIC
+from freegap.laws.further import NORMAL, UNIFORM
+from freegap.laws.labelled import LabelledNoise
+from freegap.laws.laplace import DISCRETE_LAPLACE
+from freegap.laws.law import Law
 
 __all__ = ["DrawnNoise", "Program", "Sampler", "released", "rounded", "run_singly", "without_noise"]
 
@@ -24,8 +29,8 @@ Sampler = Callable[[int | None], Any]
 Program = Callable[..., Any]
 
 
-class DrawnNoise:
-    """The labelled noise interface in floating point, for audits: what makes a draw decides what comes of it.
+class DrawnNoise(LabelledNoise[Any]):
+    """Labelled noise in floating point, for audits: `made` says what comes of a draw.
 
     >>> rng = np.random.default_rng(1)
     >>> DrawnNoise(rng, lambda sample: float(sample(None))).exponential(2, label="threshold") > 0
@@ -36,39 +41,24 @@ class DrawnNoise:
         self._rng = rng
         self._made = made
 
-    def laplace(self, scale: Any, label: Any = None) -> Any:
-        """Density e^(−|x|/scale)/(2·scale)."""
-        return self._made(lambda size: self._rng.laplace(scale=float(scale), size=size))
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> Any:
+        """What is made of noise of this law."""
+        unit = 1.0 if resolution is None else float(resolution)
+        return self._made(lambda size: _sampled(self._rng, law, float(scale), unit, size))
 
-    def exponential(self, scale: Any, label: Any = None) -> Any:
-        """Density e^(−x/scale)/scale on x ≥ 0."""
-        return self._made(lambda size: self._rng.exponential(float(scale), size=size))
 
-    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
-        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
-        return self._made(lambda size: self._steps(scale, resolution, size))
-
-    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
-        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution, as a difference."""
-        return self._made(
-            lambda size: self._steps(scale, resolution, size) - self._steps(scale, resolution, size)
-        )
-
-    def gumbel(self, scale: Any, label: Any = None) -> Any:
-        """Distribution function exp(−e^(−x/scale))."""
-        return self._made(lambda size: self._rng.gumbel(scale=float(scale), size=size))
-
-    def logistic(self, scale: Any, label: Any = None) -> Any:
-        """Distribution function 1/(1 + e^(−x/scale))."""
-        return self._made(lambda size: self._rng.logistic(scale=float(scale), size=size))
-
-    def uniform(self, scale: Any = 1, label: Any = None) -> Any:
-        """Uniform on (0, scale)."""
-        return self._made(lambda size: self._rng.uniform(0.0, float(scale), size=size))
-
-    def _steps(self, scale: Any, resolution: Any, size: int | None) -> Any:
-        steps = np.floor(self._rng.exponential(float(scale), size=size) / float(resolution))
-        return float(resolution) * steps
+def _sampled(rng: np.random.Generator, law: Law, scale: float, unit: float, size: int | None) -> Any:
+    if law is DISCRETE_LAPLACE:  # the difference of two geometric ones
+        one, other = (_sampled(rng, GEOMETRIC, scale, unit, size) for _ in range(2))
+        return one - other
+    if law is UNIFORM:
+        return rng.uniform(0.0, scale, size=size)
+    if law is NORMAL:
+        return rng.normal(0.0, scale, size=size)
+    drawn = getattr(rng, law.continuous.name)(scale=scale, size=size)
+    return unit * np.floor(drawn / unit) if law.lattice else drawn
 
 
 def without_noise(program: Program, answers: Sequence[float], keywords: Mapping[str, Any]) -> Outputs:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from freegap.laws.labelled import LabelledNoise
+
 Answers = Sequence[Any]
+Noise = LabelledNoise[Any]
 
 
 def laplace_floating_point(answers: Answers, epsilon: float, rng: Any) -> float:
@@ -13,12 +16,12 @@ def laplace_floating_point(answers: Answers, epsilon: float, rng: Any) -> float:
     return float(sum(answers) + rng.laplace(scale=1 / epsilon))  # WRONG: the low digits tell the answer
 
 
-def laplace_half_noise(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def laplace_half_noise(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Half of the noise that is needed."""
     return sum(answers) + noise.laplace(1 / (2 * epsilon))  # WRONG: the scale is 1/ε
 
 
-def laplace_rare_leak(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def laplace_rare_leak(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Once in two thousand runs, no noise at all."""
     drawn = noise.laplace(1 / epsilon)
     if noise.uniform(1) < 0.0005:
@@ -26,7 +29,7 @@ def laplace_rare_leak(answers: Answers, noise: Any, *, epsilon: float) -> Any:
     return sum(answers) + drawn
 
 
-def histogram_inverted_scale(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def histogram_inverted_scale(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 10."""
     noisy = []
     for answer in answers:
@@ -34,7 +37,7 @@ def histogram_inverted_scale(answers: Answers, noise: Any, *, epsilon: float) ->
     return noisy
 
 
-def histogram_drops_empty_bins(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def histogram_drops_empty_bins(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Bins that are empty get no noise and come out as zero."""
     noisy = []
     for answer in answers:
@@ -45,7 +48,7 @@ def histogram_drops_empty_bins(answers: Answers, noise: Any, *, epsilon: float) 
     return noisy
 
 
-def partial_sum_noise_per_answer(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def partial_sum_noise_per_answer(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The noise is shared out over the answers, as if each could stand for the others."""
     total = 0
     for answer in answers:
@@ -54,7 +57,7 @@ def partial_sum_noise_per_answer(answers: Answers, noise: Any, *, epsilon: float
     return total + noise.laplace(scale)
 
 
-def smart_sum_exact_blocks(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def smart_sum_exact_blocks(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """The totals of whole blocks are added without noise."""
     out = []
     blocks, inside = 0, 0
@@ -69,25 +72,25 @@ def smart_sum_exact_blocks(answers: Answers, noise: Any, *, epsilon: float) -> l
     return out
 
 
-def noisy_max_value_laplace(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def noisy_max_value_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Ding 2020, algorithm 7."""
     noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
     return max(noisy)  # WRONG: the value depends on every answer, the place would not
 
 
-def noisy_max_value_exponential(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def noisy_max_value_exponential(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Ding 2020, algorithm 8."""
     noisy = [answer + noise.exponential(2 / epsilon) for answer in answers]
     return max(noisy)  # WRONG: one-sided noise never goes below the largest answer
 
 
-def noisy_max_half_noise(answers: Answers, noise: Any, *, epsilon: float) -> int:
+def noisy_max_half_noise(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """The noise that would do if all answers moved the same way."""
     noisy = [answer + noise.laplace(1 / epsilon) for answer in answers]  # WRONG: the scale is 2/ε
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_with_value(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def noisy_max_with_value(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """The place of the largest noisy answer, and the answer."""
     noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
     place = max(range(len(noisy)), key=lambda i: noisy[i])
@@ -95,7 +98,7 @@ def noisy_max_with_value(answers: Answers, noise: Any, *, epsilon: float) -> lis
 
 
 def sparse_vector_no_query_noise(
-    answers: Answers, noise: Any, *, threshold: float, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, epsilon: float
 ) -> list[bool]:
     """Ding 2020, algorithm 12; Lyu et al., algorithm 5 (Stoddard et al. 2014)."""
     noisy_threshold = threshold + noise.laplace(2 / epsilon)
@@ -105,7 +108,7 @@ def sparse_vector_no_query_noise(
     return out
 
 
-def sparse_vector_no_bound(answers: Answers, noise: Any, *, threshold: float, epsilon: float) -> list[bool]:
+def sparse_vector_no_bound(answers: Answers, noise: Noise, *, threshold: float, epsilon: float) -> list[bool]:
     """Ding 2020, algorithm 13; Lyu et al., algorithm 6 (Chen et al. 2015)."""
     noisy_threshold = threshold + noise.laplace(2 / epsilon)
     out = []
@@ -116,7 +119,7 @@ def sparse_vector_no_bound(answers: Answers, noise: Any, *, threshold: float, ep
 
 
 def sparse_vector_noise_ignores_bound(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Ding 2020, algorithm 14; Lyu et al., algorithm 4 (Lee and Clifton 2014)."""
     out = []
@@ -135,7 +138,7 @@ def sparse_vector_noise_ignores_bound(
 
 
 def sparse_vector_releases_answers(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 15; Lyu et al., algorithm 3 (Roth 2011)."""
     out: list[Any] = []
@@ -154,7 +157,7 @@ def sparse_vector_releases_answers(
 
 
 def sparse_vector_one_true_too_many(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Stops after the bound has been passed, not reached."""
     out = []
@@ -172,7 +175,7 @@ def sparse_vector_one_true_too_many(
 
 
 def gap_sparse_vector_plain_threshold(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 17 with θ = 1/4, but for the gap that is released."""
     out: list[Any] = []
@@ -191,7 +194,7 @@ def gap_sparse_vector_plain_threshold(
 
 
 def adaptive_sparse_vector_second_try_free(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """The second try is never charged."""
     out: list[Any] = []

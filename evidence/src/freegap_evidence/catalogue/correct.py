@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from freegap.laws.labelled import LabelledNoise
+
 Answers = Sequence[Any]
+Noise = LabelledNoise[Any]
 
 
-def laplace(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The sum of the answers, of which one changes by at most 1, with Laplace noise."""
     return sum(answers) + noise.laplace(1 / epsilon)
 
 
-def laplace_clamped(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def laplace_clamped(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The same, clamped to [0, 3]: the two ends are atoms, and clamping is post-processing."""
     return min(max(sum(answers) + noise.laplace(1 / epsilon), 0.0), 3.0)
 
 
-def histogram(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def histogram(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 9: every count with Laplace noise; one count changes by at most 1."""
     noisy = []
     for answer in answers:
@@ -26,7 +29,7 @@ def histogram(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
     return noisy
 
 
-def partial_sum(answers: Answers, noise: Any, *, epsilon: float) -> Any:
+def partial_sum(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The running total, released once at the end."""
     total = 0
     for answer in answers:
@@ -34,7 +37,7 @@ def partial_sum(answers: Answers, noise: Any, *, epsilon: float) -> Any:
     return total + noise.laplace(1 / epsilon)
 
 
-def smart_sum(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def smart_sum(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Running totals in blocks of two (Chan, Shi and Song 2011): an answer is in one block total and one
     single release, each with noise for half of ε."""
     out = []
@@ -50,25 +53,25 @@ def smart_sum(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
     return out
 
 
-def noisy_max_laplace(answers: Answers, noise: Any, *, epsilon: float) -> int:
+def noisy_max_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """Ding 2020, algorithm 5: two-sided noise, the place of the largest noisy answer."""
     noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_exponential(answers: Answers, noise: Any, *, epsilon: float) -> int:
+def noisy_max_exponential(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """Ding 2020, algorithm 6: one-sided noise, the place of the largest noisy answer."""
     noisy = [answer + noise.exponential(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def exponential_mechanism(answers: Answers, noise: Any, *, epsilon: float) -> int:
+def exponential_mechanism(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """The exponential mechanism by Gumbel noise (Ding 2020, algorithm 21 without the gap)."""
     noisy = [answer + noise.gumbel(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_with_gap(answers: Answers, noise: Any, *, epsilon: float) -> list[Any]:
+def noisy_max_with_gap(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 18 with k = 1: the place of the largest, and the gap to the runner-up."""
     if len(answers) < 2:
         raise ValueError("a gap needs a runner-up: pass at least two answers")
@@ -78,7 +81,7 @@ def noisy_max_with_gap(answers: Answers, noise: Any, *, epsilon: float) -> list[
 
 
 def sparse_vector(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Ding 2020, algorithm 11; Lyu, Su and Li 2017, algorithm 1."""
     out = []
@@ -96,7 +99,7 @@ def sparse_vector(
 
 
 def sparse_vector_fresh_threshold(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Lyu et al., algorithm 2 (Dwork and Roth 2014): the threshold gets fresh noise after each True."""
     out = []
@@ -115,7 +118,7 @@ def sparse_vector_fresh_threshold(
 
 
 def gap_sparse_vector(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 17 with θ = 1/2: above the threshold, the gap to the noisy threshold."""
     out: list[Any] = []
@@ -134,7 +137,7 @@ def gap_sparse_vector(
 
 
 def adaptive_sparse_vector(
-    answers: Answers, noise: Any, *, threshold: float, bound: int, epsilon: float
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 16 with θ = 1/2: a first try with twice the noise costs half as much."""
     out: list[Any] = []
