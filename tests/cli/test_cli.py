@@ -138,7 +138,7 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row["reference_ms"] > 0
     assert {large["domain"] for large in result["large"]} == {10**9}
     table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
-    assert "milliseconds a release" in table.output
+    assert "milliseconds per release" in table.output
 
 
 def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
         (form, noise) for form in ("batch", "online") for noise in ("laplace", "exponential", "geometric")
     }
     assert all(row["per_second"] > 0 for row in rows)
-    assert "questions a second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output
+    assert "questions per second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output
 
 
 def test_a_users_mistake_is_one_line_and_exit_code_2(

@@ -9,7 +9,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
-from freegap.tables.counting import counted
+from freegap.tables.people import counted
 from tests.tables.engines import counts_of
 
 

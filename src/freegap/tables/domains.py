@@ -233,7 +233,7 @@ def _column(
             raise InvalidArgument(
                 "domain_column",
                 column,
-                f"is no column of {shown}",
+                f"is not a column of {shown}",
                 f"Its columns are: {', '.join(names[:20])}.",
             )
         return column

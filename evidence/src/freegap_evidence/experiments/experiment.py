@@ -48,7 +48,7 @@ class ExperimentSetting:
 
 
 def _runs_a_point(runs: int) -> str:
-    return f"{runs:,} runs a point"
+    return f"{runs:,} runs per point"
 
 
 @dataclass(frozen=True, kw_only=True)
