@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -104,7 +105,7 @@ def tried(root: Path, job: dict[str, object]) -> dict[str, str]:
         return {"outcome": "survived", "by": ""}
     text = said.read_text(encoding="utf-8", errors="replace")
     failed = [line for line in text.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    if code == INTERNAL and f"{root}/src/freegap/" in text:
+    if code in (INTERNAL, USAGE) and "src/freegap/" in text and re.search(r"^(E +)?\w+Error: ", text, re.M):
         return {"outcome": "killed", "by": "it cannot be imported"}
     if code in (INTERNAL, NOTHING) or (not failed and code == USAGE):
         return {"outcome": "untested", "by": text[-300:]}

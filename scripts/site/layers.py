@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"freegap": ROOT / "src", "freegap_evidence": ROOT / "evidence" / "src"}
 BEGIN, END = "<!-- layers: begin -->", "<!-- layers: end -->"
 
-_WIDTH, _ROW, _GAP, _MARGIN = 420, 34, 8, 16
+_WIDTH, _ROW, _GAP, _MARGIN, _LINE = 420, 34, 8, 16, 22
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ def read_contracts(text: str) -> Contracts:
 
 
 def picture(contracts: Contracts) -> str:
-    """An SVG: one house a distribution, side by side, the layers from the top down; the rules below."""
+    """An SVG: one house a distribution, side by side, layers from the top down; the rules above the last."""
     step = _ROW + _GAP
-    tallest = max(len(rows) for rows in contracts.layers.values())
-    ground = 3 * _MARGIN + tallest * step
-    width = _MARGIN + len(contracts.layers) * (_WIDTH + _MARGIN)
-    height = ground + 22 * (len(contracts.rules) + 1) + _MARGIN
+    heights = [len(rows) * step for rows in contracts.layers.values()]
+    heights[-1] += _LINE * (len(contracts.rules) + 2)
+    ground = 3 * _MARGIN + max(heights)
+    width, height = _MARGIN + len(heights) * (_WIDTH + _MARGIN), ground + _MARGIN - _GAP
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
         'font-size="13" role="img" aria-label="The layers; imports point down">',
@@ -63,9 +63,10 @@ def picture(contracts: Contracts) -> str:
             for place, module in enumerate(names):
                 x, y = left + place * (share + _GAP), top + row * step
                 parts.append(_box(x, y, share, module.removeprefix(f"{name}."), house))
-    parts.append(_text(_MARGIN, ground + 18, "Imports point down. And beyond that:", weight="bold"))
-    for number, rule in enumerate(contracts.rules, start=2):
-        parts.append(_text(_MARGIN, ground + 22 * number - 4, f"– {rule}"))
+    said = ["Imports point down. And beyond that:", *(f"– {rule}" for rule in contracts.rules)]
+    for number, line in enumerate(said):
+        y, weight = 3 * _MARGIN - _GAP + _LINE * number, "normal" if number else "bold"
+        parts.append(_text(width - _MARGIN - _WIDTH, y, line, weight=weight))
     return "\n".join([*parts, "</svg>", ""])
 
 

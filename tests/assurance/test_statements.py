@@ -48,7 +48,7 @@ def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None
     if claim.parameters.get("width", 3) is None:
         name = name.removesuffix(" with gap") + ", not clamped"
     name += ", at half of ε" if claim.epsilon * 2 == 1 else ""
-    noise = claim.parameters.get("law") or (plan.noise if plan else NOISE[entry.name])
+    noise = claim.parameters.get("law") or (plan.law.name if plan else NOISE[entry.name])
     return name, noise, plan.k if plan else claim.parameters.get("k")
 
 

@@ -14,8 +14,9 @@ from flint import arb
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
-from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound, variance
+from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 from freegap.exact.reals import at_precision
+from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NoiseName
 
 ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
 
@@ -38,7 +39,7 @@ def weight_rows(k: int, ratio: Fraction) -> tuple[list[list[Fraction]], list[lis
 @pytest.mark.parametrize("k", [1, 2, 5])
 @pytest.mark.parametrize("split", ["1/2", "1/5"])
 @pytest.mark.parametrize("monotonic", [True, False])
-def test_selected_by_rank(noise: str, k: int, split: str, monotonic: bool) -> None:
+def test_selected_by_rank(noise: NoiseName, k: int, split: str, monotonic: bool) -> None:
     budget = Fraction(3, 2)
     r = fg.select_and_measure(
         ANSWERS, k, epsilon=budget, split=split, noise=noise, monotonic=monotonic, bits=fg.SeededBits(k)
@@ -64,14 +65,14 @@ def test_selected_by_rank(noise: str, k: int, split: str, monotonic: bool) -> No
         assert r.standard_errors[i] == pytest.approx(math.sqrt(spread), rel=1e-12)
         mine = sorted([*(float(w) for w in of_measurements[i]), *(float(w) for w in of_noise[i])])
         assert sorted(term.weight for term in r.terms[i]) == pytest.approx(mine, rel=1e-12, abs=1e-15)
-        kinds = [(term.noise, term.scale) for term in r.terms[i]]
+        kinds = [(term.law.name, term.scale) for term in r.terms[i]]
         assert kinds == [("laplace", float(measured))] * k + [(noise, float(scale))] * k
     assert r.spent == budget
     assert r.rounding == float(r.selection.resolution) * (k + 1)
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-def test_selected_above_a_threshold(noise: str) -> None:
+def test_selected_above_a_threshold(noise: NoiseName) -> None:
     grid: Any = {"resolution": 1} if noise == "geometric" else {}
     r = fg.select_and_measure(
         ANSWERS, 4, epsilon=2, threshold=10, split="1/4", noise=noise, bits=fg.SeededBits(3), **grid
@@ -93,7 +94,7 @@ def test_selected_above_a_threshold(noise: str) -> None:
             (noise, float(law.threshold_scale), own - 1),
         ]
         for term, (kind, scale, weight) in zip(r.terms[i], wanted, strict=True):
-            assert (term.noise, term.scale) == (kind, scale)
+            assert (term.law.name, term.scale) == (kind, scale)
             assert term.weight == pytest.approx(weight, rel=1e-12)
     measured = Fraction(3, 2) * len(r.labels) / 4  # three quarters of ε for four, of which these were found
     assert r.measurement.spent == measured
@@ -107,7 +108,7 @@ def test_intervals_have_a_tail_on_each_side(confidence: Any) -> None:
     for (low, high), estimate, terms in zip(
         r.intervals(confidence=confidence), r.estimates, r.terms, strict=True
     ):
-        turned = tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms)
+        turned = tuple(WeightedNoise(t.law, t.scale, -t.weight) for t in terms)
         assert low == pytest.approx(float(estimate) - tail_bound(terms, tail) - r.rounding, rel=1e-12)
         assert high == pytest.approx(float(estimate) + tail_bound(turned, tail) + r.rounding, rel=1e-12)
         assert tail_bound(terms, tail) != pytest.approx(tail_bound(turned, tail))  # the noise is one-sided
@@ -121,7 +122,7 @@ def test_nothing_selected_is_nothing_measured() -> None:
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("branches", [0, 1, 2])
-def test_lower_bounds_leave_each_branch_its_share_of_the_error(noise: str, branches: int) -> None:
+def test_lower_bounds_leave_each_branch_its_share_of_the_error(noise: NoiseName, branches: int) -> None:
     grid: Any = {"resolution": 1} if noise == "geometric" else {}
     r = fg.adaptive_sparse_vector(
         [90, 12, 60, 11, 13, 40, 9, 200], 10, k=4, epsilon=4, branches=branches, noise=noise,
@@ -134,7 +135,7 @@ def test_lower_bounds_leave_each_branch_its_share_of_the_error(noise: str, branc
     for bound, estimate, branch in zip(
         fg.lower_bounds(r, confidence=confidence), r.estimates, r.branches, strict=True
     ):
-        law = GapNoise(noise, scales[len(scales) - 1 - branch], r.parameters["threshold_scale"])
+        law = GapNoise(LAWS[noise], scales[len(scales) - 1 - branch], r.parameters["threshold_scale"])
         error, allowed = float(estimate) - bound, (1 - confidence) / (branches + 1)
         assert law.upper_tail(error) <= allowed * (1 + 1e-9)
         less = error - (1 + 1e-6 if noise == "geometric" else 1e-6 * (1 + abs(error)))
@@ -183,7 +184,7 @@ def laplace_tail(t: float, s: Fraction, r: Fraction) -> float:
     [(Fraction(3), Fraction(1)), (Fraction(1), Fraction(4)), (Fraction(2), Fraction(2001, 1000))],
 )
 def test_laplace_tails_to_the_last_digits(s: Fraction, r: Fraction) -> None:
-    law = GapNoise("laplace", s, r)
+    law = GapNoise(LAPLACE, s, r)
     for t in (0.0, 0.5, 3.0, 20.0, 60.0):
         tail = at_precision(300, partial(laplace_tail, t, s, r))
         assert law.upper_tail(t) == pytest.approx(tail, rel=1e-10)
@@ -195,7 +196,7 @@ def test_laplace_tails_to_the_last_digits(s: Fraction, r: Fraction) -> None:
 )
 def test_laplace_tails_of_close_scales_are_never_too_small(r: Fraction) -> None:
     s = Fraction(2)
-    law = GapNoise("laplace", s, r)
+    law = GapNoise(LAPLACE, s, r)
     other = r if r != s else s * (1 + Fraction(1, 10**30))
     for t in (0.0, 0.5, 3.0, 20.0, 60.0):
         tail = at_precision(600, partial(laplace_tail, t, s, other))
@@ -209,19 +210,19 @@ def test_variances_and_means_of_geometric_noise(scale: float) -> None:
         return float(q / (1 - q)), float(q / (1 - q) ** 2)
 
     mean, spread = at_precision(400, exact)
-    assert variance("geometric", scale) == pytest.approx(spread, rel=1e-12)
-    assert variance("exponential", scale) == pytest.approx(scale**2, rel=1e-15)
-    assert variance("laplace", scale) == pytest.approx(2 * scale**2, rel=1e-15)
-    law = GapNoise("geometric", Fraction(scale), Fraction(1, 10**6))
+    assert GEOMETRIC.variance(scale) == pytest.approx(spread, rel=1e-12)
+    assert EXPONENTIAL.variance(scale) == pytest.approx(scale**2, rel=1e-15)
+    assert LAPLACE.variance(scale) == pytest.approx(2 * scale**2, rel=1e-15)
+    law = GapNoise(GEOMETRIC, Fraction(scale), Fraction(1, 10**6))
     assert law.mean + law.shift == pytest.approx(mean, rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
 @pytest.mark.parametrize("weight", [0.7, -0.7])
-def test_moments_are_those_of_the_noise(noise: str, weight: float) -> None:
+def test_moments_are_those_of_the_noise(noise: NoiseName, weight: float) -> None:
     """ln E[e^(s·w·(X − mean))], and no moment where there is none."""
     scale, at = 3.0, [0.01, 0.1, 0.3]
-    moments = WeightedNoise(noise, scale, weight).log_moment(np.array([*at, 40.0]))
+    moments = WeightedNoise(LAWS[noise], scale, weight).log_moment(np.array([*at, 40.0]))
     for s, moment in zip(at, moments, strict=False):
         z = s * weight * scale
         q = math.exp(-1 / scale)
@@ -237,7 +238,7 @@ def test_moments_are_those_of_the_noise(noise: str, weight: float) -> None:
 @pytest.mark.parametrize(("s", "r"), [(Fraction(3), Fraction(1)), (Fraction(7, 3), Fraction(11, 5))])
 def test_quantiles_are_never_too_low_and_hardly_too_high(s: Fraction, r: Fraction) -> None:
     """In ball arithmetic: the computed tail is off by some units in the last place; there is room."""
-    law = GapNoise("exponential", s, r)
+    law = GapNoise(EXPONENTIAL, s, r)
     for step in range(1, 200):
         confidence = 1 - step / 400  # above one half, and above the part of the law that is below zero
         t = law.quantile(confidence)

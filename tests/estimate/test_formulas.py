@@ -15,6 +15,7 @@ import freegap as fg
 from freegap.bits import RecordedBits, SeededBits
 from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
+from freegap.laws import EXPONENTIAL, LAPLACE, LAWS
 
 # Lower bounds -------------------------------------------------------------------------------------
 
@@ -92,7 +93,7 @@ def test_quantiles_are_a_little_above_the_true_ones(confidence: float, scales: t
         true = exponential_quantile(s, r, level)
     else:
         true = float(r) * math.log((1 - level) * float((s + r) / r)) - shift
-    found = GapNoise("exponential", s, r).quantile(confidence)
+    found = GapNoise(EXPONENTIAL, s, r).quantile(confidence)
     assert abs(true) * 2**-42 < found - true < abs(true) * 2**-38 + 1e-22
 
 
@@ -101,7 +102,7 @@ def test_quantiles_are_a_little_above_the_true_ones(confidence: float, scales: t
 def test_laplace_scales_that_are_close(apart: str, size: Fraction) -> None:
     """Lemma 5.4 in many digits: never below the truth by more than rounding, and close to it."""
     s, r = size, size * (1 + Fraction(apart))
-    law, digits = GapNoise("laplace", s, r), ctx.prec
+    law, digits = GapNoise(LAPLACE, s, r), ctx.prec
     for times in (0, 1, 5, 20):
         try:
             ctx.prec = 400
@@ -118,10 +119,14 @@ def test_laplace_scales_that_are_close(apart: str, size: Fraction) -> None:
 def test_moments_exist_on_one_side_only_for_one_sided_noise() -> None:
     s = np.array([0.5, 1.0, 3.0])  # of scale 1: from 1 on there is no moment to the right
     for noise in ("exponential", "geometric"):
-        assert np.isfinite(WeightedNoise(noise, 1.0, 1.0).log_moment(s)).tolist() == [True, False, False]
-        assert np.isfinite(WeightedNoise(noise, 1.0, -1.0).log_moment(s)).all()
+        assert np.isfinite(WeightedNoise(LAWS[noise], 1.0, 1.0).log_moment(s)).tolist() == [
+            True,
+            False,
+            False,
+        ]
+        assert np.isfinite(WeightedNoise(LAWS[noise], 1.0, -1.0).log_moment(s)).all()
     for weight in (1.0, -1.0):
-        assert np.isfinite(WeightedNoise("laplace", 1.0, weight).log_moment(s)).tolist() == [
+        assert np.isfinite(WeightedNoise(LAPLACE, 1.0, weight).log_moment(s)).tolist() == [
             True,
             False,
             False,
@@ -141,7 +146,7 @@ def chernoff(terms: tuple[WeightedNoise, ...], level: float, most: float) -> flo
 def test_tail_bounds_are_nearly_the_best_of_their_kind(
     level: float, noise: str, weights: tuple[float, ...]
 ) -> None:
-    terms = tuple(WeightedNoise(noise, 2.0, weight) for weight in weights)
+    terms = tuple(WeightedNoise(LAWS[noise], 2.0, weight) for weight in weights)
     best = chernoff(terms, level, 1 / (2 * max(map(abs, weights))))
     assert best * (1 - 1e-4) <= tail_bound(terms, level) <= best * (1 + 1e-4)
 
@@ -163,7 +168,7 @@ def test_intervals_are_estimate_and_tails(threshold: int | None) -> None:
             release.terms,
             strict=True,
         ):
-            turned = tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms)
+            turned = tuple(WeightedNoise(t.law, t.scale, -t.weight) for t in terms)
             over, under = tail_bound(terms, tail), tail_bound(turned, tail)
             assert over != pytest.approx(under, rel=1e-3)
             assert low == pytest.approx(float(estimate) - over - rounding, abs=1e-9)

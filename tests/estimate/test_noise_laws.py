@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import freegap as fg
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
+from freegap.laws import GEOMETRIC, LAPLACE, LAWS
 
 NOISES = ["laplace", "exponential", "geometric"]
 SCALES = [
@@ -25,20 +26,20 @@ SCALES = [
 def tail_by_integration(law: GapNoise, t: float) -> float:
     s, r = float(law.scale), float(law.threshold_scale)
     x = t + law.shift
-    if law.noise == "geometric":
+    if law.law is GEOMETRIC:
         p, q = -math.expm1(-1 / s), -math.expm1(-1 / r)
         return sum(
             q * (1 - q) ** m * (1 - p) ** max(math.floor(x + m) + 1, 0) for m in range(int(60 * r) + 60)
         )
-    answer, bar = NoiseDensity(law.noise, s), NoiseDensity(law.noise, r)
-    low = 0.0 if law.noise == "exponential" else -60 * r
+    answer, bar = NoiseDensity(law.law.name, s), NoiseDensity(law.law.name, r)
+    low = 0.0 if law.law.one_sided else -60 * r
     return integral(lambda y: bar.density(y) * (1 - answer.cdf(x + y)), [0.0, -x], low, 60 * r)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(("scale", "threshold_scale"), SCALES)
 def test_tails_against_integration(noise: str, scale: Fraction, threshold_scale: Fraction) -> None:
-    law = GapNoise(noise, scale, threshold_scale)
+    law = GapNoise(LAWS[noise], scale, threshold_scale)
     for t in (-9.5, -3.0, -0.25, 0.0, 0.75, 2.0, 11.0):
         assert law.upper_tail(t) == pytest.approx(tail_by_integration(law, t), abs=2e-6)
 
@@ -46,7 +47,7 @@ def test_tails_against_integration(noise: str, scale: Fraction, threshold_scale:
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(("scale", "threshold_scale"), SCALES)
 def test_quantiles_invert_the_tail(noise: str, scale: Fraction, threshold_scale: Fraction) -> None:
-    law = GapNoise(noise, scale, threshold_scale)
+    law = GapNoise(LAWS[noise], scale, threshold_scale)
     for confidence in (0.01, 0.5, 0.95, 0.999):
         t = law.quantile(confidence)
         assert law.upper_tail(t) <= 1 - confidence
@@ -56,7 +57,7 @@ def test_quantiles_invert_the_tail(noise: str, scale: Fraction, threshold_scale:
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_mean_and_variance_against_simulation(noise: str) -> None:
-    law = GapNoise(noise, Fraction(5), Fraction(3))
+    law = GapNoise(LAWS[noise], Fraction(5), Fraction(3))
     generator = np.random.default_rng(1)
 
     def draw(scale: float) -> NDArray[np.float64]:
@@ -74,19 +75,19 @@ def test_mean_and_variance_against_simulation(noise: str) -> None:
 @pytest.mark.parametrize("noise", NOISES)
 def test_tail_bounds_hold_and_are_not_far_off(noise: str) -> None:
     terms = (
-        WeightedNoise("laplace", 3.0, 0.4),
-        WeightedNoise(noise, 5.0, 0.6),
-        WeightedNoise(noise, 2.0, -0.6),
+        WeightedNoise(LAPLACE, 3.0, 0.4),
+        WeightedNoise(LAWS[noise], 5.0, 0.6),
+        WeightedNoise(LAWS[noise], 2.0, -0.6),
     )
     generator = np.random.default_rng(2)
     total = np.zeros(10**6)
     for term in terms:
-        if term.noise == "laplace":
+        if term.law is LAPLACE:
             drawn = generator.laplace(scale=term.scale, size=10**6)
         else:
             drawn = generator.exponential(scale=term.scale, size=10**6)
-            drawn = np.floor(drawn) if term.noise == "geometric" else drawn
-        total += term.weight * (drawn - (drawn.mean() if term.noise != "laplace" else 0.0))
+            drawn = np.floor(drawn) if term.law is GEOMETRIC else drawn
+        total += term.weight * (drawn - (drawn.mean() if term.law is not LAPLACE else 0.0))
     for level in (0.1, 0.025, 0.001):
         t = tail_bound(terms, level)
         seen = float((total > t).mean())
@@ -95,7 +96,7 @@ def test_tail_bounds_hold_and_are_not_far_off(noise: str) -> None:
 
 
 def test_a_sum_without_noise_has_no_tail() -> None:
-    assert tail_bound((WeightedNoise("laplace", 3.0, 0.0),), 0.05) == 0.0
+    assert tail_bound((WeightedNoise(LAPLACE, 3.0, 0.0),), 0.05) == 0.0
 
 
 @pytest.mark.parametrize("epsilon", [5000, 10**20])
@@ -107,4 +108,4 @@ def test_geometric_noise_that_is_nearly_always_zero(epsilon: int) -> None:
     assert release.gaps == (None, Fraction(890))
     assert fg.gap_variances(release) == (0.0,)
     assert fg.lower_bounds(release) == (900.0,)
-    assert tail_bound((WeightedNoise("geometric", 1 / epsilon, 1.0),), 0.01) < 0.01
+    assert tail_bound((WeightedNoise(GEOMETRIC, 1 / epsilon, 1.0),), 0.01) < 0.01

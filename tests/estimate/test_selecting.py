@@ -18,6 +18,7 @@ import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.estimate.fusion import blue_variance_ratio
+from freegap.laws import NoiseName
 
 K = 24
 
@@ -49,7 +50,7 @@ def item_counts(path: Path) -> tuple[NDArray[np.int64], Fraction]:
 
 
 def error_reduction(
-    answers: NDArray[np.int64], noise: str, threshold: Any, runs: int, epsilon: Any = "0.7"
+    answers: NDArray[np.int64], noise: NoiseName, threshold: Any, runs: int, epsilon: Any = "0.7"
 ) -> float:
     """1 − (squared error of the fused estimates)/(of the measurements alone)."""
     source = SeededBits(f"{noise} {threshold}")
@@ -69,19 +70,19 @@ def error_reduction(
     return 1 - fused / measured
 
 
-def sparse_vector_theory(k: int, noise: str) -> float:
+def sparse_vector_theory(k: int, noise: NoiseName) -> float:
     """Ding 2020, section 5.4.3, monotonic: Var(β)/Var(α) = v/(v + wk²) with v = (1 + ∛k²)³."""
     v, w = (1 + math.cbrt(k * k)) ** 3, 1 if noise == "laplace" else 2
     return 1 - v / (v + w * k * k)
 
 
-def top_k_theory(k: int, noise: str) -> float:
+def top_k_theory(k: int, noise: NoiseName) -> float:
     return 1 - float(blue_variance_ratio(k, Fraction(1) if noise == "laplace" else Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential"])
 @pytest.mark.parametrize("by", ["top-k", "sparse vector"])
-def test_error_reduction_is_that_of_the_theory(noise: str, by: str) -> None:
+def test_error_reduction_is_that_of_the_theory(noise: NoiseName, by: str) -> None:
     """2,000 runs with k = 24: within three points of the closed form."""
     theory = top_k_theory(K, noise) if by == "top-k" else sparse_vector_theory(K, noise)
     found = error_reduction(heavy_tailed(), noise, None if by == "top-k" else True, 2000)
@@ -93,7 +94,7 @@ def test_error_reduction_is_that_of_the_theory(noise: str, by: str) -> None:
 @pytest.mark.parametrize("noise", ["laplace", "exponential"])
 @pytest.mark.parametrize("by", ["top-k", "sparse vector"])
 @pytest.mark.parametrize("path", real_baskets(), ids=lambda path: path.name)
-def test_error_reduction_on_real_baskets(noise: str, by: str, path: Path) -> None:
+def test_error_reduction_on_real_baskets(noise: NoiseName, by: str, path: Path) -> None:
     theory = top_k_theory(K, noise) if by == "top-k" else sparse_vector_theory(K, noise)
     counts, epsilon = item_counts(path)
     found = error_reduction(counts, noise, None if by == "top-k" else True, 2000, epsilon)
@@ -130,7 +131,7 @@ def test_adaptive_on_real_baskets(path: Path) -> None:
     assert 0.3 < left < 0.5
 
 
-def coverage_of_intervals(noise: str, threshold: Any, runs: int, answers: NDArray[np.int64]) -> float:
+def coverage_of_intervals(noise: NoiseName, threshold: Any, runs: int, answers: NDArray[np.int64]) -> float:
     source = SeededBits(f"coverage {noise} {threshold}")
     inside = total = 0
     for _ in range(runs):
@@ -143,7 +144,7 @@ def coverage_of_intervals(noise: str, threshold: Any, runs: int, answers: NDArra
     return inside / total
 
 
-def coverage_of_lower_bounds(noise: str, runs: int, branches: int = 0) -> float:
+def coverage_of_lower_bounds(noise: NoiseName, runs: int, branches: int = 0) -> float:
     """Of the questions asked, the share that is not reported with a bound above the truth."""
     answers = [30, 5, -10, 60]
     source = SeededBits(f"lower {noise} {branches}")
@@ -169,13 +170,13 @@ INTERVALS = [
 
 
 @pytest.mark.parametrize(("noise", "threshold"), INTERVALS)
-def test_intervals_cover(noise: str, threshold: Any) -> None:
+def test_intervals_cover(noise: NoiseName, threshold: Any) -> None:
     spread = np.array([100, 40, 180, 60, 0, 15, 75], dtype=np.int64)
     assert coverage_of_intervals(noise, threshold, 1000, spread) >= 0.9 - 6 * 0.3 / math.sqrt(3000)
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
-def test_intervals_cover_where_selection_matters_most(noise: str) -> None:
+def test_intervals_cover_where_selection_matters_most(noise: NoiseName) -> None:
     """Equal answers: the selected are those with the largest noise."""
     equal = np.full(12, 50, dtype=np.int64)
     assert coverage_of_intervals(noise, None, 1000, equal) >= 0.9
@@ -183,13 +184,13 @@ def test_intervals_cover_where_selection_matters_most(noise: str) -> None:
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("branches", [0, 1])
-def test_lower_bounds_cover(noise: str, branches: int) -> None:
+def test_lower_bounds_cover(noise: NoiseName, branches: int) -> None:
     assert coverage_of_lower_bounds(noise, 2000, branches) >= 0.9 - 6 * 0.3 / math.sqrt(4000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("noise", "threshold"), INTERVALS)
-def test_intervals_cover_over_many_runs(noise: str, threshold: Any) -> None:
+def test_intervals_cover_over_many_runs(noise: NoiseName, threshold: Any) -> None:
     spread = np.array([100, 40, 180, 60, 0, 15, 75], dtype=np.int64)
     assert coverage_of_intervals(noise, threshold, 100_000, spread) >= 0.9 - 0.006
 
@@ -197,7 +198,7 @@ def test_intervals_cover_over_many_runs(noise: str, threshold: Any) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("branches", [0, 1])
-def test_lower_bounds_cover_over_many_runs(noise: str, branches: int) -> None:
+def test_lower_bounds_cover_over_many_runs(noise: NoiseName, branches: int) -> None:
     assert coverage_of_lower_bounds(noise, 100_000, branches) >= 0.9 - 0.006
 
 

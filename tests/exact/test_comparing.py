@@ -17,11 +17,10 @@ import pytest
 from freegap.bits import SeededBits
 from freegap.exact.comparing import BELOW, Branch, NoisyThreshold
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
+from freegap.laws import LAWS, NOISES
 from freegap.values.rationals import double
 
 FINE = Fraction(1, 2**200)
-LAW_OF = {"laplace": "laplace", "exponential": "exponential", "geometric": "exponential"}
 
 SCALES = [
     Fraction(1, 10**9),
@@ -38,8 +37,7 @@ MARGINS = [Fraction(0), Fraction(2**61 + 255), Fraction(10**25 + 7)]
 
 def threshold_of(noise: str, scale: Fraction, shift: Fraction, margin: Fraction, seed: int) -> NoisyThreshold:
     return NoisyThreshold(
-        law=LAWS[LAW_OF[noise]],
-        discrete=noise == "geometric",
+        law=LAWS[noise],
         threshold_scale=scale * Fraction(3, 7) if noise != "geometric" else scale,
         branches=[Branch(budget=Fraction(1), scale=scale, shift=shift, margin=margin)],
         resolution=Fraction(1),
@@ -54,7 +52,7 @@ def replies(bar: NoisyThreshold, question: int, offset: Fraction) -> list[tuple[
     return [alone, (int(branches[0]), gap(0)) if len(where) else (BELOW, 0)]
 
 
-@pytest.mark.parametrize("noise", sorted(LAW_OF))
+@pytest.mark.parametrize("noise", sorted(NOISES))
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_the_reply_turns_where_it_should(noise: str, scale: Fraction) -> None:
     step = Fraction(1) if noise == "geometric" else FINE
@@ -78,7 +76,6 @@ def test_the_gap_turns_where_it_should(noise: str, scale: Fraction, steps: int, 
     grid = Fraction(1, per_unit)
     bar = NoisyThreshold(
         law=LAWS[noise],
-        discrete=False,
         threshold_scale=scale,
         branches=[Branch(budget=Fraction(1), scale=scale, shift=scale / 3, margin=Fraction(0))],
         resolution=grid,
@@ -90,7 +87,7 @@ def test_the_gap_turns_where_it_should(noise: str, scale: Fraction, steps: int, 
     assert replies(bar, 0, at - FINE) == [(0, steps - 1)] * 2
 
 
-@pytest.mark.parametrize("noise", sorted(LAW_OF))
+@pytest.mark.parametrize("noise", sorted(NOISES))
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_the_stated_bound_holds(noise: str, scale: Fraction) -> None:
     """v − margin in doubles against the exact one, as the module states; and the bound is not vacuous."""

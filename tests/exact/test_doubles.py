@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, DoubleNoise
-from freegap.exact.laws import LAWS
 from freegap.exact.reals import OrderStatistic, Real, Variable, at_precision
+from tests.laws import EXACT_LAWS as LAWS
 
 
 class GivenDigits(KeyedDigits):

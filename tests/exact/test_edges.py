@@ -16,9 +16,9 @@ from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import Candidates, stream_noise
 from freegap.exact.grid_noise import floored_noise
-from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
+from tests.laws import EXACT_LAWS as LAWS
 
 FINE = Fraction(1, 2**200)
 NAMES = ["exponential", "laplace", "gumbel", "logistic"]

@@ -9,8 +9,8 @@ import pytest
 
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking, Ranked
+from tests.laws import EXACT_LAWS as LAWS
 
 GRID = Fraction(1, 1024)
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from freegap.bits import SeededBits
 from freegap.exact import screening
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking, Ranked
 from freegap.exact.reals import LazyNoise, Real
 from freegap.mechanisms.top_k import program
 from tests.distributions import same_distribution_p
+from tests.laws import EXACT_LAWS as LAWS
 
 GRID = Fraction(1, 1024)
 

@@ -10,9 +10,9 @@ import pytest
 
 from freegap.bits import BitSource, SeededBits
 from freegap.errors import FreegapError
-from freegap.exact.laws import LAWS
 from freegap.exact.reals import LazyNoise, OrderStatistic, Real, Variable
 from tests.enumeration import outcomes
+from tests.laws import EXACT_LAWS as LAWS
 
 SURVIVAL: dict[str, Callable[[float], float]] = {
     "exponential": lambda x: math.exp(-max(x, 0.0)),
@@ -30,7 +30,7 @@ def test_every_law_on_a_grid_by_enumeration(law: str, scale: Fraction) -> None:
     grid = Fraction(1, 2)
 
     def cell(source: BitSource) -> int:
-        return LazyNoise(source, start=1).draw(law, scale).floor(grid)
+        return LazyNoise(source, start=1).draw(LAWS[law], scale).floor(grid)
 
     decided, undecided = outcomes(cell, depth=8)
     assert undecided < 0.2

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import at_precision
 from freegap.exact.screening import Screen
+from tests.laws import EXACT_LAWS as LAWS
 
 PREFIXES = 1 << 16
 PER_UNIT = 64  # offsets are multiples of 1/64
 
-# Written from the definitions, not from `freegap.exact.laws`: P(X > x), x an exact ball.
+# Written from the definitions, not from `freegap.laws`: P(X > x), x an exact ball.
 SURVIVAL: dict[str, Callable[[Any], Any]] = {
     "exponential": lambda x: (-x).exp() if x > 0 else arb(1),
     "laplace": lambda x: (-x).exp() / 2 if x > 0 else 1 - x.exp() / 2,

@@ -12,7 +12,7 @@ from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, stream_noise
-from freegap.exact.laws import LAWS
+from tests.laws import EXACT_LAWS as LAWS
 
 N = 40
 OFFSETS = np.linspace(-300.0, 200.0, N)

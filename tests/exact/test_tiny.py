@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, stream_noise
-from freegap.exact.laws import LAWS
 from freegap.exact.reals import OrderStatistic, Real, Variable
+from tests.laws import EXACT_LAWS as LAWS
 
 LEADING = 128  # digits of a word; an item's own has 16 more before it
 

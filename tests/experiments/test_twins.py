@@ -19,6 +19,8 @@ from freegap_evidence.experiments.simulate.questions import asked
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.estimate import fusion
+from freegap.laws import EXPONENTIAL, Law, law_named
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.hybrids import (
     hybrid_sparse_vector_charge,
     hybrid_sparse_vector_program,
@@ -33,16 +35,16 @@ ANSWERS = np.array([9.0, 7.0, 7.0, 4.0, 3.0, 1.0, 0.0])
 EPSILON = Fraction(3, 2)
 
 
-class Scripted:
+class Scripted(LabelledNoise[float]):
     """Noise that was drawn before, by label."""
 
     def __init__(self, values: dict[Any, float]) -> None:
         self._values = values
 
-    def laplace(self, scale: Any, *, label: Any) -> float:
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> float:
         return self._values[label]
-
-    exponential = geometric = laplace
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
@@ -73,7 +75,7 @@ def test_sparse_vector_on_the_same_noise(noise: str, branches: int, monotonic: b
 def test_top_k_and_its_hybrid_on_the_same_noise(law: str) -> None:
     rng = np.random.default_rng(8)
     k, threshold = 3, 4.5
-    drawn = draw(law, 4.0, (RUNS, len(ANSWERS) + 1), rng)
+    drawn = draw(law_named(law), 4.0, (RUNS, len(ANSWERS) + 1), rng)
     plain = ranked.top_k(ANSWERS, k, drawn[:, 1:])
     hybrid = ranked.hybrid_top_k(ANSWERS, threshold, k, drawn)
     answers = [float(a) for a in ANSWERS]
@@ -141,7 +143,7 @@ def test_top_k_has_the_law_of_the_released_mechanism() -> None:
         exact[_cell(list(made.indices), [float(g) for g in made.gaps])] += 1
 
     def p_value(wrong: float) -> float:
-        drawn = draw("exponential", wrong * k, (10 * runs, 3), np.random.default_rng(12))
+        drawn = draw(EXPONENTIAL, wrong * k, (10 * runs, 3), np.random.default_rng(12))
         twin = ranked.top_k(np.array(answers, dtype=float), k, drawn)
         seen = Counter(_cell(i, g) for i, g in zip(twin.items.tolist(), twin.gaps.tolist(), strict=True))
         return same_distribution_p(exact, seen)

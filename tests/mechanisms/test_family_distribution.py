@@ -21,6 +21,7 @@ from freegap_evidence.assurance.top_k_law import top_k_cells
 
 import freegap as fg
 from freegap.bits import SeededBits
+from freegap.laws import ContinuousNoiseName
 from tests.families import simulate_hybrid_sparse_vector, simulate_sparse_vector
 
 GRID = 1.0
@@ -103,7 +104,7 @@ HYBRIDS = [(noise, k) for noise in ("exponential", "laplace") for k in (1, 2)]
 
 
 @cache
-def hybrid_top_k_law(noise: str, k: int) -> dict[Any, float]:
+def hybrid_top_k_law(noise: ContinuousNoiseName, k: int) -> dict[Any, float]:
     """Three items of which the last is the threshold: the law of top-k, cut at the threshold.
 
     Cells that the cut sums over a truncated second gap are left out: they are only bounded below.
@@ -118,7 +119,7 @@ def hybrid_top_k_output(order: tuple[int, ...], gaps: tuple[int, ...]) -> Any:
     return order[:stop], gaps[:stop]
 
 
-def hybrid_top_k_releases(noise: str, k: int, runs: int) -> Counter[Any]:
+def hybrid_top_k_releases(noise: ContinuousNoiseName, k: int, runs: int) -> Counter[Any]:
     source = SeededBits(f"hybrid {noise} {k}")
     seen: Counter[Any] = Counter()
     for _ in range(runs):
@@ -132,18 +133,18 @@ def hybrid_top_k_releases(noise: str, k: int, runs: int) -> Counter[Any]:
 
 
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
-def test_hybrid_top_k(noise: str, k: int) -> None:
+def test_hybrid_top_k(noise: ContinuousNoiseName, k: int) -> None:
     assert fit_p(hybrid_top_k_releases(noise, k, SOME), hybrid_top_k_law(noise, k)) > ALPHA
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
-def test_hybrid_top_k_on_many_runs(noise: str, k: int) -> None:
+def test_hybrid_top_k_on_many_runs(noise: ContinuousNoiseName, k: int) -> None:
     assert fit_p(hybrid_top_k_releases(noise, k, MANY), hybrid_top_k_law(noise, k)) > ALPHA
 
 
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
-def test_the_test_of_hybrid_top_k_has_power(noise: str, k: int) -> None:
+def test_the_test_of_hybrid_top_k_has_power(noise: ContinuousNoiseName, k: int) -> None:
     def p(factor: float) -> float:
         generator = np.random.default_rng(k)
         scale = factor * 2 * k / float(EPSILON)
@@ -163,12 +164,12 @@ COARSE = 3.0
 
 
 @cache
-def hybrid_sparse_vector_law(noise: str, k: int) -> dict[Any, float]:
+def hybrid_sparse_vector_law(noise: ContinuousNoiseName, k: int) -> dict[Any, float]:
     setting = ThresholdSetting(noise, float(EPSILON), k, float(SHARE))
     return HybridSparseVector(setting, [float(a) for a in ANSWERS], COARSE).law(8)
 
 
-def hybrid_sparse_vector_releases(noise: str, k: int, runs: int) -> Counter[Any]:
+def hybrid_sparse_vector_releases(noise: ContinuousNoiseName, k: int, runs: int) -> Counter[Any]:
     source = SeededBits(f"hybrid sparse vector {noise} {k}")
     seen: Counter[Any] = Counter()
     for _ in range(runs):
@@ -182,7 +183,7 @@ def hybrid_sparse_vector_releases(noise: str, k: int, runs: int) -> Counter[Any]
 
 
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
-def test_hybrid_sparse_vector(noise: str, k: int) -> None:
+def test_hybrid_sparse_vector(noise: ContinuousNoiseName, k: int) -> None:
     law = hybrid_sparse_vector_law(noise, k)
     assert fit_p(hybrid_sparse_vector_releases(noise, k, SOME), law) > ALPHA
     setting = ThresholdSetting(noise, float(EPSILON), k, float(SHARE))
@@ -199,7 +200,7 @@ def test_hybrid_sparse_vector(noise: str, k: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
-def test_hybrid_sparse_vector_on_many_runs(noise: str, k: int) -> None:
+def test_hybrid_sparse_vector_on_many_runs(noise: ContinuousNoiseName, k: int) -> None:
     seen = hybrid_sparse_vector_releases(noise, k, MANY)
     assert fit_p(seen, hybrid_sparse_vector_law(noise, k)) > ALPHA
 

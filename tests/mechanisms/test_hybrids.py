@@ -12,6 +12,7 @@ from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import LazyNoise
+from freegap.laws import ContinuousNoiseName
 from freegap.mechanisms.hybrids import (
     hybrid_sparse_vector_program,
     hybrid_top_k_charge,
@@ -33,7 +34,12 @@ ANSWERS = st.lists(st.integers(-20, 20), min_size=1, max_size=20)
     seed=st.integers(0, 2**32),
 )
 def test_hybrid_top_k_is_its_program(
-    answers: list[int], threshold: Fraction, data: st.DataObject, noise: str, epsilon: Fraction, seed: int
+    answers: list[int],
+    threshold: Fraction,
+    data: st.DataObject,
+    noise: ContinuousNoiseName,
+    epsilon: Fraction,
+    seed: int,
 ) -> None:
     k = data.draw(st.integers(1, len(answers)))
     release = fg.hybrid_top_k(answers, threshold, k=k, epsilon=epsilon, noise=noise, bits=SeededBits(seed))
@@ -60,7 +66,12 @@ def test_hybrid_top_k_is_its_program(
     seed=st.integers(0, 2**32),
 )
 def test_hybrid_sparse_vector_is_its_program(
-    answers: list[int], threshold: Fraction, data: st.DataObject, noise: str, monotonic: bool, seed: int
+    answers: list[int],
+    threshold: Fraction,
+    data: st.DataObject,
+    noise: ContinuousNoiseName,
+    monotonic: bool,
+    seed: int,
 ) -> None:
     k = data.draw(st.integers(1, len(answers)))
     options: Any = {"k": k, "epsilon": 1, "noise": noise, "monotonic": monotonic}

@@ -10,7 +10,7 @@ from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
-from freegap.exact.laws import LAPLACE
+from freegap.laws import LAPLACE
 
 
 def test_low_precision_gives_the_same() -> None:

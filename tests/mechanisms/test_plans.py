@@ -14,6 +14,7 @@ from flint import arb, fmpq
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.exact.reals import at_precision
+from freegap.laws import GEOMETRIC, LAWS
 from freegap.mechanisms.threshold_plan import mean_difference, optimal_share, plan_threshold
 from freegap.mechanisms.top_k_plan import plan_top_k
 
@@ -55,8 +56,7 @@ def test_the_budget_of_a_threshold_is_divided_exactly(noise: str, monotonic: boo
     assert [branch.budget for branch in made.branches] == [each / 4, each / 2, each]
     for branch in made.branches:
         assert branch.scale == factor * 2 / branch.budget  # what each branch spends pays for its noise
-    assert made.discrete == (noise == "geometric")
-    assert made.law.name == ("laplace" if noise == "laplace" else "exponential")
+    assert made.law is LAWS[noise]
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -71,7 +71,7 @@ def test_shifts_are_the_difference_of_the_means(noise: str) -> None:
             mean = at_precision(200, partial(means_apart, branch.scale, bar))
             assert branch.shift.denominator == 1
             assert abs(float(branch.shift) - mean) <= 0.5 + 1e-9
-    assert mean_difference("geometric", Fraction(10), Fraction(1, 3)) == 9  # 9.508… − 0.052…
+    assert mean_difference(GEOMETRIC, Fraction(10), Fraction(1, 3)) == 9  # 9.508… − 0.052…
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -146,7 +146,7 @@ def test_the_scale_of_top_k(noise: str, monotonic: bool) -> None:
         k=4, epsilon=Fraction(1, 3), sensitivity=5, monotonic=monotonic, noise=noise, resolution=1
     )
     assert made.scale == (1 if monotonic else 2) * 5 * 4 * 3
-    assert made.law.name == noise
+    assert made.law is LAWS[noise]
 
 
 @pytest.mark.parametrize("monotonic", [True, False])

@@ -106,7 +106,6 @@ def test_nearly_everything_refined_gives_the_same(noise: str, branches: int) -> 
     def found(seed: int, **precision: int) -> Any:
         bar = NoisyThreshold(
             law=plan.law,
-            discrete=plan.discrete,
             threshold_scale=plan.threshold_scale,
             branches=plan.branches,
             resolution=plan.resolution,

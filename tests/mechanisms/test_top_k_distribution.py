@@ -23,9 +23,9 @@ from freegap_evidence.assurance.top_k_law import top_k_cells
 
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
 from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.reference import Counters, secure_top_k
+from tests.laws import EXACT_LAWS as LAWS
 
 MILLION = 1_000_000
 GRID = Fraction(1, 2)

@@ -15,6 +15,7 @@ from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
 import freegap as fg
 from freegap.bits import SeededBits
+from freegap.laws import NoiseName
 from freegap.mechanisms.reference import coin_top_k
 from tests.distributions import same_distribution_p
 from tests.mechanisms.test_top_k import NoBits
@@ -118,7 +119,7 @@ def test_groups_have_the_law_of_their_members() -> None:
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-def test_all_answers_may_be_ranked_where_no_runner_up_is_needed(noise: str) -> None:
+def test_all_answers_may_be_ranked_where_no_runner_up_is_needed(noise: NoiseName) -> None:
     release = fg.noisy_top_k(COUNTS, 4, epsilon=1000, noise=noise, gap=False, bits=SeededBits(1))
     assert release.labels == tuple(COUNTS)
     assert fg.noisy_max([7], epsilon=1, noise=noise, gap=False).labels == (0,)

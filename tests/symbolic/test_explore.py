@@ -106,7 +106,7 @@ def test_generator_draws_are_replaced_by_symbols_or_by_zero() -> None:
         return int(np.argmax(noisy))
 
     paths = explore(mechanism, [[X, Y], SymbolicGenerator()])
-    assert [draw.law for draw in paths[0].draws] == ["laplace", "laplace"]
+    assert [draw.law.name for draw in paths[0].draws] == ["laplace", "laplace"]
     assert {v.name for v in paths[0].conditions[0].variables} == {"x", "y", "noise[0]", "noise[1]"}
     silent = explore(mechanism, [[X, Y], SymbolicGenerator(lambda draw: 0)])
     assert {v.name for v in silent[0].conditions[0].variables} == {"x", "y"}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,9 @@ import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
+from freegap.tables.files import open_connection
 from freegap.tables.people import counted
+from freegap.tables.progress import watched
 from tests.tables.engines import counts_of
 
 
@@ -152,3 +156,13 @@ def test_the_engine_of_a_release_is_closed_when_it_is_over(
     for connection in opened:
         with pytest.raises(duckdb.ConnectionException):
             connection.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("watcher", [None, lambda share: None])
+def test_the_engine_draws_no_bar_of_its_own(watcher: Callable[[float], None] | None) -> None:
+    """Standard output is the release's: with --json it is read by programs."""
+    with watched(watcher) if watcher else nullcontext(), open_connection() as connection:
+        (prints,) = connection.execute("SELECT current_setting('enable_progress_bar_print')").fetchone()
+        (shows,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    assert not prints
+    assert shows == (watcher is not None)

@@ -18,6 +18,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import BudgetExceeded, EngineFailed, InvalidArgument
+from freegap.laws import ContinuousNoiseName
 from freegap.tables.forecast import forecast_above, forecast_top_k
 from tests.tables.engines import ENGINES, arrow, counts_of
 
@@ -216,7 +217,7 @@ def test_what_the_ledger_is_told_is_public() -> None:
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 @pytest.mark.parametrize("k", [1, 3])
-def test_forecasts_come_true(noise: str, k: int) -> None:
+def test_forecasts_come_true(noise: ContinuousNoiseName, k: int) -> None:
     plan = forecast_top_k(k=k, epsilon="0.7", measure=True, noise=noise)
     release = fg.top_k(HEAVY, k=k, epsilon="0.7", measure=True, noise=noise, **ASK)
     assert release.standard_errors is not None

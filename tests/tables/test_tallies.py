@@ -16,6 +16,7 @@ import pytest
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise
+from freegap.laws import LAWS, ContinuousNoiseName
 from freegap.tables.domains import ListedDomain, listed_in_order
 from freegap.tables.in_engine import tally_in_engine
 from freegap.tables.sources import frame_of
@@ -108,7 +109,7 @@ TABLE = pd.DataFrame({"item": ["tea"] * 900 + ["milk"] * 40 + ["rice"], "person"
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
-def test_what_is_said_of_items_above(noise: str) -> None:
+def test_what_is_said_of_items_above(noise: ContinuousNoiseName) -> None:
     r = fg.above(
         TABLE, item="item", person="person", threshold=20, k=2, epsilon=4, domain=["milk", "rice", "tea"],
         noise=noise, bits=fg.SeededBits(2),
@@ -118,7 +119,7 @@ def test_what_is_said_of_items_above(noise: str) -> None:
     assert r.standard_errors is not None
     assert r.intervals is not None
     (scale,) = r.parameters["scales"]
-    law = GapNoise(noise, Fraction(scale), r.parameters["threshold_scale"])
+    law = GapNoise(LAWS[noise], Fraction(scale), r.parameters["threshold_scale"])
     for gap, estimate, error, (low, high) in zip(
         r.gaps, r.estimates, r.standard_errors, r.intervals, strict=True
     ):

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.laws.labelled import LabelledNoise
+
 __all__ = ["alignment", "charge", "clamp", "program"]
 
 
@@ -24,7 +26,7 @@ def clamp(value: Any, centre: Any, width: Any) -> Any:
 
 def program(
     answers: Sequence[Any],
-    noise: Any,
+    noise: LabelledNoise[Any],
     *,
     k: int,
     eta: tuple[Fraction, Fraction],

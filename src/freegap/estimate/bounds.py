@@ -7,7 +7,8 @@ import sys
 from fractions import Fraction
 
 from freegap.errors import InvalidArgument
-from freegap.estimate.noise_laws import GapNoise, variance
+from freegap.estimate.noise_laws import GapNoise
+from freegap.laws import law_named
 from freegap.mechanisms.hybrids import HybridTopK
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
@@ -35,7 +36,7 @@ def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
     """The law of the noise in the gaps that a branch of this release gave."""
     scales = release.parameters["scales"]  # the cheapest branch first, the base branch last
     return GapNoise(
-        release.parameters["noise"],
+        law_named(release.parameters["noise"]),
         Fraction(scales[len(scales) - 1 - branch]),
         release.parameters["threshold_scale"],
     )
@@ -93,7 +94,8 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
     (18.0, 18.0)
     """
     if isinstance(release, HybridTopK):
-        both = 2 * variance(release.parameters["noise"], float(release.parameters["scale"]))
+        law, scale = law_named(release.parameters["noise"]), float(release.parameters["scale"])
+        both = 2 * float(law.variance(scale))
         return (both,) * len(release.estimates or ())
     if isinstance(release, AboveThreshold):
         _require_known_noise(release)

@@ -19,6 +19,7 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
+from freegap.laws import LAPLACE, NoiseName, law_named
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.population import read_population
@@ -77,7 +78,7 @@ class Estimates(Release):
         intervals = []
         for estimate, terms in zip(self.estimates, self.terms, strict=True):
             over = tail_bound(terms, tail)
-            under = tail_bound(tuple(WeightedNoise(t.noise, t.scale, -t.weight) for t in terms), tail)
+            under = tail_bound(tuple(WeightedNoise(t.law, t.scale, -t.weight) for t in terms), tail)
             value = double(estimate)
             intervals.append((value - over - self.rounding, value + under + self.rounding))
         return tuple(intervals)
@@ -123,7 +124,7 @@ def select_and_measure(
     split: Rational = "1/2",
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: NoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -247,8 +248,8 @@ def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
         raise AssertionError("top-k always selects")
     k = len(selection.labels)
     scale: Fraction = selection.parameters["scale"]
-    kind: str = selection.parameters["noise"]
-    ratio = (2 if kind == "laplace" else 1) * scale**2 / measurement.variance
+    law = law_named(selection.parameters["noise"])
+    ratio = Fraction(law.variance(scale)) / measurement.variance
     # Rounding down takes half a grid step from each gap on average.
     gaps = [gap + selection.resolution / 2 for gap in selection.gaps[:-1]]
     estimates = blue(measurement.values, gaps, ratio)
@@ -256,10 +257,10 @@ def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
     total = float(1 + ratio)
     own, other = (float(ratio) + 1 / k) / total, 1 / k / total
     terms = (
-        WeightedNoise("laplace", float(measurement.scale), own),
-        *(WeightedNoise("laplace", float(measurement.scale), other) for _ in range(k - 1)),
-        WeightedNoise(kind, float(scale), (1 - 1 / k) / total),
-        *(WeightedNoise(kind, float(scale), -1 / k / total) for _ in range(k - 1)),
+        WeightedNoise(LAPLACE, float(measurement.scale), own),
+        *(WeightedNoise(LAPLACE, float(measurement.scale), other) for _ in range(k - 1)),
+        WeightedNoise(law, float(scale), (1 - 1 / k) / total),
+        *(WeightedNoise(law, float(scale), -1 / k / total) for _ in range(k - 1)),
     )
     return estimates, [variance] * k, [terms] * k
 
@@ -271,22 +272,23 @@ def _fuse_above(selection: AboveThreshold, measurement: Measurement | None) -> F
     terms: list[tuple[WeightedNoise, ...]] = []
     if measurement is None:
         return estimates, variances, terms
-    half = Fraction(0) if selection.parameters["noise"] == "geometric" else selection.resolution / 2
+    lattice = law_named(selection.parameters["noise"]).lattice
+    half = Fraction(0) if lattice else selection.resolution / 2
     for measured, by_gap, branch in zip(
         measurement.values, selection.estimates, selection.branches, strict=True
     ):
-        law = gap_noise(selection, branch)
-        gap_variance = Fraction(law.variance)
-        centred = by_gap + half - Fraction(law.mean)
+        gap = gap_noise(selection, branch)
+        gap_variance = Fraction(gap.variance)
+        centred = by_gap + half - Fraction(gap.mean)
         value, fused = inverse_variance([(measured, measurement.variance), (centred, gap_variance)])
         weight = float(fused / measurement.variance)
         estimates.append(value)
         variances.append(float(fused))
         terms.append(
             (
-                WeightedNoise("laplace", float(measurement.scale), weight),
-                WeightedNoise(law.noise, float(law.scale), 1 - weight),
-                WeightedNoise(law.noise, float(law.threshold_scale), weight - 1),
+                WeightedNoise(LAPLACE, float(measurement.scale), weight),
+                WeightedNoise(gap.law, float(gap.scale), 1 - weight),
+                WeightedNoise(gap.law, float(gap.threshold_scale), weight - 1),
             )
         )
     return estimates, variances, terms

@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, stream_noise
-from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.laws import Law
 from freegap.values.rationals import double
 
 __all__ = ["BELOW", "Branch", "NoisyThreshold"]
@@ -70,7 +70,6 @@ class NoisyThreshold:
         self,
         *,
         law: Law,
-        discrete: bool,
         threshold_scale: Fraction,
         branches: Sequence[Branch],
         resolution: Fraction,
@@ -78,8 +77,8 @@ class NoisyThreshold:
         filter_bits: int = FILTER_BITS,
         start_digits: int = START_DIGITS,
     ) -> None:
-        self._law = law
-        self._discrete = discrete
+        self._law = law.continuous
+        self._discrete = law.lattice
         self._branches = tuple(branches)
         self._resolution = resolution
         self._digits = digits

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import Law
+from freegap.laws import ExactLaw
 
 __all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "stream_noise"]
 
@@ -104,7 +104,7 @@ class DoubleNoise:
 
     def __init__(
         self,
-        law: Law,
+        law: ExactLaw,
         digits: KeyedDigits,
         first: NDArray[np.uint16],
         sizes: NDArray[np.int64] | None,
@@ -124,7 +124,7 @@ class DoubleNoise:
             usable &= rest >= _SMALLEST
             total = _minus_log(u, rest) / self._sizes[items]
             u = -np.expm1(-total)
-        elif self._law.looks_at_rest:
+        elif self._law.uses_complement:
             usable &= rest >= _SMALLEST
             total = _minus_log(u, rest)
         else:
@@ -221,14 +221,14 @@ class DoubleNoise:
 
 
 def stream_noise(
-    law: Law, digits: KeyedDigits, rank: int, items: Indices, slack: float
+    law: ExactLaw, digits: KeyedDigits, rank: int, items: Indices, slack: float
 ) -> tuple[Floats, Floats]:
     """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
     words = digits.block(0, rank, items)
     u, rest = _fraction(words), _fraction(~words)
     usable = u >= _SMALLEST
     total = u
-    if law.looks_at_rest:
+    if law.uses_complement:
         usable &= rest >= _SMALLEST
         total = _minus_log(u, rest)
     noise = law.estimate(u, total)

@@ -11,15 +11,15 @@ import numpy as np
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, stream_noise
-from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, Real, Variable
+from freegap.laws import ExactLaw
 from freegap.values.rationals import double
 
 __all__ = ["floored_noise"]
 
 
 def floored_noise(
-    law: Law,
+    law: ExactLaw,
     n: int,
     *,
     factor: Fraction,

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise
-from freegap.exact.laws import Law
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, reached_by
+from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
@@ -68,7 +68,7 @@ class NoisyRanking:
         grain: Fraction,
         scale: Fraction,
         resolution: Fraction,
-        law: Law,
+        law: ExactLaw,
         digits: KeyedDigits,
         sizes: NDArray[np.int64] | None = None,
         filter_bits: int = FILTER_BITS,

@@ -19,11 +19,13 @@ from functools import total_ordering
 from typing import Any, Protocol
 
 import flint
-from flint import arb, fmpq
+from flint import arb
 
 from freegap.bits import BitSource
 from freegap.errors import FreegapError, InvalidArgument
-from freegap.exact.laws import LAWS, Law
+from freegap.laws import ExactLaw, Law
+from freegap.laws.labelled import LabelledNoise
+from freegap.laws.law import as_ball
 
 __all__ = [
     "START_DIGITS",
@@ -67,10 +69,6 @@ def at_precision(bits: int, compute: Callable[[], Any]) -> Any:
             return result
         finally:
             flint.ctx.prec = previous
-
-
-def _ball(number: Fraction) -> Any:
-    return arb(fmpq(number.numerator, number.denominator))
 
 
 class Noise(Protocol):
@@ -154,7 +152,7 @@ class Variable(_Monotone):
 
     __slots__ = ("_law",)
 
-    def __init__(self, law: Law, read: ReadDigits, *, start: int = START_DIGITS) -> None:
+    def __init__(self, law: ExactLaw, read: ReadDigits, *, start: int = START_DIGITS) -> None:
         super().__init__([read], start)
         self._law = law
 
@@ -172,7 +170,7 @@ class OrderStatistic(_Monotone):
     __slots__ = ("_law", "_size")
 
     def __init__(
-        self, law: Law, size: int, reads: Sequence[ReadDigits], *, start: int = START_DIGITS
+        self, law: ExactLaw, size: int, reads: Sequence[ReadDigits], *, start: int = START_DIGITS
     ) -> None:
         super().__init__(reads, start)
         self._law = law
@@ -316,19 +314,15 @@ class Real:
 
     def _enclosure(self, precision: int) -> Any:
         balls = [(variable.enclosure(), c) for variable, c in self.terms.items()]
-        if any(ball is None for ball, _ in balls):
+        if any(enclosure is None for enclosure, _ in balls):
             return None
         return at_precision(
-            precision, lambda: sum((ball * _ball(c) for ball, c in balls), _ball(self.constant))
+            precision, lambda: sum((enclosure * as_ball(c) for enclosure, c in balls), as_ball(self.constant))
         )
 
 
-class LazyNoise:
-    """The noise that a mechanism's program draws, as exact reals.
-
-    The same program text runs on any object with these methods: exact reals here, symbols in a
-    proof, doubles in an experiment. Each draw may carry a label, which names it in proofs.
-    """
+class LazyNoise(LabelledNoise[Real]):
+    """The noise that a mechanism's program draws, as exact reals."""
 
     def __init__(
         self,
@@ -344,32 +338,21 @@ class LazyNoise:
         self._reader = reader
         self._start = start
 
-    def draw(self, law: str, scale: Number, label: Any = None) -> Real:
-        """A fresh variable of the named law and scale."""
-        variable = Variable(LAWS[law], self._reader(label), start=self._start)
-        return Real(0, {variable: Fraction(scale)})
+    def draw(
+        self,
+        law: Law,
+        scale: Number,
+        label: Any = None,
+        *,
+        resolution: Number | None = None,
+        step: Any = None,
+    ) -> Real:
+        """A fresh variable of this law and scale, rounded down to the resolution if the law is."""
+        noise = Real(0, {self._variable(law.continuous, label): Fraction(scale)})
+        if law.floor_of is None:
+            return noise
+        unit = Fraction(1 if resolution is None else resolution)
+        return Real(noise.floor(unit) * unit)
 
-    def exponential(self, scale: Number, label: Any = None) -> Real:
-        """Density e^(−x/scale)/scale on x ≥ 0."""
-        return self.draw("exponential", scale, label)
-
-    def laplace(self, scale: Number, label: Any = None) -> Real:
-        """Density e^(−|x|/scale)/(2·scale)."""
-        return self.draw("laplace", scale, label)
-
-    def gumbel(self, scale: Number, label: Any = None) -> Real:
-        """Distribution function exp(−e^(−x/scale))."""
-        return self.draw("gumbel", scale, label)
-
-    def logistic(self, scale: Number, label: Any = None) -> Real:
-        """Distribution function 1/(1 + e^(−x/scale))."""
-        return self.draw("logistic", scale, label)
-
-    def geometric(self, scale: Number, label: Any = None) -> Real:
-        """⌊scale·X⌋, X exponential: P(m) proportional to e^(−m/scale) on {0, 1, …} (Ding et al. 2023, lemma
-        5.4)."""
-        return Real(self.exponential(scale, label).floor())
-
-    def uniform(self, scale: Number = 1, label: Any = None) -> Real:
-        """Uniform on (0, scale)."""
-        return self.draw("uniform", scale, label)
+    def _variable(self, law: ExactLaw, label: Any) -> Noise:
+        return Variable(law, self._reader(label), start=self._start)

@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.exact.laws import Law
+from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 
 __all__ = ["Screen", "differences", "reached_by"]
@@ -48,7 +48,7 @@ class Screen:
     """Finds the items that may be above a bar; the bar is in units of the scale, above the pivot."""
 
     def __init__(
-        self, values: GridValues, pivot: int, rate: float, law: Law, sizes: NDArray[np.int64] | None
+        self, values: GridValues, pivot: int, rate: float, law: ExactLaw, sizes: NDArray[np.int64] | None
     ) -> None:
         self._law = law
         # Mostly groups of one, where the domain is large: only the others need their sizes.
@@ -68,7 +68,7 @@ class Screen:
         for _ in range(8):
             expected = float(self._expected(bar).sum(dtype=np.float64))
             step = math.log(max(expected, 1e-30) / wanted)
-            if step < 0 and self._law.guarded_below:
+            if step < 0 and self._law.one_sided:
                 break  # one-sided noise: the `top` answers above the pivot stay there
             bar = min(max(bar + step, _LOWEST_BAR), _HIGHEST_BAR)
             if -0.5 < step < 0.1:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from freegap.errors import InvalidArgument
+from freegap.laws import Law, law_named
 
 __all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument", "require_whole_sensitivity"]
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
 
-def noise_argument(noise: Any, known: Iterable[str]) -> str:
-    """The name of one of the known noises."""
-    names = list(known)
-    if not isinstance(noise, str) or noise not in names:
+def noise_argument(noise: Any, known: Sequence[str]) -> Law:
+    """The law of this name, if the mechanism knows it."""
+    if not isinstance(noise, str) or noise not in known:
         raise InvalidArgument(
-            "noise", noise, "is not a known noise", f"Pass one of {', '.join(map(repr, names))}."
+            "noise", noise, "is not a known noise", f"Pass one of {', '.join(map(repr, known))}."
         )
-    return noise
+    return law_named(noise)
 
 
 def flag_argument(argument: str, value: Any) -> bool:

@@ -29,9 +29,9 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import GUMBEL
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, TruncatedLogistic
+from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import (

@@ -34,12 +34,14 @@ from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
+from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.sparse_vector import threshold_lift
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.mechanisms.top_k import alignment as top_k_alignment
-from freegap.mechanisms.top_k_plan import LAWS, TopKPlan, plan_top_k
+from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import GridValues
 from freegap.values.rationals import Rational
@@ -60,7 +62,13 @@ __all__ = [
 
 
 def hybrid_top_k_program(
-    answers: Sequence[Any], noise: Any, *, k: int, scale: Any, threshold: Any = 0, law: str = "exponential"
+    answers: Sequence[Any],
+    noise: LabelledNoise[Any],
+    *,
+    k: int,
+    scale: Any,
+    threshold: Any = 0,
+    law: str = "exponential",
 ) -> tuple[list[int], list[Any]]:
     """Ding 2020, algorithm 19, on any numbers: item 0 is the threshold; gaps not rounded."""
     draw = getattr(noise, law)
@@ -92,10 +100,10 @@ def hybrid_top_k_alignment(
 
 
 def hybrid_sparse_vector_program(
-    answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0
+    answers: Sequence[Any], noise: LabelledNoise[Any], *, plan: ThresholdPlan, threshold: Any = 0
 ) -> tuple[list[int], list[Any]]:
     """Ding 2020, algorithm 20, on any numbers; gaps not rounded."""
-    draw = getattr(noise, plan.noise)
+    draw = getattr(noise, plan.law.name)
     branch = plan.branches[-1]
     bar = threshold + draw(plan.threshold_scale, label="threshold")
     noisy = [answer + draw(branch.scale, label=i) - branch.shift for i, answer in enumerate(answers)]
@@ -189,7 +197,7 @@ def hybrid_top_k(
     epsilon: Rational,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -234,7 +242,7 @@ def _drawn_top_k(population: Population, bar: Fraction, plan: TopKPlan, source: 
         grain=grain,
         scale=plan.scale,
         resolution=plan.resolution,
-        law=plan.law,
+        law=plan.law.continuous,
         digits=KeyedDigits(source, len(values)),
         sizes=None if sizes is None else np.append(sizes, 1),
     )
@@ -265,7 +273,7 @@ def hybrid_sparse_vector(
     epsilon: Rational,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: ContinuousNoiseName = "exponential",
     share: Rational | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -281,7 +289,7 @@ def hybrid_sparse_vector(
     >>> r.indices
     (0, 2)
     """
-    noise_argument(noise, LAWS)
+    noise_argument(noise, CONTINUOUS_NOISES)
     plan = plan_threshold(
         k=k,
         epsilon=epsilon,
@@ -314,13 +322,13 @@ def _drawn_above(
         grain=population.grain,
         scale=branch.scale,
         resolution=plan.resolution,
-        law=plan.law,
+        law=plan.law.continuous,
         digits=digits,
         sizes=population.sizes,
     )
     # Stream (n, 1) is no item's: it is the threshold's.
     stream = digits.stream(len(population.values), 1)
-    drawn = Real(0, {Variable(plan.law, stream): plan.threshold_scale})
+    drawn = Real(0, {Variable(plan.law.continuous, stream): plan.threshold_scale})
     ranked = ranking.largest(plan.k)
     items: list[int] = []
     gaps: list[int] = []

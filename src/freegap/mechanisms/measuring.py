@@ -21,7 +21,8 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
-from freegap.exact.laws import LAPLACE
+from freegap.laws import LAPLACE
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import (
@@ -57,7 +58,7 @@ class Measurement(Release):
     @property
     def variance(self) -> Fraction:
         """The variance of each, rounding aside: 2·scale²."""
-        return 2 * self.scale**2
+        return Fraction(LAPLACE.variance(self.scale))
 
     @property
     def title(self) -> str:
@@ -137,7 +138,7 @@ def _drawn(
     )
 
 
-def program(answers: Sequence[Any], noise: Any, *, scale: Fraction) -> list[Any]:
+def program(answers: Sequence[Any], noise: LabelledNoise[Any], *, scale: Fraction) -> list[Any]:
     """The mechanism before rounding, for any kind of number: what is proved private."""
     return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
 

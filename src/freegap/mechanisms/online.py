@@ -17,6 +17,7 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset
 from freegap.errors import BudgetSpent
 from freegap.exact.comparing import BELOW
+from freegap.laws import NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.mechanisms.sparse_vector import noisy_threshold
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
@@ -68,7 +69,7 @@ class _Online(Asking):
         stop_after: int | None,
     ) -> None:
         self._plan = plan
-        self._threshold = None if threshold is None else read_threshold(threshold, discrete=plan.discrete)
+        self._threshold = None if threshold is None else read_threshold(threshold, discrete=plan.law.lattice)
         self._gap = gap
         self._stop_after = math.inf if stop_after is None else stop_after
         source = source_or_system(bits)
@@ -132,7 +133,7 @@ class _Online(Asking):
     def _offset(self, answer: Any, threshold: Any) -> Fraction | int:
         plan = self._plan
         if threshold is not None:
-            bar = read_own_threshold(threshold, plan.resolution, discrete=plan.discrete)
+            bar = read_own_threshold(threshold, plan.resolution, discrete=plan.law.lattice)
         elif self._threshold is not None:
             bar = self._threshold
         else:
@@ -180,7 +181,7 @@ class SparseVector(_Online):
         epsilon: Rational,
         sensitivity: Rational = 1,
         monotonic: bool = False,
-        noise: str = "exponential",
+        noise: NoiseName = "exponential",
         share: Rational | None = None,
         gap: bool = True,
         resolution: Rational = DEFAULT_RESOLUTION,
@@ -220,7 +221,7 @@ class AdaptiveSparseVector(_Online):
         stop_after: int | None = None,
         sensitivity: Rational = 1,
         monotonic: bool = False,
-        noise: str = "exponential",
+        noise: NoiseName = "exponential",
         share: Rational | str | None = None,
         resolution: Rational = DEFAULT_RESOLUTION,
         ledger: LedgerAndDataset | None = None,

@@ -24,6 +24,8 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
+from freegap.laws import NoiseName
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.values.above import AboveThreshold
@@ -47,13 +49,18 @@ _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 10, 1 << 16
 
 
 def program(
-    answers: Sequence[Any], noise: Any, *, plan: ThresholdPlan, threshold: Any = 0, gap: bool = True
+    answers: Sequence[Any],
+    noise: LabelledNoise[Any],
+    *,
+    plan: ThresholdPlan,
+    threshold: Any = 0,
+    gap: bool = True,
 ) -> list[Any]:
     """Ding 2020, algorithm 16, with any number of branches (one: algorithm 17); gaps not rounded.
 
     One entry for each question answered: None, or (gap or True, budget of the branch).
     """
-    draw = getattr(noise, plan.noise)
+    draw = getattr(noise, plan.law.name)
     bar = threshold + draw(plan.threshold_scale, label="threshold")
     spent = plan.threshold_budget
     output: list[Any] = []
@@ -111,7 +118,7 @@ def sparse_vector(
     epsilon: Rational,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: NoiseName = "exponential",
     share: Rational | None = None,
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
@@ -167,7 +174,7 @@ def adaptive_sparse_vector(
     stop_after: int | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: NoiseName = "exponential",
     share: Rational | str | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -217,7 +224,6 @@ def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
     """The noisy threshold of a plan, with fresh digits from a source."""
     return NoisyThreshold(
         law=plan.law,
-        discrete=plan.discrete,
         threshold_scale=plan.threshold_scale,
         branches=plan.branches,
         resolution=plan.resolution,
@@ -228,7 +234,7 @@ def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
 def read_offsets(answers: Any, threshold: Any, plan: ThresholdPlan) -> tuple[Answers, Offsets]:
     """The answers, and how far they are above the threshold; nothing that comes later can be refused."""
     read = read_answers(answers, plan.resolution)
-    return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.discrete)
+    return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.law.lattice)
 
 
 def draw_above(

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq
-
 from freegap.errors import InvalidArgument
 from freegap.exact.comparing import Branch
-from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
+from freegap.laws import NOISES, Law
+from freegap.laws.law import as_ball
 from freegap.mechanisms.arguments import flag_argument, noise_argument, require_whole_sensitivity
 from freegap.values.rationals import (
     count_argument,
@@ -35,9 +34,7 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["NOISES", "ThresholdPlan", "mean_difference", "optimal_share", "plan_threshold"]
-
-NOISES = ("laplace", "exponential", "geometric")
+__all__ = ["ThresholdPlan", "mean_difference", "optimal_share", "plan_threshold"]
 
 _MOST_HALVINGS = 64  # of ε₁; beyond that a branch finds nothing
 _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
@@ -52,21 +49,11 @@ class ThresholdPlan:
     share: Fraction
     sensitivity: Fraction
     monotonic: bool
-    noise: str
+    law: Law
     resolution: Fraction
     threshold_budget: Fraction
     threshold_scale: Fraction
     branches: tuple[Branch, ...]
-
-    @property
-    def law(self) -> Law:
-        """The continuous law that the noise is made from."""
-        return LAPLACE if self.noise == "laplace" else EXPONENTIAL
-
-    @property
-    def discrete(self) -> bool:
-        """Whether noise, answers and gaps are whole numbers."""
-        return self.noise == "geometric"
 
     @property
     def answer_budget(self) -> Fraction:
@@ -77,7 +64,7 @@ class ThresholdPlan:
         """The public parameters, for the record."""
         return {
             "k": self.k,
-            "noise": self.noise,
+            "noise": self.law.name,
             "share": self.share,
             "sensitivity": self.sensitivity,
             "monotonic": self.monotonic,
@@ -115,7 +102,7 @@ def plan_threshold(
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
-    name = noise_argument(noise, NOISES)
+    law = noise_argument(noise, NOISES)
     flag = flag_argument("monotonic", monotonic)
     halvings = count_argument("branches", halvings, least=0)
     if halvings > _MOST_HALVINGS:
@@ -123,7 +110,7 @@ def plan_threshold(
     deviations = rational("margin", margin)
     if deviations < 0:
         raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
-    if name == "geometric":
+    if law.lattice:
         require_whole_sensitivity(delta, sensitivity)
         grid = Fraction(1)  # gaps are whole numbers
     theta = _share_argument(share, k, flag, halvings)
@@ -136,8 +123,8 @@ def plan_threshold(
         Branch(
             budget=each / 2**j,
             scale=scale * 2**j,
-            shift=mean_difference(name, scale * 2**j, threshold_scale),
-            margin=_deviations(name, scale * 2**j, deviations) if j else Fraction(0),
+            shift=mean_difference(law, scale * 2**j, threshold_scale),
+            margin=_deviations(law, scale * 2**j, deviations) if j else Fraction(0),
         )
         for j in range(halvings, -1, -1)
     )
@@ -147,7 +134,7 @@ def plan_threshold(
         share=theta,
         sensitivity=delta,
         monotonic=flag,
-        noise=name,
+        law=law,
         resolution=grid,
         threshold_budget=first,
         threshold_scale=threshold_scale,
@@ -164,37 +151,29 @@ def _share_argument(share: Any, k: int, monotonic: bool, halvings: int) -> Fract
     return proper_fraction("share", share, remedy)
 
 
-def _geometric(scale: Fraction) -> tuple[Any, Any]:
-    """Mean and standard deviation of ⌊scale·Exp(1)⌋: e^−θ/(1 − e^−θ) and e^(−θ/2)/(1 − e^−θ), θ = 1/scale.
-
-    By powers of e^−θ, which no θ > 0 makes too large: with an ε in the thousands, θ is too.
-    """
-    theta = arb(fmpq(scale.denominator, scale.numerator))
-    rest = -((-theta).expm1())
-    return (-theta).exp() / rest, (-theta / 2).exp() / rest
-
-
-def mean_difference(noise: str, scale: Fraction, threshold_scale: Fraction) -> Fraction:
-    """E[answer's noise] − E[threshold's noise], for geometric noise the nearest whole number to it.
+def mean_difference(law: Law, scale: Fraction, threshold_scale: Fraction) -> Fraction:
+    """E[answer's noise] − E[threshold's noise]; for noise on a grid the nearest whole number to it.
 
     A gap that must be a whole number can only be shifted by one; what is left of the mean is at most
     one half, and `freegap.estimate` corrects for it.
     """
-    if noise == "laplace":
-        return Fraction(0)
-    if noise == "exponential":
-        return scale - threshold_scale
-    difference = _geometric(scale)[0] - _geometric(threshold_scale)[0]
-    return Fraction(round(float(difference.mid())))
+    difference = law.mean(scale) - law.mean(threshold_scale)
+    if isinstance(difference, Fraction):
+        return difference
+    unit = 1 if law.lattice else _FINE
+    return Fraction(round(float((difference * unit).mid())), unit)
 
 
-def _deviations(noise: str, scale: Fraction, number: Fraction) -> Fraction:
-    """`number` standard deviations of noise of this scale, rounded up to a rational."""
-    if noise == "exponential":
-        return number * scale
-    if noise == "laplace":
-        square = 2 * (number * scale * _FINE) ** 2
+def _deviations(law: Law, scale: Fraction, number: Fraction) -> Fraction:
+    """`number` standard deviations of noise of this scale; rounded up where that is irrational."""
+    variance = law.variance(scale)
+    if isinstance(variance, Fraction):
+        square = number**2 * variance
+        exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+        if exact**2 == square:
+            return exact
+        square *= _FINE**2
         root = math.isqrt(math.ceil(square))
         return Fraction(root if root * root >= square else root + 1, _FINE)
-    deviation = _geometric(scale)[1] * arb(fmpq(number.numerator, number.denominator))
-    return Fraction(math.ceil(float(deviation.upper())))
+    unit = 1 if law.lattice else _FINE
+    return Fraction(math.ceil(float((variance.sqrt() * as_ball(number * unit)).upper())), unit)

@@ -44,6 +44,8 @@ from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
+from freegap.laws import GEOMETRIC, NoiseName, law_named
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
@@ -63,7 +65,13 @@ __all__ = [
 
 
 def program(
-    answers: Sequence[Any], noise: Any, *, k: int, scale: Any, law: str = "exponential", gap: bool = True
+    answers: Sequence[Any],
+    noise: LabelledNoise[Any],
+    *,
+    k: int,
+    scale: Any,
+    law: str = "exponential",
+    gap: bool = True,
 ) -> tuple[list[int], list[Any]]:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
     draw = getattr(noise, law)
@@ -80,7 +88,7 @@ def noisy_top_k(
     epsilon: Rational,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: NoiseName = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -134,12 +142,12 @@ def read_top_k(
     epsilon: Rational,
     sensitivity: Rational,
     monotonic: bool,
-    noise: str,
+    noise: NoiseName,
     resolution: Rational,
     gap: bool = True,
 ) -> tuple[TopKPlan, Population]:
     """Check the arguments and read the answers; nothing that comes later can be refused."""
-    if gap is True and noise == "geometric":
+    if gap is True and noise == GEOMETRIC.name:
         raise InvalidArgument(
             "noise",
             noise,
@@ -170,7 +178,7 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
         grain=population.grain,
         scale=plan.scale,
         resolution=plan.resolution,
-        law=plan.law,
+        law=plan.law.continuous,
         digits=KeyedDigits(source, len(population.values)),
         sizes=population.sizes,
     )
@@ -195,7 +203,7 @@ def noisy_max(
     epsilon: Rational,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: str = "exponential",
+    noise: NoiseName = "exponential",
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -263,7 +271,7 @@ def shifts(
     """
     changes = [answer - neighbour for answer, neighbour, _ in selected]
     move = best - (runner_up[0] + runner_up[2])
-    if law != "laplace":  # one-sided noise
+    if law_named(law).one_sided:
         least = min(changes)
         if least + move < 0:
             return [change - least for change in changes], runner_up[0] - runner_up[1] - least

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from freegap.exact.laws import EXPONENTIAL, LAPLACE, Law
+from freegap.laws import CONTINUOUS_NOISES, NOISES, Law
 from freegap.mechanisms.arguments import flag_argument, noise_argument, require_whole_sensitivity
 from freegap.values.rationals import (
     count_argument,
@@ -16,23 +16,21 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["LAWS", "TopKPlan", "plan_top_k"]
-
-LAWS: dict[str, Law] = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
-WITHOUT_GAP: dict[str, Law] = {**LAWS, "geometric": EXPONENTIAL}
-"""What may be asked for where no gap is released. On whole answers geometric noise with ties broken by coin
-selects as exponential noise does: see `freegap.mechanisms.top_k`."""
+__all__ = ["TopKPlan", "plan_top_k"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopKPlan:
-    """Noise of scale cΔk/ε for each answer; c = 1 if monotonic, else 2."""
+    """Noise of scale cΔk/ε for each answer; c = 1 if monotonic, else 2.
+
+    Geometric noise is for the order alone, and is drawn as the exponential noise that it rounds down: on
+    whole answers, with ties broken by coin, that selects alike (see `freegap.mechanisms.top_k`).
+    """
 
     k: int
     epsilon: Fraction
     sensitivity: Fraction
     monotonic: bool
-    noise: str
     law: Law
     resolution: Fraction
     gap: bool = True
@@ -46,7 +44,7 @@ class TopKPlan:
         """The public parameters, for the record."""
         return {
             "k": self.k,
-            "noise": self.noise,
+            "noise": self.law.name,
             "scale": self.scale,
             "sensitivity": self.sensitivity,
             "monotonic": self.monotonic,
@@ -60,8 +58,8 @@ def plan_top_k(
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
     with_gap = flag_argument("gap", gap)
-    name = noise_argument(noise, LAWS if with_gap else WITHOUT_GAP)
-    if name == "geometric":
+    law = noise_argument(noise, CONTINUOUS_NOISES if with_gap else NOISES)
+    if law.lattice:
         require_whole_sensitivity(delta, sensitivity)
         grid = Fraction(1)  # answers are rounded down to whole numbers
     plan = TopKPlan(
@@ -69,8 +67,7 @@ def plan_top_k(
         epsilon=positive_rational("epsilon", epsilon),
         sensitivity=delta,
         monotonic=flag_argument("monotonic", monotonic),
-        noise=name,
-        law=WITHOUT_GAP[name],
+        law=law,
         resolution=grid,
         gap=with_gap,
     )

@@ -14,8 +14,8 @@ import z3
 from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import NotInjective, check_injective
-from freegap.prover.laws import LAWS
 from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
+from freegap.prover.prices import require_price
 from freegap.prover.problem import WORDS, Alignment, Charge, Mechanism, NeighbourCase, Problem
 from freegap.prover.replay import Replay, replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
@@ -307,8 +307,7 @@ def check_laws(classes: list[OutputClass]) -> str:
     seen = {}
     for output in classes:
         for draw in output.draws:
-            if draw.law not in LAWS:
-                raise NotDecided(f"{draw.law} noise is not log-Lipschitz (draw {draw.label!r})")
+            require_price(draw.law, f"draw {draw.label!r}")
             scale_of(draw)
-            seen[draw.law] = LAWS[draw.law].bound
+            seen[draw.law] = draw.law.price.value
     return "; ".join(f"{law}: {bound}" for law, bound in seen.items()) or "no noise is drawn"

@@ -24,7 +24,6 @@ from typing import Any
 
 import z3
 
-from freegap.prover.laws import LAWS
 from freegap.prover.outputs import Position, flatten, half_holes, outline, show
 from freegap.prover.problem import Problem
 from freegap.symbolic import (
@@ -108,7 +107,7 @@ class OutputClass:
     @cached_property
     def support(self) -> Any:
         """H lies in the support of its laws (the lattice is in the sort of the variables)."""
-        return z3.And([d.value.z3 >= 0 for d in self.draws if LAWS[d.law].one_sided])
+        return z3.And([d.value.z3 >= 0 for d in self.draws if d.law.one_sided])
 
     @cached_property
     def before(self) -> Any:

@@ -26,8 +26,8 @@ import z3
 
 from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass, formula, generic
-from freegap.prover.laws import LAWS
 from freegap.prover.outputs import rebuild
+from freegap.prover.prices import price_term
 from freegap.prover.problem import Alignment, NeighbourCase
 from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either
 from freegap.symbolic.subset import Trusted, follow
@@ -188,7 +188,7 @@ class PieceChecks:
         bad = []
         for draw in self.output.draws:
             shift = piece.shifts[draw.label]
-            if LAWS[draw.law].one_sided and shift.terms:
+            if draw.law.one_sided and shift.terms:
                 bad.append(self.output.aligned[draw.label].z3 < 0)
             if draw.resolution is not None and not on_lattice(shift, draw.resolution):
                 steps = shift / draw.resolution
@@ -204,8 +204,8 @@ class PieceChecks:
         """The cost of the alignment as a z3 term, with the conditions that define it."""
         terms, definitions = [], []
         for draw in self.output.draws:
-            price, defined = LAWS[draw.law].price_term(
-                piece.shifts[draw.label], scale_of(draw), draw.step, repr(draw.label)
+            price, defined = price_term(
+                draw.law, piece.shifts[draw.label], scale_of(draw), draw.step, repr(draw.label)
             )
             terms.append(price)
             definitions += defined

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from freegap.prover.laws import LAWS
 from freegap.prover.problem import Alignment, Problem
 from freegap.symbolic.given import GivenNoise
 
@@ -54,10 +53,10 @@ def replay(
     aligned = {label: Fraction(moved.get(label, value)) for label, value in drawn.items()}
     cost = Fraction(0)
     off = []
-    for label, (law, scale, resolution, step) in first.drawn.items():
-        cost += LAWS[law].price(aligned[label] - drawn[label], scale, step)
-        on_lattice = resolution is None or (aligned[label] / resolution).denominator == 1
-        if not on_lattice or (LAWS[law].one_sided and aligned[label] < 0):
+    for label, (law, scale, grid, step) in first.drawn.items():
+        cost += law.price.of(aligned[label] - drawn[label], scale, step)
+        on_lattice = grid is None or (aligned[label] / grid).denominator == 1
+        if not on_lattice or (law.one_sided and aligned[label] < 0):
             off.append(label)
     # Off its support the noise has probability zero: there is no second run to show.
     again = None if off else problem.run(list(neighbour), GivenNoise(aligned))

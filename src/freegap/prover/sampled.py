@@ -16,8 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, SeededBits
+from freegap.laws import Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.prover.check import claim_of
-from freegap.prover.laws import LAWS
+from freegap.prover.prices import require_price
 from freegap.prover.problem import Alignment, Problem
 from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
@@ -42,7 +44,7 @@ class _Numbers:
         return low + (high - low) * Fraction(self.source.bits(64), _UNIT)
 
 
-class _SearchNoise:
+class _SearchNoise(LabelledNoise[Fraction]):
     """Draws any values in the support of each law; small ones, or of the size of the scale."""
 
     def __init__(self, numbers: _Numbers, small: bool) -> None:
@@ -50,16 +52,15 @@ class _SearchNoise:
         self.values: dict[Any, Fraction] = {}
         self.drawn: list[tuple[Any, ...]] = []
 
-    def __getattr__(self, law: str) -> Callable[..., Fraction]:
-        if law not in LAWS:
-            raise NotDecided(f"{law} noise is not log-Lipschitz")
-        return lambda scale, label=None, **options: self._draw(law, scale, label, **options)
-
-    def _draw(self, law: str, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Fraction:
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> Fraction:
+        """Any value in the support of the law, which is where a proof must hold."""
+        require_price(law, f"draw {label!r}")
         size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
-        low = Fraction(0) if LAWS[law].one_sided else -size
+        low = Fraction(0) if law.one_sided else -size
         value = self._numbers.between(low, size)
-        unit = Fraction(1 if resolution is None else resolution) if LAWS[law].lattice else None
+        unit = Fraction(1 if resolution is None else resolution) if law.lattice else None
         if unit is not None:
             value = round(value / unit) * unit
         key = len(self.values) if label is None else label

@@ -34,10 +34,11 @@ from typing import Any
 
 import z3
 
+from freegap.laws import LAWS, Law, ShiftPrice
 from freegap.prover.classes import formula, holes_of
 from freegap.prover.forms import Change, Selection
-from freegap.prover.laws import LAWS, NoiseLaw
 from freegap.prover.outputs import flatten
+from freegap.prover.prices import price_term
 from freegap.prover.problem import Problem
 from freegap.prover.report import CONDITIONS, Established, Proof
 from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, real
@@ -55,7 +56,8 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
     try:
         law = LAWS.get(form.law)
         scale = constant(form.scale)
-        if law is None or law.lattice or law.stairs or scale is None or scale <= 0:
+        priced = law is not None and not law.lattice and law.price is ShiftPrice.DISTANCE
+        if law is None or not priced or scale is None or scale <= 0:
             raise NotDecided(
                 f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
             )
@@ -65,7 +67,7 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
         how = {
             "termination": "one pass over the answers and one sort",
             "draws": "one for each answer",
-            "noise": f"{form.law}: {law.bound}",
+            "noise": f"{form.law}: {law.price.value}",
             "support": text,
             "output": text,
             "cost": text,
@@ -98,7 +100,7 @@ class _Piece:
 class _Summary:
     """The unknowns of one case of the neighbours, and the questions about them."""
 
-    def __init__(self, problem: Problem, form: Selection, law: NoiseLaw, scale: Fraction, case: str) -> None:
+    def __init__(self, problem: Problem, form: Selection, law: Law, scale: Fraction, case: str) -> None:
         self.problem, self.form, self.law, self.scale, self.case = problem, form, law, scale, case
         self.selected = [_change(f"{i}") for i in range(form.k)]
         self.second = _change("s")
@@ -217,7 +219,7 @@ class _Summary:
         ]
         terms, definitions = [], [top.z3 == highest]
         for place, shift in enumerate([*piece.selected, piece.runner_up]):
-            price, defined = self.law.price_term(shift, self.scale, None, str(place))
+            price, defined = price_term(self.law, shift, self.scale, None, str(place))
             terms.append(price)
             definitions += defined
         broken = [

@@ -30,9 +30,9 @@ from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.forms import Stream
 from freegap.prover.injective import check_injective
-from freegap.prover.laws import LAWS
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
 from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of, scale_of
+from freegap.prover.prices import require_price
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prover.tightness import Suprema
@@ -156,16 +156,17 @@ class _Induction:
         shifts = self._start_shifts(paths[0])
         cost, moved = Fraction(0), {}
         for draw in paths[0].draws:
-            law = LAWS.get(draw.law)
+            law = draw.law
+            require_price(law, f"draw {draw.label!r} at the start")
             shift = shifts.get(draw.label, Symbol.of(0)).as_constant()
-            if law is None or shift is None:
-                raise NotDecided(f"the draw {draw.label!r} at the start: no bound, or no constant shift")
+            if shift is None:
+                raise NotDecided(f"the draw {draw.label!r} at the start has no constant shift")
             if (law.one_sided and shift < 0) or (
                 draw.resolution and (shift / draw.resolution).denominator != 1
             ):
                 raise NotDecided(f"the draw {draw.label!r} at the start is moved off its support")
-            self.laws.add(f"{draw.law}: {law.bound}")
-            cost += law.price(shift, scale_of(draw), draw.step)
+            self.laws.add(f"{law}: {law.price.value}")
+            cost += law.price.of(shift, scale_of(draw), draw.step)
             moved[next(iter(draw.value.variables))] = draw.value + shift
         skeleton, numbers = flatten(paths[0].result)
         offsets = [(number.substitute(moved) - number).as_constant() for number in numbers]

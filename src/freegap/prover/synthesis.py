@@ -21,7 +21,6 @@ import z3
 
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
-from freegap.prover.laws import LAWS
 from freegap.prover.pieces import PieceChecks, Point, pieces_of, scale_of
 from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay
@@ -169,7 +168,7 @@ class _ShiftSearch:
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
                 self._solver.add(z3.Implies(pick, total == Symbol.of(drawn + shift).z3))
                 off = draw.resolution is not None and (shift / draw.resolution).denominator != 1
-                if off or (LAWS[draw.law].one_sided and drawn + shift < 0):
+                if off or (draw.law.one_sided and drawn + shift < 0):
                     self._solver.add(z3.Not(pick))
         for formula in (output.before, output.after):
             self._solver.add(z3.substitute(formula, *substitution))
@@ -183,9 +182,11 @@ class _ShiftSearch:
         values = self.template.values(point.answers, point.neighbour, point.noise)
         terms = []
         for draw in self.output.draws:
-            law, scale = LAWS[draw.law], scale_of(draw)
+            law, scale = draw.law, scale_of(draw)
             for pick, shift in zip(self._picks[draw.label], values[draw.label], strict=True):
-                terms.append(z3.If(pick, Symbol.of(law.price(shift, scale, draw.step)).z3, Symbol.of(0).z3))
+                terms.append(
+                    z3.If(pick, Symbol.of(law.price.of(shift, scale, draw.step)).z3, Symbol.of(0).z3)
+                )
         self._solver.add(z3.Sum(terms) <= Symbol.of(bound).z3)
 
     def _forbid(self, proposal: _Proposal) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from freegap.laws import EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, NORMAL, UNIFORM, Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic.symbols import Symbol, constant, integer, real
 from freegap.symbolic.undecided import NotDecided, calling_line
 
@@ -24,7 +26,7 @@ class Draw:
     """One draw of noise: its label (or its place in the order), its law and what the program got."""
 
     label: Any
-    law: str
+    law: Law
     scale: Any
     resolution: Fraction | None
     value: Any
@@ -51,7 +53,7 @@ class _Recorder:
         self.draws: list[Draw] = []
         self._names: set[str] = set()
 
-    def _record(self, law: str, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Any:
+    def _record(self, law: Law, scale: Any, label: Any, resolution: Any = None, step: Any = None) -> Any:
         key = len(self.draws) if label is None else label
         if any(draw.label == key for draw in self.draws):
             raise NotDecided(f"two draws have the label {key!r}", calling_line())
@@ -68,47 +70,21 @@ class _Recorder:
         return draw.value
 
 
-class SymbolicNoise(_Recorder):
+class SymbolicNoise(_Recorder, LabelledNoise[Any]):
     """The labelled noise interface of a mechanism's program, on symbols.
 
     >>> noise = SymbolicNoise()
     >>> noise.laplace(2, label="threshold") + 1
     noise['threshold'] + 1
-    >>> noise.draws[0].law, noise.draws[0].scale
+    >>> noise.draws[0].law.name, noise.draws[0].scale
     ('laplace', 2)
     """
 
-    def laplace(self, scale: Any, label: Any = None) -> Any:
-        """Density e^(−|x|/scale)/(2·scale)."""
-        return self._record("laplace", scale, label)
-
-    def exponential(self, scale: Any, label: Any = None) -> Any:
-        """Density e^(−x/scale)/scale on x ≥ 0."""
-        return self._record("exponential", scale, label)
-
-    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
-        """Mass proportional to e^(−x/scale) on x = 0, γ, 2γ, … for the resolution γ."""
-        return self._record("geometric", scale, label, resolution)
-
-    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
-        """Mass proportional to e^(−|x|/scale) on the multiples of the resolution."""
-        return self._record("discrete_laplace", scale, label, resolution)
-
-    def staircase(self, scale: Any, label: Any = None, *, step: Any) -> Any:
-        """Density constant on stairs, that falls by e^(−step/scale) from x to x + step and not faster."""
-        return self._record("staircase", scale, label, step=step)
-
-    def gumbel(self, scale: Any, label: Any = None) -> Any:
-        """Distribution function exp(−e^(−x/scale))."""
-        return self._record("gumbel", scale, label)
-
-    def logistic(self, scale: Any, label: Any = None) -> Any:
-        """Distribution function 1/(1 + e^(−x/scale))."""
-        return self._record("logistic", scale, label)
-
-    def uniform(self, scale: Any = 1, label: Any = None) -> Any:
-        """Uniform on (0, scale)."""
-        return self._record("uniform", scale, label)
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> Any:
+        """A fresh symbol, or the value that stands for it; recorded."""
+        return self._record(law, scale, label, resolution, step)
 
 
 class SymbolicGenerator(_Recorder):
@@ -123,33 +99,33 @@ class SymbolicGenerator(_Recorder):
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.laplace`."""
-        return self._draws("laplace", loc, scale, size)
+        return self._draws(LAPLACE, loc, scale, size)
 
     def exponential(self, scale: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.exponential`."""
-        return self._draws("exponential", 0, scale, size)
+        return self._draws(EXPONENTIAL, 0, scale, size)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.gumbel`."""
-        return self._draws("gumbel", loc, scale, size)
+        return self._draws(GUMBEL, loc, scale, size)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.logistic`."""
-        return self._draws("logistic", loc, scale, size)
+        return self._draws(LOGISTIC, loc, scale, size)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.normal`."""
-        return self._draws("normal", loc, scale, size)
+        return self._draws(NORMAL, loc, scale, size)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: int | None = None) -> Any:
         """As `numpy.random.Generator.uniform`."""
-        return self._draws("uniform", low, high - low, size)
+        return self._draws(UNIFORM, low, high - low, size)
 
     def random(self, size: int | None = None) -> Any:
         """As `numpy.random.Generator.random`."""
-        return self._draws("uniform", 0, 1, size)
+        return self._draws(UNIFORM, 0, 1, size)
 
-    def _draws(self, law: str, loc: Any, scale: Any, size: int | None) -> Any:
+    def _draws(self, law: Law, loc: Any, scale: Any, size: int | None) -> Any:
         if size is None:
             return self._record(law, scale, None) + loc
         drawn = np.empty(size, dtype=object)

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.estimate.fusion import blue_variance_ratio
-from freegap.estimate.noise_laws import GapNoise, variance
+from freegap.estimate.noise_laws import GapNoise
+from freegap.laws import CONTINUOUS_NOISES, LAPLACE
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import plan_threshold
-from freegap.mechanisms.top_k_plan import LAWS
 from freegap.tables.results import readable
 from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
 
@@ -70,16 +70,15 @@ def forecast_top_k(
     """
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
-    noise = noise_argument(noise, LAWS)
+    law = noise_argument(noise, CONTINUOUS_NOISES)
     selecting = budget / 2 if measure else budget
     scale = k / selecting
     require_scale(scale, epsilon)
-    gap_error = math.sqrt(2 * variance(noise, float(scale)))
+    gap_error = math.sqrt(2 * law.variance(float(scale)))
     if not measure:
         return Forecast("top-k", budget, budget, gap_error, None)
-    measured = 2 * (k / (budget - selecting)) ** 2  # Laplace
-    chosen = (2 if noise == "laplace" else 1) * scale**2
-    fused = measured * blue_variance_ratio(k, chosen / measured)
+    measured = LAPLACE.variance(k / (budget - selecting))
+    fused = measured * blue_variance_ratio(k, law.variance(scale) / measured)
     return Forecast("top-k", budget, budget, gap_error, math.sqrt(fused))
 
 
@@ -94,10 +93,9 @@ def forecast_above(*, k: int, epsilon: Rational, noise: str = "exponential") -> 
         epsilon=epsilon,
         sensitivity=1,
         monotonic=True,
-        noise=noise_argument(noise, LAWS),
+        noise=noise_argument(noise, CONTINUOUS_NOISES).name,
         resolution=Fraction(1, 1024),
         share=None,
     )
-    law = GapNoise(noise, plan.branches[-1].scale, plan.threshold_scale)
-    error = math.sqrt(law.variance)
+    error = math.sqrt(GapNoise(plan.law, plan.branches[-1].scale, plan.threshold_scale).variance)
     return Forecast("above", plan.threshold_budget, plan.epsilon, error, error)

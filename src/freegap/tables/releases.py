@@ -16,11 +16,12 @@ from freegap.charging import LedgerAndDataset, charged, ledger_argument
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selecting import select_and_measure
+from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k import noisy_top_k
-from freegap.mechanisms.top_k_plan import LAWS, plan_top_k
+from freegap.mechanisms.top_k_plan import plan_top_k
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.counts import Counts
@@ -44,7 +45,7 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     measure: bool = False,
-    noise: str = "exponential",
+    noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -77,7 +78,7 @@ def top_k(
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
-    noise = noise_argument(noise, LAWS)
+    noise_argument(noise, CONTINUOUS_NOISES)
     measured = flag_argument("measure", measure)
     # Whatever the mechanisms would refuse is refused here, before ε is reserved.
     selecting = budget / 2 if measured else budget
@@ -124,7 +125,7 @@ def above(
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
-    noise: str = "exponential",
+    noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -145,7 +146,7 @@ def above(
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
-    noise = noise_argument(noise, LAWS)
+    noise_argument(noise, CONTINUOUS_NOISES)
     bar = read_threshold(threshold, discrete=False)
     if abs(bar) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,8 @@ import numpy as np
 
 from freegap.auditor import audit
 from freegap.bits import SeededBits
+from freegap.laws import Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_any, prove_claim
 from freegap.symbolic.subset import MODELS
@@ -85,15 +87,14 @@ def effort_of(row: Row, *, quick: bool) -> CheckEffort:
 # Proof ----------------------------------------------------------------------------------------
 
 
-class _NarrowNoise:
+class _NarrowNoise(LabelledNoise[Any]):
     """The noise of a program, with every scale too small."""
 
-    def __init__(self, noise: Any) -> None:
+    def __init__(self, noise: LabelledNoise[Any]) -> None:
         self._noise = noise
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
-        drawn = getattr(self._noise, law)
-        return lambda scale, **options: drawn(scale * NARROW, **options)
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
+        return self._noise.draw(law, scale * NARROW, label, **options)
 
 
 def _narrowed(machine: Any, noise: Any) -> Any:
@@ -113,9 +114,10 @@ def claims_of(row: Row) -> list[tuple[LibraryEntry, PrivacyClaim]]:
 
 
 def _is_about(claim: PrivacyClaim, proof: Proved, noise: str) -> bool:
-    named = claim.parameters.get("law") or getattr(claim.parameters.get("plan"), "noise", noise)
+    plan = claim.parameters.get("plan")
+    law = claim.parameters.get("law", noise if plan is None else plan.law.name)
     wanted = proof.selected or {}
-    return named == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
+    return law == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
 
 
 def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
@@ -141,7 +143,7 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
 
 def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
     @functools.wraps(entry.program)
-    def narrow(answers: Sequence[Any], noise: Any, **parameters: Any) -> Any:
+    def narrow(answers: Sequence[Any], noise: LabelledNoise[Any], **parameters: Any) -> Any:
         return entry.program(answers, _NarrowNoise(noise), **parameters)
 
     return prove_any(

@@ -16,6 +16,8 @@ from itertools import pairwise, product
 from typing import Any
 
 from freegap.base2 import ideal
+from freegap.laws import law_named
+from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap.prover.forms import Selection, Stream
@@ -98,7 +100,7 @@ def _planned(
         queries,
         neighbours,
         parameters,
-        resolution=_ONE if noise == "geometric" else None,
+        resolution=_ONE if law_named(noise).lattice else None,
         tight=_ONE,
         label=named + (", no gap" if gap is False else ""),
     )
@@ -132,13 +134,13 @@ def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
 def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
     """One question a step; the state is what was spent and the noisy threshold."""
 
-    def start(noise: Any) -> tuple[Fraction, Any]:
-        bar = getattr(noise, plan.noise)(plan.threshold_scale, label="threshold")
+    def start(noise: LabelledNoise[Any]) -> tuple[Fraction, Any]:
+        bar = getattr(noise, plan.law.name)(plan.threshold_scale, label="threshold")
         return plan.threshold_budget, bar
 
-    def step(state: tuple[Fraction, Any], answer: Any, noise: Any) -> tuple[Any, Any, bool]:
+    def step(state: tuple[Fraction, Any], answer: Any, noise: LabelledNoise[Any]) -> tuple[Any, Any, bool]:
         spent, bar = state
-        draw = getattr(noise, plan.noise)
+        draw = getattr(noise, plan.law.name)
         noisy = [answer + draw(b.scale, label=j) - b.shift for j, b in enumerate(plan.branches)]
         entry = None
         for value, branch in zip(noisy, plan.branches, strict=True):
@@ -203,10 +205,10 @@ def _base2_form(
 ) -> Stream:
     """One question a step; the state is how many ⊤ are left and ρ."""
 
-    def start(noise: Any) -> tuple[int, Any]:
+    def start(noise: LabelledNoise[Any]) -> tuple[int, Any]:
         return k, noise.discrete_laplace(sensitivity / eta[0], label="threshold")
 
-    def step(state: tuple[int, Any], answer: Any, noise: Any) -> tuple[Any, Any, bool]:
+    def step(state: tuple[int, Any], answer: Any, noise: LabelledNoise[Any]) -> tuple[Any, Any, bool]:
         left, rho = state
         nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label="answer")
         distance = answer + nu - ideal.clamp(rho, answer, width)

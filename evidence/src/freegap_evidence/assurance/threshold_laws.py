@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from freegap.laws import NoiseName
 from freegap_evidence.assurance.densities import NoiseDensity, integral
 
 __all__ = ["HybridSparseVector", "ThresholdSetting", "entry_probability", "sparse_vector_law"]
@@ -22,7 +23,7 @@ __all__ = ["HybridSparseVector", "ThresholdSetting", "entry_probability", "spars
 class ThresholdSetting:
     """ε, k, θ, Δ, c of one run, and the branches (scale, margin), cheapest first."""
 
-    noise: str
+    noise: NoiseName
     epsilon: float
     k: int
     share: float

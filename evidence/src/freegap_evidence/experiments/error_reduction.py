@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from freegap.estimate.fusion import blue_variance_ratio
-from freegap.estimate.noise_laws import GapNoise, variance
+from freegap.estimate.noise_laws import GapNoise
+from freegap.laws import LAPLACE, law_named
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, KOSARAK_NAME, PAPERS, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw_by_k, draw_grid
@@ -54,12 +55,13 @@ def top_k_errors(
     scale = measured_scale if monotonic else 2 * measured_scale
     floor = float(data.counts[k]) - reach(scale, scale, chances=runs * len(data.counts))
     near = data.counts[data.counts >= floor].astype(np.float64)
-    ratio = variance(noise, scale) / variance("laplace", measured_scale)
+    law = law_named(noise)
+    ratio = law.variance(scale) / LAPLACE.variance(measured_scale)
     pairs = []
     for size in chunks(runs, len(near)):
-        ranked = top_k(near, k, draw(noise, scale, (size, len(near)), rng))
+        ranked = top_k(near, k, draw(law, scale, (size, len(near)), rng))
         truth = near[ranked.items]
-        measured = truth + draw("laplace", measured_scale, (size, k), rng)
+        measured = truth + draw(LAPLACE, measured_scale, (size, k), rng)
         fused = blue(measured, ranked.gaps[:, :-1], ratio)
         pairs.append(np.stack([((fused - truth) ** 2).sum(axis=1), ((measured - truth) ** 2).sum(axis=1)]))
     return _errors(np.concatenate(pairs, axis=1), runs * k)
@@ -82,7 +84,7 @@ def sparse_vector_errors(
     (arXiv).
     """
     budget = plan(k, epsilon / 2, noise=noise, monotonic=monotonic)
-    law = GapNoise(noise, budget.branches[-1].scale, budget.threshold_scale)
+    gap = GapNoise(budget.law, budget.branches[-1].scale, budget.threshold_scale)
     scale = float(2 * k / epsilon)
     pairs, selected = [], 0
     lines, most = (
@@ -91,9 +93,9 @@ def sparse_vector_errors(
     for some in asked(data.counts, budget, lines, runs=runs, rng=rng, most=most):
         runs_of, places = np.nonzero(some.answered.above)
         truth = some.counts[runs_of, places]
-        by_gap = some.thresholds[runs_of] + some.answered.gap[runs_of, places] - law.mean
-        measured = truth + draw("laplace", scale, truth.shape, rng)
-        fused = inverse_variance(measured, variance("laplace", scale), by_gap, law.variance)
+        by_gap = some.thresholds[runs_of] + some.answered.gap[runs_of, places] - gap.mean
+        measured = truth + draw(LAPLACE, scale, truth.shape, rng)
+        fused = inverse_variance(measured, LAPLACE.variance(scale), by_gap, gap.variance)
         size = len(some.thresholds)
         pairs.append(
             np.stack([np.bincount(runs_of, (e - truth) ** 2, minlength=size) for e in (fused, measured)])
@@ -113,12 +115,13 @@ def _errors(sums: Any, selected: int) -> Errors:
 def _theory(mechanism: str, noise: str, k: int, epsilon: Fraction, monotonic: bool) -> float:
     """The reduction in percent by the closed forms, which take the noise as if nothing had been selected."""
     if mechanism == TOP_K:
-        ratio = (Fraction(1) if noise == "laplace" else Fraction(1, 2)) * (1 if monotonic else 4)
+        one = Fraction(1)
+        ratio = law_named(noise).variance(one) / LAPLACE.variance(one) * (1 if monotonic else 4)
         return 100 * (1 - float(blue_variance_ratio(k, ratio)))
     budget = plan(k, epsilon / 2, noise=noise, monotonic=monotonic)
-    by_gap = GapNoise(noise, budget.branches[-1].scale, budget.threshold_scale).variance
-    measured = variance("laplace", float(2 * k / epsilon))
-    return 100 * measured / (measured + by_gap)
+    by_gap = GapNoise(budget.law, budget.branches[-1].scale, budget.threshold_scale).variance
+    measured = LAPLACE.variance(float(2 * k / epsilon))
+    return float(100 * measured / (measured + by_gap))
 
 
 def _point(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from freegap.laws import EXPONENTIAL
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.hybrids import draw_average, draw_remaining
@@ -66,10 +67,10 @@ def _ranked(
     for size in chunks(runs, len(near) + 1):
         ranked: RankedRuns
         if algorithm == TOP_K:
-            ranked = top_k(near, k, draw("exponential", scale, (size, len(near)), rng))
+            ranked = top_k(near, k, draw(EXPONENTIAL, scale, (size, len(near)), rng))
             spent = np.full(size, float(epsilon))
         elif algorithm == HYBRID_TOP_K:
-            noise = draw("exponential", scale, (size, len(near) + 1), rng)
+            noise = draw(EXPONENTIAL, scale, (size, len(near) + 1), rng)
             ranked = hybrid_top_k(near, line, k, noise)
             reached = 0 if ranked.reached is None else ranked.reached
             spent = float(epsilon) * (ranked.released.sum(axis=1) + reached) / k

@@ -19,8 +19,8 @@ import numpy as np
 from freegap.bits import BitSource, SeededBits, SystemBits
 from freegap.exact import integers
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import EXPONENTIAL
 from freegap.exact.ranking import NoisyRanking
+from freegap.laws import EXPONENTIAL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.reference import Counters, secure_top_k
 from freegap.mechanisms.top_k import noisy_top_k

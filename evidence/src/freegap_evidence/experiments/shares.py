@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from freegap.estimate.noise_laws import variance
+from freegap.laws import GEOMETRIC
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_shares
 from freegap_evidence.experiments.table import Table
@@ -19,7 +19,7 @@ def best_share(k: int, epsilon: float) -> float:
     def log_variance(theta: list[float]) -> float:
         # The logarithm has the same minimum, and a slope that does not depend on the size of k and ε.
         threshold, answer = 1 / (theta[0] * epsilon), k / ((1 - theta[0]) * epsilon)
-        return math.log(variance("geometric", threshold) + variance("geometric", answer))
+        return math.log(GEOMETRIC.variance(threshold) + GEOMETRIC.variance(answer))
 
     found = minimize(
         log_variance, x0=[0.3], method="L-BFGS-B", bounds=[(1e-3, 1 - 1e-3)], options={"ftol": 1e-15}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from freegap.estimate.fusion import blue_variance_ratio
+from freegap.laws import EXPONENTIAL, LAPLACE
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_split
@@ -47,9 +48,9 @@ def _simulate(
     by_rank = data.counts[:k].astype(np.float64)
     squares, right = np.zeros(3), 0
     for size in chunks(runs, len(near)):
-        ranked = top_k(near, k, draw("exponential", select, (size, len(near)), rng))
+        ranked = top_k(near, k, draw(EXPONENTIAL, select, (size, len(near)), rng))
         truth = near[ranked.items]
-        measured = truth + draw("laplace", measure, (size, k), rng)
+        measured = truth + draw(LAPLACE, measure, (size, k), rng)
         fused = blue(measured, ranked.gaps[:, :-1], select**2 / (2 * measure**2))
         squares += [((fused - line) ** 2).sum() for line in (by_rank, truth)] + [
             ((measured - by_rank) ** 2).sum()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from freegap.laws import LAWS, Law
 from freegap.symbolic.subset import order
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, shown
@@ -23,30 +24,19 @@ def call_method(machine: Machine, method: Method, arguments: list[Any], keywords
 
 # Noise -----------------------------------------------------------------------------------------------
 
-_LAWS = {
-    "laplace": None,
-    "exponential": None,
-    "geometric": "resolution",
-    "discrete_laplace": "resolution",
-    "staircase": "step",
-    "gumbel": None,
-    "logistic": None,
-    "uniform": None,
-}
-"""The laws, each with what it needs besides its scale."""
-
 
 def _draw(
     machine: Machine,
     noise: NoiseInterface | KnownNoise,
-    law: str,
+    name: str,
     scale: Any,
     label: Any = None,
     **options: Any,
 ) -> Any:
-    if law not in _LAWS:
-        raise machine.refusal(f"the noise interface has no {law}: there are {', '.join(_LAWS)}")
-    width = _LAWS[law]
+    if name not in LAWS:
+        raise machine.refusal(f"the noise interface has no {name}: there are {', '.join(LAWS)}")
+    law = LAWS[name]
+    width = law.needs
     if set(options) - {width}:
         raise TypeError(f"noise.{law} takes no {', '.join(sorted(options))}")
     _require_scale(machine, law, scale)
@@ -65,14 +55,14 @@ def _draw(
     known = {draw.label for draw in noise.recorder.draws}
     if (len(known) if key is None else key) in known:
         raise machine.refusal(f"two draws have the label {key!r}")
-    return getattr(noise.recorder, law)(scale * noise.factor, label=key, **options)
+    return noise.recorder.draw(law, scale * noise.factor, key, **options)
 
 
 def _positive(value: Any) -> bool:
     return type(value) in (int, Fraction) and value > 0
 
 
-def _require_scale(machine: Machine, law: str, scale: Any) -> None:
+def _require_scale(machine: Machine, law: Law, scale: Any) -> None:
     if type(scale) is Symbol:
         raise machine.refusal(f"the scale of a draw of {law} noise depends on the answers or on noise")
     if not _positive(scale):

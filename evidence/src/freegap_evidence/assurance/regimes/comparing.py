@@ -13,6 +13,7 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Variable
+from freegap.laws import law_named
 from freegap.mechanisms import sparse_vector as mechanism
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
@@ -74,7 +75,7 @@ def _cells(noise: str, *, online: bool = False, halvings: bool = False) -> Cells
         | apart("questions", NUMBERS[1:], "halvings", ["10"])
     )
     # Online, noise is drawn ahead for 256 questions; rounding it down may be exact work for each.
-    slow = online and noise == "geometric"
+    slow = online and law_named(noise).lattice
     if slow:
         impossible |= apart("scale", ["10^30", "10^90", "any"], "halvings", ["10"])
     dimensions = {
@@ -117,7 +118,7 @@ class _Asking:
             "epsilon": self.plan.epsilon,
             "sensitivity": self.plan.sensitivity,
             "monotonic": self.plan.monotonic,
-            "noise": self.plan.noise,
+            "noise": self.plan.law.name,
             "share": self.plan.share,
         }
 
@@ -127,7 +128,7 @@ class _Asking:
 
         def find(label: Any) -> Any:
             place, branch = (-1, 0) if label == "threshold" else label
-            return Variable(plan.law, digits.stream(place + 1, branch + 1))
+            return Variable(plan.law.continuous, digits.stream(place + 1, branch + 1))
 
         output = mechanism.program(
             [answer - bar for answer, bar in zip(self.answers, self.thresholds, strict=True)],
@@ -148,7 +149,7 @@ class _Asking:
 def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool = True) -> _Asking:
     choices = Choices(f"{seed} {sorted(levels.items())}")
     asked, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
-    discrete = noise == "geometric"
+    discrete = law_named(noise).lattice
     grid = Fraction(1) if discrete else asked  # gaps are whole numbers then
     n = {"few": choices.between(1, 7), NUMBERS[1]: _AHEAD + 3, NUMBERS[2]: _CHUNK + 3}[levels["questions"]]
     values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)

@@ -8,8 +8,8 @@ from fractions import Fraction
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAPLACE
 from freegap.exact.reals import Variable
+from freegap.laws import LAPLACE
 from freegap.mechanisms import measuring
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart

@@ -12,6 +12,7 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.reals import Variable
+from freegap.laws import GUMBEL, ExactLaw, law_named
 from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
@@ -137,14 +138,14 @@ class _Choosing:
         )
         return RegimeCase(at_its_precision, expected, told)
 
-    def members(self, record: str, top: int, law: str, scale: Fraction) -> list[Member]:
+    def members(self, record: str, top: int, law: ExactLaw, scale: Fraction) -> list[Member]:
         """Those that can be among the `top` largest."""
         people = self.population
         digits = keyed(record, len(people.exact))
         return contenders(people.exact, people.sizes, law=law, scale=scale, digits=digits, top=top)
 
     def ranked(
-        self, record: str, law: str, twin: bool, *, gap: bool = True
+        self, record: str, law: ExactLaw, twin: bool, *, gap: bool = True
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ding 2020, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
         # Who alone can be chosen is chosen by any program: the twin is given one more.
@@ -154,7 +155,7 @@ class _Choosing:
             draws(lambda i: members[i].noise, twin=twin),
             k=self.k,
             scale=self.scale,
-            law=law,
+            law=law.name,
             gap=gap,
         )
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
@@ -205,9 +206,8 @@ def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
 def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> RegimeCase:
     """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (Ding et al. 2023,
     lemma 4.1)."""
-    discrete = noise == "geometric"
-    it = _choosing(levels, seed, noise, more=int(gap), discrete=discrete)
-    law = "exponential" if discrete else noise
+    law = law_named(noise)
+    it = _choosing(levels, seed, noise, more=int(gap), discrete=law.lattice)
     epsilon = it.c * it.sensitivity * it.k / it.scale
 
     def released(bits: BitSource) -> Hashable:
@@ -217,7 +217,7 @@ def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool)
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        places, gaps = it.ranked(record, law, twin, gap=gap)
+        places, gaps = it.ranked(record, law.continuous, twin, gap=gap)
         return places, gaps if gap else None, epsilon
 
     return it.case(released, expected)
@@ -229,7 +229,7 @@ def exponential() -> Matrix:
 
 
 def _exponential_case(levels: Levels, seed: str) -> RegimeCase:
-    it = _choosing(levels, seed, "gumbel")
+    it = _choosing(levels, seed, GUMBEL.name)
     epsilon = it.c * it.sensitivity / it.scale
 
     def released(bits: BitSource) -> Hashable:
@@ -237,7 +237,7 @@ def _exponential_case(levels: Levels, seed: str) -> RegimeCase:
         return it.population.places([found.label]), (found.utility_gap or 0) / it.grid, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        places, (gap,) = it.ranked(record, "gumbel", twin)
+        places, (gap,) = it.ranked(record, GUMBEL, twin)
         return places, gap, epsilon
 
     return it.case(released, expected)
@@ -260,7 +260,7 @@ def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
         return it.population.places(found.labels), found.selection.gap_multiples, measurement, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        places, gaps = it.ranked(record, noise, twin)
+        places, gaps = it.ranked(record, law_named(noise).continuous, twin)
         chosen = [it.population.exact[place] for place in places]
         scale = it.k * it.sensitivity / half
         return places, gaps, measured(chosen, keyed(record, it.k, last=True), scale, it.grid, twin), 2 * half
@@ -286,6 +286,7 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     it = _choosing(levels, seed, noise, more=0)
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     bar = threshold // it.grid * it.grid
+    law = law_named(noise).continuous
     epsilon = it.c * it.sensitivity * it.k / it.scale
     n = len(it.population.exact)
 
@@ -302,7 +303,7 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
         members = contenders(
             [*values, bar],
             None if sizes is None else [*sizes, 1],
-            law=noise,
+            law=law,
             scale=it.scale,
             digits=keyed(record, n + 1),
             top=it.k + 1,
@@ -355,8 +356,8 @@ def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeC
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        members = it.members(record, it.k, noise, scale)
-        bar = Variable(plan.law, keyed(record, n).stream(n, 1))
+        members = it.members(record, it.k, plan.law.continuous, scale)
+        bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
         items, gaps = hybrids.hybrid_sparse_vector_program(
             [it.population.exact[m.group] for m in members],
             draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),

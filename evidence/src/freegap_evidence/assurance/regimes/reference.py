@@ -22,8 +22,9 @@ from flint import arb, fmpq
 
 from freegap.bits import ReplayedBits
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.laws import LAWS
 from freegap.exact.reals import LazyNoise, OrderStatistic, Real, Variable
+from freegap.laws import ExactLaw, Law
+from freegap.laws.labelled import LabelledNoise
 
 __all__ = ["Member", "contenders", "draws", "floored", "keyed"]
 
@@ -43,12 +44,11 @@ class _ExactDraws(LazyNoise):
         super().__init__(reader=lambda label: lambda n: 0)
         self._find = find
 
-    def draw(self, law: str, scale: int | Fraction, label: Any = None) -> Real:
-        """The real of this label, times the scale."""
-        return Real(0, {self._find(label): Fraction(scale)})
+    def _variable(self, law: ExactLaw, label: Any) -> Any:
+        return self._find(label)
 
 
-class _DoubleDraws:
+class _DoubleDraws(LabelledNoise[float]):
     """The twin: the same draws with the other sign, in double precision.
 
     Rounding alone shows in a gap. Where only the choice is released, it nearly never does.
@@ -57,15 +57,15 @@ class _DoubleDraws:
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self._find = find
 
-    def __getattr__(self, law: str) -> Callable[..., float]:
-        def draw(scale: Any, label: Any = None) -> float:
-            drawn = float(Real(0, {self._find(label): Fraction(-1)})) * float(scale)
-            return float(math.floor(drawn)) if law == "geometric" else drawn
+    def draw(
+        self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
+    ) -> float:
+        """The real of this label, with the other sign."""
+        drawn = float(Real(0, {self._find(label): Fraction(-1)})) * float(scale)
+        return float(math.floor(drawn)) if law.lattice else drawn
 
-        return draw
 
-
-def draws(find: Callable[[Any], Any], *, twin: bool) -> Any:
+def draws(find: Callable[[Any], Any], *, twin: bool) -> LabelledNoise[Any]:
     """The noise of a program, by label: exact, or turned round and in doubles for the twin."""
     return _DoubleDraws(find) if twin else _ExactDraws(find)
 
@@ -93,7 +93,7 @@ def contenders(
     answers: Sequence[Fraction],
     sizes: Sequence[int] | None,
     *,
-    law: str,
+    law: ExactLaw,
     scale: Fraction,
     digits: KeyedDigits,
     top: int,
@@ -123,15 +123,15 @@ def _member(
     rank: int,
     answers: Sequence[Fraction],
     sizes: Sequence[int] | None,
-    law: str,
+    law: ExactLaw,
     scale: Fraction,
     digits: KeyedDigits,
 ) -> Member:
     streams = [digits.stream(group, place) for place in range(rank)]
     noise = (
-        Variable(LAWS[law], streams[0])
+        Variable(law, streams[0])
         if sizes is None or sizes[group] == 1
-        else OrderStatistic(LAWS[law], sizes[group], streams)
+        else OrderStatistic(law, sizes[group], streams)
     )
     ball = noise.enclosure()
     if ball is None:  # not bounded yet by what is known of its digits

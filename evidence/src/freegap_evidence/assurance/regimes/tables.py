@@ -13,6 +13,7 @@ import pyarrow as pa
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.reals import Variable
+from freegap.laws import law_named
 from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import optimal_share, plan_threshold
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
@@ -112,6 +113,7 @@ class _Counted:
 def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> RegimeCase:
     it = _Counted(levels, seed)
     selecting = it.k / it.scale
+    law = law_named(noise).continuous
     epsilon = 2 * selecting if measure else selecting
 
     def released(bits: BitSource) -> Hashable:
@@ -121,7 +123,7 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Regime
 
     def expected(record: str, twin: bool) -> Hashable:
         digits = keyed(record, len(it.values))
-        members = contenders(it.values, it.sizes, law=noise, scale=it.scale, digits=digits, top=it.k + 1)
+        members = contenders(it.values, it.sizes, law=law, scale=it.scale, digits=digits, top=it.k + 1)
         order, gaps = top_k.program(
             [it.values[m.group] for m in members],
             draws(lambda i: members[i].noise, twin=twin),
@@ -157,8 +159,10 @@ def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
         n = len(it.values)
         digits = keyed(record, n)
         scale = plan.branches[-1].scale
-        members = contenders(it.values, it.sizes, law=noise, scale=scale, digits=digits, top=it.k)
-        bar = Variable(plan.law, digits.stream(n, 1))
+        members = contenders(
+            it.values, it.sizes, law=plan.law.continuous, scale=scale, digits=digits, top=it.k
+        )
+        bar = Variable(plan.law.continuous, digits.stream(n, 1))
         items, gaps = hybrids.hybrid_sparse_vector_program(
             [it.values[m.group] for m in members],
             draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),

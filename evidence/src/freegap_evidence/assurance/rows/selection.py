@@ -10,8 +10,7 @@ from typing import Any
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.mechanisms.threshold_plan import NOISES
-from freegap.mechanisms.top_k_plan import LAWS, WITHOUT_GAP
+from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import comparing, measuring, ranking
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
@@ -30,16 +29,16 @@ TOP_K = {
 
 def rows() -> Iterator[Row]:
     """Each with every noise that it can be asked for."""
-    for noise in LAWS:
+    for noise in CONTINUOUS_NOISES:
         yield _noisy_max(noise)
         yield _noisy_top_k(noise)
         yield _hybrid_top_k(noise)
         yield _select_and_measure(noise)
-    for noise in WITHOUT_GAP:
-        yield _without_gap("noisy_max", noise, 1)
-        yield _without_gap("noisy_top_k", noise, 2)
-    for noise in NOISES:
-        yield _select_above_and_measure(noise)
+    for any_noise in NOISES:
+        yield _without_gap("noisy_max", any_noise, 1)
+        yield _without_gap("noisy_top_k", any_noise, 2)
+    for any_noise in NOISES:
+        yield _select_above_and_measure(any_noise)
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -48,7 +47,7 @@ def rows() -> Iterator[Row]:
 # Max and top-k --------------------------------------------------------------------------------
 
 
-def _noisy_max(noise: str) -> Row:
+def _noisy_max(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.noisy_max(list(answers), epsilon=epsilon, noise=noise, resolution=1, bits=bits)
         return Released((found.indices, found.gap_multiples), found.spent)
@@ -66,7 +65,7 @@ def _noisy_max(noise: str) -> Row:
     )
 
 
-def _noisy_top_k(noise: str) -> Row:
+def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.noisy_top_k(list(answers), 2, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
         return Released((found.indices, _wide(found.gap_multiples)), found.spent)
@@ -86,7 +85,7 @@ def _noisy_top_k(noise: str) -> Row:
     )
 
 
-def _without_gap(function: str, noise: str, k: int) -> Row:
+def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         shared: dict[str, Any] = {"epsilon": epsilon, "noise": noise, "gap": False, "bits": bits}
         found = (
@@ -96,7 +95,7 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
 
     def law() -> dict[Any, float]:
         scale = 2 * k / float(EPSILON)
-        if noise == "geometric":
+        if law_named(noise).lattice:
             return coin_top_k_law([1, -1, 0], k, 1 / scale, 50)
         far = 60 * scale  # one cell holds all gaps
         cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseDensity(noise, scale), far, 1)
@@ -106,7 +105,7 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
         function=function,
         noise=noise,
         variant="without gap",
-        theorem="Ding et al. 2023, lemma 4.1" if noise == "geometric" else TOP_K[noise],
+        theorem="Ding et al. 2023, lemma 4.1" if law_named(noise).lattice else TOP_K[noise],
         proof=_proved_without_gap(function, noise, k),
         release=release,
         answers=(1, -1, 0),
@@ -116,14 +115,14 @@ def _without_gap(function: str, noise: str, k: int) -> Row:
     )
 
 
-def _proved_without_gap(function: str, noise: str, k: int) -> Proved:
+def _proved_without_gap(function: str, noise: NoiseName, k: int) -> Proved:
     """With geometric noise for ties broken by place: given the coins, places are only in another order."""
-    entry = "noisy top-k, ties broken by place" if noise == "geometric" else "noisy top-k with gap"
+    entry = "noisy top-k, ties broken by place" if law_named(noise).lattice else "noisy top-k with gap"
     selected: dict[str, Any] = {"gap": False}
     return Proved(entry, selected | ({"k": k} if function == "noisy_max" else {}))
 
 
-def _hybrid_top_k(noise: str) -> Row:
+def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
     """The threshold 0 takes part as a third item, and the ranking ends there."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
@@ -255,7 +254,7 @@ def _estimated(found: fg.Estimates) -> Released:
 COMPOSED = "sequential composition of the selection and of `measure`, both proved in this table"
 
 
-def _select_and_measure(noise: str) -> Row:
+def _select_and_measure(noise: ContinuousNoiseName) -> Row:
     """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
@@ -281,7 +280,7 @@ def _select_and_measure(noise: str) -> Row:
     )
 
 
-def _select_above_and_measure(noise: str) -> Row:
+def _select_above_and_measure(noise: NoiseName) -> Row:
     """As above, selected by the sparse vector with the share of the threshold that Ding 2020 finds best."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:

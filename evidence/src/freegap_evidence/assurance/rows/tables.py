@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.mechanisms.top_k_plan import LAWS
+from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
 from freegap_evidence.assurance.row import EPSILON, Cited, Released, Row
@@ -31,7 +31,7 @@ COUNTED = "counts of distinct people are monotonic with sensitivity 1 (property 
 
 def rows() -> Iterator[Row]:
     """Each with every noise that it can be asked for."""
-    for noise in LAWS:
+    for noise in CONTINUOUS_NOISES:
         yield _top_k(noise)
         yield _top_k_measured(noise)
         yield _above(noise)
@@ -58,7 +58,7 @@ def _places(labels: Sequence[Any]) -> tuple[int, ...]:
     return tuple(ITEMS.index(label) for label in labels)
 
 
-def _top_k(noise: str) -> Row:
+def _top_k(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.top_k(**_counted(answers), k=1, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
         return Released((_places(found.labels), found.gap_multiples), found.spent)
@@ -78,7 +78,7 @@ def _top_k(noise: str) -> Row:
     )
 
 
-def _top_k_measured(noise: str) -> Row:
+def _top_k_measured(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.top_k(
             **_counted(answers), k=1, measure=True, epsilon=epsilon, noise=noise, resolution=1, bits=bits
@@ -109,7 +109,7 @@ def _top_k_measured(noise: str) -> Row:
     )
 
 
-def _above(noise: str) -> Row:
+def _above(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.above(
             **_counted(answers),

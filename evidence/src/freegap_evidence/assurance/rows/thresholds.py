@@ -10,8 +10,7 @@ from typing import Any
 import freegap as fg
 from freegap import base2
 from freegap.bits import BitSource
-from freegap.mechanisms.threshold_plan import NOISES
-from freegap.mechanisms.top_k_plan import LAWS
+from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import comparing, ranking
@@ -35,7 +34,7 @@ def rows() -> Iterator[Row]:
         yield _online(noise)
         yield _adaptive(noise)
         yield _adaptive_online(noise)
-    for noise in LAWS:
+    for noise in CONTINUOUS_NOISES:
         yield _hybrid(noise)
     for gaps in ((), (1, 2)):
         for online in (False, True):
@@ -43,7 +42,7 @@ def rows() -> Iterator[Row]:
     yield _base2_unclamped()
 
 
-def _law(noise: str, *, halvings: int = 0, gap: bool = True) -> Mapping[Any, float]:
+def _law(noise: NoiseName, *, halvings: int = 0, gap: bool = True) -> Mapping[Any, float]:
     setting = ThresholdSetting(noise, float(EPSILON), 1, float(SHARE), halvings=halvings)
     grid, cells = (1.0, 26) if gap else (WITHOUT_GAP, 1)
     return sparse_vector_law(setting, [float(a) for a in ANSWERS], grid, cells)
@@ -69,7 +68,7 @@ def _asked(mechanism: Any, answers: Sequence[float], halvings: int) -> Released:
     return Released(tuple(entries), mechanism.spent)
 
 
-def _batch(noise: str, *, gap: bool) -> Row:
+def _batch(noise: NoiseName, *, gap: bool) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.sparse_vector(
             list(answers), 0, k=1, epsilon=epsilon, share=SHARE, noise=noise, gap=gap, resolution=1, bits=bits
@@ -77,7 +76,7 @@ def _batch(noise: str, *, gap: bool) -> Row:
         return Released(_entries(found, 0), found.spent)
 
     # Without gaps the proof for geometric noise is the one with gaps: the output is a function of it.
-    selected = {"gap": False} if not gap and noise != "geometric" else None
+    selected = {"gap": False} if not gap and not law_named(noise).lattice else None
     return Row(
         function="sparse_vector",
         noise=noise,
@@ -92,7 +91,7 @@ def _batch(noise: str, *, gap: bool) -> Row:
     )
 
 
-def _online(noise: str) -> Row:
+def _online(noise: NoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         mechanism = fg.SparseVector(
             0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
@@ -107,7 +106,7 @@ def _online(noise: str) -> Row:
     )
 
 
-def _adaptive(noise: str) -> Row:
+def _adaptive(noise: NoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.adaptive_sparse_vector(
             list(answers), 0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
@@ -127,7 +126,7 @@ def _adaptive(noise: str) -> Row:
     )
 
 
-def _adaptive_online(noise: str) -> Row:
+def _adaptive_online(noise: NoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         mechanism = fg.AdaptiveSparseVector(
             0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
@@ -142,7 +141,7 @@ def _adaptive_online(noise: str) -> Row:
     )
 
 
-def _hybrid(noise: str) -> Row:
+def _hybrid(noise: ContinuousNoiseName) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.hybrid_sparse_vector(
             list(answers), 0, k=2, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from freegap.laws import law_named
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
 from freegap_evidence.experiments.table import Table
 
@@ -47,7 +48,7 @@ def _reductions(table: Table, column: str, label: str) -> Any:
                 linewidth=1,
                 label=f"{title}, measured",
             )
-            if noise != "geometric":  # its theory cannot be told from that of exponential noise
+            if not law_named(noise).lattice:  # its theory cannot be told from that of exponential noise
                 own.plot(x, some.numbers("theory_percent"), color=colour, label=f"{title}, theory")
         own.set_title(f"({'ab'[place]}) {mechanism}, {name}")
         own.set(xlabel=label, ylim=(0, 75))

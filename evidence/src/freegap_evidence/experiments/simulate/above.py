@@ -52,8 +52,8 @@ def draw_threshold_noise(
 ) -> ThresholdNoise:
     """The noise of `runs` releases by this plan."""
     return ThresholdNoise(
-        draw(plan.noise, float(plan.threshold_scale), (runs,), rng),
-        tuple(draw(plan.noise, float(b.scale), (runs, answers), rng) for b in plan.branches),
+        draw(plan.law, float(plan.threshold_scale), (runs,), rng),
+        tuple(draw(plan.law, float(b.scale), (runs, answers), rng) for b in plan.branches),
     )
 
 

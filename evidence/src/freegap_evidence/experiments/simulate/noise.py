@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from freegap.laws import Law
+
 __all__ = ["Floats", "chunks", "draw", "reach"]
 
 Floats = NDArray[np.float64]
@@ -16,13 +18,10 @@ _CELLS = 1 << 20  # of the largest array at once: it stays in the cache of the p
 _NEGLIGIBLE = 1e-6
 
 
-def draw(noise: str, scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Independent noise of this kind and scale, in floating point."""
-    if noise == "laplace":
-        return rng.laplace(0.0, scale, shape)
-    drawn = rng.standard_exponential(shape)
-    drawn *= scale
-    return np.floor(drawn) if noise == "geometric" else drawn
+def draw(law: Law, scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Independent noise of this law and scale, in floating point."""
+    drawn: Floats = getattr(rng, law.continuous.name)(scale=scale, size=shape)
+    return np.floor(drawn) if law.lattice else drawn
 
 
 def reach(scale: float, threshold_scale: float, *, chances: int) -> float:

@@ -1,0 +1,70 @@
+"""Gumbel noise: distribution function exp(−e^(−x/s)).
+
+The largest of answers with Gumbel noise is the choice of the exponential mechanism: it is i with probability
+proportional to e^(q_i/s). Between neighbours the logarithm of that changes by (q_i' − q_i)/s, which lies in
+[−Δ/s, Δ/s], and by the logarithm of the sum over all j, which is the same for every output: bounded range.
+
+A shift has no price: ln f = −x/s − e^(−x/s) + c falls doubly exponentially to the left. So no alignment uses
+this noise; the exponential mechanism has a proof of its own (Ding 2020, theorem 5.19).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles, as_ball
+
+__all__ = ["GUMBEL"]
+
+
+def _estimate(u: Floats, minus_log_rest: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.log(minus_log_rest)
+
+
+def _survival(r: Singles) -> None:
+    """−expm1(−r): condition number r/(e^r − 1) ≤ 1, one expm1: 2^-16 + 16w."""
+    np.negative(r, out=r)
+    np.expm1(r, out=r)
+    np.negative(r, out=r)
+
+
+def _mean(scale: Fraction | float) -> Any:
+    """γ·s, with Euler's γ."""
+    return (
+        np.euler_gamma * scale if isinstance(scale, float) else arb.const_euler() * as_ball(Fraction(scale))
+    )
+
+
+def _variance(scale: Fraction | float) -> Any:
+    """π²/6·s²."""
+    if isinstance(scale, float):
+        return math.pi**2 / 6 * scale**2
+    return arb.pi() ** 2 / 6 * as_ball(Fraction(scale)) ** 2
+
+
+def _log_moment(t: Floats, scale: float) -> Floats:
+    """E[e^(zX)] = Γ(1 − z) for z = t·s < 1."""
+    z = t * scale
+    exists = z < 1
+    logs = np.vectorize(math.lgamma, otypes=[float])(1 - np.where(exists, z, 0.0))
+    return np.where(exists, logs - np.euler_gamma * z, np.inf)
+
+
+GUMBEL = ExactLaw(
+    name="gumbel",
+    one_sided=False,
+    price=ShiftPrice.UNBOUNDED,
+    bounded_range=True,
+    mean=_mean,
+    variance=_variance,
+    log_moment=_log_moment,
+    quantile=lambda u: -((-((1 - u).log())).log()),
+    estimate=_estimate,
+    survival=_survival,
+)
