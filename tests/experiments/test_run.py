@@ -208,7 +208,7 @@ def test_every_experiment_is_complete() -> None:
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)
     assert [e.id for e in find(["fig-5-4", "fig-5-4"])] == ["fig-5-4"]
-    with pytest.raises(InvalidArgument, match=r"fig-9-9.*Known are: fig-4-2"):
+    with pytest.raises(InvalidArgument, match=r"fig-9-9.*The experiments are: fig-4-2"):
         find(["fig-9-9"])
 
 

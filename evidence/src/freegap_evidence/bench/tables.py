@@ -31,7 +31,7 @@ CASES: tuple[tuple[int, int], ...] = (
 )
 """(rows, items of the domain); the command can ask for others."""
 
-_ROWS_A_PERSON = 20
+_ROWS_PER_PERSON = 20
 
 
 def run(
@@ -68,7 +68,7 @@ def generate(path: Path, *, rows: int, items: int) -> None:
     connection = duckdb.connect(config={"threads": "1"})
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SELECT setseed(0.5)").fetchall()
-    persons = max(rows // _ROWS_A_PERSON, 1)
+    persons = max(rows // _ROWS_PER_PERSON, 1)
     relation = connection.table_function("range", [rows]).project(
         f"CAST(floor({items} * pow(random(), 3)) AS BIGINT) AS item, "
         f"CAST(floor({persons} * random()) AS BIGINT) AS person"

@@ -44,6 +44,6 @@ def find(names: list[str]) -> list[Experiment]:
         found = [e for e in EXPERIMENTS if name in ("all", e.family, e.id)]
         if not found:
             known = ", ".join([*(e.id for e in EXPERIMENTS), *FAMILIES, "all"])
-            raise InvalidArgument("id", name, "is not an experiment", f"Known are: {known}.")
+            raise InvalidArgument("id", name, "is not an experiment", f"The experiments are: {known}.")
         chosen |= {e.id: e for e in found}
     return list(chosen.values())
