@@ -11,7 +11,7 @@ import pytest
 import freegap as fg
 from freegap.tables import in_engine
 from freegap.tables.people import counted
-from tests.tables.engines import ENGINES, arrow, counts_of, expected
+from tests.tables.engines import AS_USUAL, ENGINES, arrow, counts_of, expected
 
 # Every number from −3 to 12 occurs, with as many people as its distance from −4; most are outside a domain.
 ROWS = [(item, person) for item in range(-3, 13) for person in range(item + 4)]
