@@ -19,7 +19,7 @@ from freegap_evidence.experiments.figures.adaptive import (
     draw_remaining,
 )
 from freegap_evidence.experiments.simulate.above import plan
-from freegap_evidence.experiments.simulate.asking import asked, quantile_line, random_lines
+from freegap_evidence.experiments.simulate.questions import asked, quantile_line, random_lines
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS", "ask_runs"]
@@ -241,7 +241,7 @@ def _computation(
             "thinner": thinner,
         },
         data=PAPERS,
-        counted=lambda runs: f"{max(1, times * runs // thinner):,} runs a point",
+        counted=lambda runs: f"{max(1, times * runs // thinner):,} runs per point",
     )
 
 
