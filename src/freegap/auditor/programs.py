@@ -15,8 +15,8 @@ import numpy as np
 
 from freegap.auditor import watch
 from freegap.auditor.outputs import Outputs, from_objects
+from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
-from freegap.laws.law import Law
 
 __all__ = ["DrawnNoise", "Program", "Sampler", "released", "rounded", "run_singly", "without_noise"]
 
