@@ -364,7 +364,7 @@ class NoBits:
         ({"share": "most"}, "share = 'most': is not a number"),
         (
             {"noise": "gaussian"},
-            "noise = 'gaussian': is not a known noise. Pass one of 'laplace', 'exponential', ",
+            "noise = 'gaussian': is not a known noise. Pass one of 'exponential', 'laplace', ",
         ),
         ({"sensitivity": "0.3"}, "sensitivity = '0.3': must be a multiple of the resolution 1/1024"),
         ({"sensitivity": "0.5", "noise": "geometric"}, "must be a whole number with geometric noise"),
