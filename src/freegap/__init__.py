@@ -29,6 +29,7 @@ from freegap.errors import (
 )
 from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
+from freegap.forms import Change, Selection, Stream
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
 from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
@@ -43,7 +44,6 @@ from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vect
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 from freegap.padding import pad_to
 from freegap.prover import prove
-from freegap.prover.forms import Change, Selection, Stream
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.bits import BitSource
+from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import sample_without_replacement
+from freegap.exact.ranking import NoisyRanking
+from freegap.laws import ExactLaw
 from freegap.values.answers import Answers, GridValues, read_answers
 from freegap.values.counts import Counts
 
@@ -45,6 +48,20 @@ class Population:
     def items(self) -> int:
         """How many items there are in all."""
         return len(self.answers) if self.counts is None else self.counts.items
+
+    def ranking(
+        self, law: ExactLaw, scale: Fraction, resolution: Fraction, digits: KeyedDigits
+    ) -> NoisyRanking:
+        """The answers with noise of this law and scale, of which the largest can be asked for."""
+        return NoisyRanking(
+            self.values,
+            grain=self.grain,
+            scale=scale,
+            resolution=resolution,
+            law=law,
+            digits=digits,
+            sizes=self.sizes,
+        )
 
     def indices(self, selected: Sequence[int]) -> tuple[int, ...]:
         """The selected places as they may be released: a group's number would tell its private answer."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from freegap.laws import Law, law_named
-from freegap.prover.forms import Change, Known, Labelled
+from freegap.forms import Change, Known, Labelled
 from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise
 
 __all__: list[str] = []
@@ -25,11 +24,5 @@ def _known(machine: Any, noise: Any) -> KnownNoise:
     return KnownNoise(noise)
 
 
-def _law_named(machine: Any, name: Any) -> Law:
-    if type(name) is not str:
-        raise machine.refusal("a law is named by a text")
-    return law_named(name)
-
-
 RECORDS.add(Change)
-MODELS.update({Labelled: _labelled, Known: _known, law_named: _law_named})
+MODELS.update({Labelled: _labelled, Known: _known})

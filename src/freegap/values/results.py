@@ -12,13 +12,14 @@ import math
 import numbers
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from freegap.errors import printable
+from freegap.values.plans import Plan
 
 __all__ = [
     "NOT_PRIVATE",
@@ -51,16 +52,26 @@ class Column:
 class Release:
     """What all results share.
 
+    plan: what was asked for, with everything that follows from it; public.
     epsilon: the ε that was asked for.
     spent: the ε that was charged, at most `epsilon`.
     private: False where the noise came from a seeded or recorded source.
-    parameters: the public parameters of the release, for the record.
+    parameters: the public parameters of the plan, for the record.
     """
 
-    epsilon: Fraction
+    plan: Plan
     spent: Fraction
     private: bool
-    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε that was asked for."""
+        return self.plan.epsilon
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The public parameters of the plan."""
+        return dict(self.plan.parameters)
 
     @property
     def title(self) -> str:
