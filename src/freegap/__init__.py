@@ -31,7 +31,7 @@ from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
 from freegap.estimate.selecting import Estimates, select_and_measure
 from freegap.forms import Change, Selection, Stream
 from freegap.mechanisms.exponential import Choice, exponential_mechanism
-from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
+from freegap.mechanisms.hybrids import hybrid_sparse_vector, hybrid_top_k
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.noisy_score import NoisyScore
 from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
@@ -47,7 +47,7 @@ from freegap.prover import prove
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
-from freegap.values.results import Release, TopK
+from freegap.values.results import HybridTopK, Release, TopK
 
 if _typing.TYPE_CHECKING:
     from freegap.auditor import AuditReport, Command, Counterexample, assert_private, audit

@@ -20,7 +20,7 @@ from typing import Any, Self
 from freegap.bits import OfOneProcess, note_draw
 from freegap.charging import held
 from freegap.errors import BudgetSpent, FreegapError
-from freegap.values.plans import Plan
+from freegap.values.plans import ReleasePlan
 
 __all__ = ["Asking"]
 
@@ -32,7 +32,7 @@ class Asking(OfOneProcess, ABC):
     interrupted counts as answered at its full price: what is settled is never below what was released.
     """
 
-    def _open(self, ledger: Any, what: str, plan: Plan, draw: Callable[[], None]) -> None:
+    def _open(self, ledger: Any, what: str, plan: ReleasePlan, draw: Callable[[], None]) -> None:
         """Claim the plan's ε, reserve it where a ledger is given, then draw what the object begins with."""
         OfOneProcess.__init__(self)
         self._lock = threading.RLock()

@@ -41,7 +41,7 @@ from typing import Any, Protocol, TypeVar
 
 from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
-from freegap.values.plans import Plan
+from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
 __all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
@@ -89,7 +89,7 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
     )
 
 
-def charged(ledger: Any, plan: Plan, release: Callable[[], R]) -> R:
+def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
     """Make a release that costs at most the plan's ε: claimed and, where a ledger is given, reserved first.
 
     release: draws. All that can be refused was refused before, without drawing.
@@ -109,7 +109,7 @@ def charged(ledger: Any, plan: Plan, release: Callable[[], R]) -> R:
     return result
 
 
-def held(ledger: Any, what: str, plan: Plan, thing: object, start: Callable[[], None]) -> Claim | None:
+def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callable[[], None]) -> Claim | None:
     """As `charged`, for an object that is asked later: its claim stays open until the object closes it.
 
     what: the kind of object.
@@ -141,7 +141,7 @@ class _Opened:
     spent: Fraction
 
 
-def _through(ledger: Any, release: Callable[[], Any], what: str, plan: Plan) -> Any:
+def _through(ledger: Any, release: Callable[[], Any], what: str, plan: ReleasePlan) -> Any:
     account = ledger_argument(ledger)
     if account is None:
         return release()

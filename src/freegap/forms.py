@@ -24,6 +24,8 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from freegap.errors import InvalidArgument
+from freegap.laws import Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.values.rationals import count_argument
 
 __all__ = ["Aligned", "Change", "Form", "Known", "Labelled", "Selection", "Stream"]
@@ -33,7 +35,7 @@ __all__ = ["Aligned", "Change", "Form", "Known", "Labelled", "Selection", "Strea
 class Aligned:
     """A program with its alignment, and with its charge where that depends on the output."""
 
-    program: Callable[[Sequence[Any], Any], Any]
+    program: Callable[[Sequence[Any], LabelledNoise[Any]], Any]
     alignment: Callable[[Sequence[Any], Sequence[Any], Any, Mapping[Any, Any]], dict[Any, Any]]
     charge: Callable[[Any], Any] | None = None
 
@@ -80,7 +82,7 @@ class Selection:
         for name in ("release", "shifts"):
             _require_function(name, getattr(self, name))
 
-    def program(self, answers: Sequence[Any], noise: Any) -> tuple[list[int], Any]:
+    def program(self, answers: Sequence[Any], noise: LabelledNoise[Any]) -> tuple[list[int], Any]:
         """The ordinary program; a proof is for more than k answers."""
         draw = getattr(noise, self.law)
         noisy = [answer + draw(self.scale, label=i) for i, answer in enumerate(answers)]
@@ -149,7 +151,7 @@ class Stream:
                 "entry_charge", self.entry_charge, "goes with start_charge", "Pass both, or neither."
             )
 
-    def program(self, answers: Sequence[Any], noise: Any) -> list[Any]:
+    def program(self, answers: Sequence[Any], noise: LabelledNoise[Any]) -> list[Any]:
         """The ordinary program. The draws of step i are labelled (i, label), or i alone."""
         state = self.start(noise)
         output = []
@@ -201,23 +203,24 @@ def _require_function(name: str, function: Any) -> None:
         raise InvalidArgument(name, function, "must be a function", "Pass the function itself.")
 
 
-class Labelled:
+class Labelled(LabelledNoise[Any]):
     """A noise interface that passes other labels on, those of the whole program."""
 
-    def __init__(self, noise: Any, rename: Callable[[Any], Any]) -> None:
+    def __init__(self, noise: LabelledNoise[Any], rename: Callable[[Any], Any]) -> None:
         self._noise = noise
         self._rename = rename
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
-        draw = getattr(self._noise, law)
-        return lambda scale, label=None, **options: draw(scale, label=self._rename(label), **options)
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
+        """The same draw, with the other label."""
+        return self._noise.draw(law, scale, self._rename(label), **options)
 
 
-class Known:
+class Known(LabelledNoise[Any]):
     """A noise interface whose draws are known already, by label."""
 
     def __init__(self, noise: Mapping[Any, Any]) -> None:
         self._values = noise
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
-        return lambda scale, label=None, **options: self._values[label]
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
+        """What is known."""
+        return self._values[label]

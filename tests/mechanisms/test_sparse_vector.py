@@ -237,8 +237,8 @@ def test_the_optimal_share() -> None:
             assert float(optimal_share(k, monotonic=monotonic, halvings=1)) == pytest.approx(
                 1 / (1 + (4 * c * c * k * k) ** (1 / 3)), abs=1e-6
             )
-    assert plan_of(share="top", halvings=1).share == optimal_share(2, halvings=1)
-    assert plan_of(share="middle", halvings=1).share == optimal_share(2)
+    assert plan_of(share="top", branches=1).share == optimal_share(2, halvings=1)
+    assert plan_of(share="middle", branches=1).share == optimal_share(2)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -355,7 +355,7 @@ class NoBits:
         ({"share": "most"}, "share = 'most': is not a number"),
         (
             {"noise": "gaussian"},
-            "noise = 'gaussian': is not a known noise. Pass one of 'laplace', 'exponential', ",
+            "noise = 'gaussian': is not a known noise. Pass one of 'exponential', 'laplace', ",
         ),
         ({"sensitivity": "0.3"}, "sensitivity = '0.3': must be a multiple of the resolution 1/1024"),
         ({"sensitivity": "0.5", "noise": "geometric"}, "must be a whole number with geometric noise"),

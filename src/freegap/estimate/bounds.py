@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise
-from freegap.mechanisms.hybrids import HybridTopK
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
+from freegap.values.results import HybridTopK
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 

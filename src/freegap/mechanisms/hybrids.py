@@ -23,18 +23,14 @@ charges and proofs; the releases are the same functions of the same noise by the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
 from freegap.forms import Aligned
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
@@ -46,13 +42,11 @@ from freegap.mechanisms.sparse_vector import threshold_lift
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
-from freegap.values.answers import GridValues
 from freegap.values.rationals import Rational
-from freegap.values.results import Column, TopK, aligned, as_double, text_of
+from freegap.values.results import HybridTopK
 from freegap.values.thresholds import read_threshold
 
 __all__ = [
-    "HybridTopK",
     "hybrid_sparse_vector",
     "hybrid_top_k",
     "sparse_vector_charge",
@@ -130,59 +124,6 @@ def sparse_vector_charge(plan: ThresholdPlan, output: Output) -> Fraction:
     return plan.threshold_budget + plan.answer_budget * len(output[0])
 
 
-@dataclass(frozen=True, kw_only=True)
-class HybridTopK(TopK):
-    """The largest items above a threshold.
-
-    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
-
-    reached: whether the threshold was reached, so that no further items are above it.
-    """
-
-    threshold: Fraction
-    reached: bool
-
-    @cached_property
-    def estimates(self) -> tuple[Fraction, ...] | None:
-        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
-        if not self.reached:
-            return None
-        estimates: list[Fraction] = []
-        total = self.threshold
-        for gap in reversed(self.gaps[:-1]):
-            total += gap
-            estimates.append(total)
-        return tuple(reversed(estimates))
-
-    @property
-    def title(self) -> str:
-        """One line that says what this is."""
-        below = "all that are" if self.reached else "the first"
-        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
-
-    def columns(self) -> list[Column]:
-        """Rank, label and gap, and estimates where the threshold was reached."""
-        own = len(self.labels)
-        columns = [
-            Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("gap to next", aligned(self.gaps[:own]), numeric=True),
-        ]
-        if self.estimates is not None:
-            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
-        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
-        return super().to_dict() | {
-            "mechanism": "hybrid_top_k",
-            "threshold": str(self.threshold),
-            "reached": self.reached,
-            "estimates": estimates,
-        }
-
-
 def hybrid_top_k(
     answers: Any,
     threshold: Rational,
@@ -224,19 +165,10 @@ def hybrid_top_k(
 
 
 def _drawn_top_k(plan: TopKPlan, population: Population, bar: Fraction, source: BitSource) -> HybridTopK:
-    values, grain = _with_threshold(population, bar, plan.resolution)
-    sizes = population.sizes
-    ranking = NoisyRanking(
-        values,
-        grain=grain,
-        scale=plan.scale,
-        resolution=plan.resolution,
-        law=plan.law.continuous,
-        digits=KeyedDigits(source, len(values)),
-        sizes=None if sizes is None else np.append(sizes, 1),
-    )
-    ranked = ranking.largest(plan.k + 1)
     place = len(population.values)
+    digits = KeyedDigits(source, place + 1)
+    ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits, threshold=bar)
+    ranked = ranking.largest(plan.k + 1)
     stop = _reached(plan, ranked.items[: plan.k], place)
     output = ranked.items[:stop], ranked.gaps[:stop]
     items = [i for i in output[0] if i != place]
@@ -321,19 +253,6 @@ def _drawn_above(
         spent=sparse_vector_charge(plan, (items, gaps)),
         private=source.private,
     )
-
-
-def _with_threshold(population: Population, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:
-    """The answers and, as the last item, the threshold, in common units."""
-    values = population.values
-    grain = population.grain if (bar / population.grain).denominator == 1 else grid
-    factor, last = int(population.grain / grain), int(bar / grain)
-    if isinstance(values, np.ndarray):
-        # Where all answers are 0 the factor itself must fit as well.
-        largest = max(factor * max(int(values.max()), -int(values.min()), 1), abs(last))
-        if largest < 2**61:  # so that differences fit an int64
-            return np.append(values * factor, last), grain
-    return [*(int(value) * factor for value in values), last], grain
 
 
 def _read_enough(plan: TopKPlan | ThresholdPlan, answers: Any) -> Population:

@@ -26,7 +26,7 @@ from freegap.laws import LAPLACE
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
-from freegap.values.plans import PlainPlan, Plan
+from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import (
     Rational,
     positive_rational,
@@ -132,7 +132,9 @@ def measure(
     return charged(ledger, plan, lambda: _drawn(plan, read, scale, grid, source))
 
 
-def _drawn(plan: Plan, read: Answers, scale: Fraction, grid: Fraction, source: BitSource) -> Measurement:
+def _drawn(
+    plan: ReleasePlan, read: Answers, scale: Fraction, grid: Fraction, source: BitSource
+) -> Measurement:
     n = len(read)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)

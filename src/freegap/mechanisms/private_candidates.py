@@ -55,7 +55,7 @@ from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
-from freegap.values.plans import PlainPlan, Plan
+from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
@@ -338,7 +338,7 @@ class _Search:
         plan = PlainPlan(what, charge, parameters)
         return charged(ledger, plan, lambda: self._found(plan, search()))
 
-    def _found(self, plan: Plan, drawn: Drawn | None) -> Candidate:
+    def _found(self, plan: ReleasePlan, drawn: Drawn | None) -> Candidate:
         return Candidate(
             plan=plan,
             index=None if drawn is None or self._names is not None else drawn.candidate,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-__all__ = ["PlainPlan", "Plan"]
+__all__ = ["PlainPlan", "ReleasePlan"]
 
 
-class Plan(Protocol):
+class ReleasePlan(Protocol):
     """What every plan says of itself."""
 
     @property
