@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -184,3 +186,19 @@ def test_p_values_of_every_gap() -> None:
         exact = at_precision(200, partial(p_value_of, gap))
         assert changed.p_value == pytest.approx(exact, rel=1e-12, abs=0)
     assert type(choice)(**{**vars(choice), "gap": None}).p_value is None
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        fg.noisy_top_k([9, 5, 1], 2, epsilon=1, bits=fg.SeededBits(1)),
+        fg.noisy_max([9, 5, 1], epsilon=1, noise="geometric", gap=False, bits=fg.SeededBits(1)),
+        fg.adaptive_sparse_vector([9, 5, 1], 4, k=2, epsilon=1, noise="laplace", bits=fg.SeededBits(1)),
+        fg.hybrid_top_k([9, 5, 1], 4, k=2, epsilon=1, bits=fg.SeededBits(1)),
+        fg.measure([9], epsilon=1, bits=fg.SeededBits(1)),
+    ],
+    ids=lambda release: release.plan.mechanism,
+)
+def test_a_release_carries_its_plan_wherever_it_goes(release: fg.Release) -> None:
+    assert (release.epsilon, release.parameters) == (release.plan.epsilon, dict(release.plan.parameters))
+    assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301

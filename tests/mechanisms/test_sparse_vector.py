@@ -47,6 +47,7 @@ def by_the_program(answers: Any, threshold: Any, plan: ThresholdPlan, seed: int)
     threshold=st.integers(-10, 10),
     k=st.integers(1, 4),
     branches=st.integers(0, 3),
+    stop_after=st.none() | st.integers(1, 3),
     monotonic=st.booleans(),
     noise=st.sampled_from(NOISES),
     epsilon=st.fractions(Fraction(1, 20), 20, max_denominator=20),
@@ -57,16 +58,18 @@ def test_batch_online_and_program_agree_on_the_same_bits(
     threshold: int,
     k: int,
     branches: int,
+    stop_after: int | None,
     monotonic: bool,
     noise: str,
     epsilon: Fraction,
     seed: int,
 ) -> None:
     options: Any = {"k": k, "epsilon": epsilon, "monotonic": monotonic, "noise": noise}
-    plan = plan_of(**options, branches=branches)
+    options |= {"branches": branches, "stop_after": stop_after}
+    plan = plan_of(**options)
     expected = by_the_program(answers, threshold, plan, seed)
 
-    batch = fg.adaptive_sparse_vector(answers, threshold, **options, branches=branches, bits=SeededBits(seed))
+    batch = fg.adaptive_sparse_vector(answers, threshold, **options, bits=SeededBits(seed))
     budgets = [plan.branches[len(plan.branches) - 1 - b].budget for b in batch.branches]
     found: list[Any] = [None] * batch.answered
     for i, multiple, budget in zip(batch.indices, batch.gap_multiples or (), budgets, strict=True):
@@ -76,7 +79,7 @@ def test_batch_online_and_program_agree_on_the_same_bits(
     assert charge is not None
     assert batch.spent == charge(expected) <= epsilon
 
-    online = fg.AdaptiveSparseVector(threshold, **options, branches=branches, bits=SeededBits(seed))
+    online = fg.AdaptiveSparseVector(threshold, **options, bits=SeededBits(seed))
     replies = []
     for answer in answers:
         if online.exhausted:
