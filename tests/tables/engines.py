@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from freegap.tables.counting import counted
+from freegap.tables.people import counted
 
 Row = tuple[Any, Any]
 Maker = Callable[[Sequence[Row], Path], Any]

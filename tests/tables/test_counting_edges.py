@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import freegap as fg
-from freegap.tables import counting, in_engine
-from freegap.tables.counting import counted
+from freegap.tables import in_engine
+from freegap.tables.people import counted
 from tests.tables.engines import ENGINES, arrow, counts_of, expected
 
 # Every number from −3 to 12 occurs, with as many people as its distance from −4; most are outside a domain.
@@ -52,7 +52,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(domain)
         return in_engine.tally_in_engine(counts, domain)
 
-    monkeypatch.setattr(counting, "tally_in_engine", tally)
+    monkeypatch.setattr("freegap.tables.people.tally_in_engine", tally)
     return asked
 
 

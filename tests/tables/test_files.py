@@ -11,9 +11,9 @@ import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
-from freegap.tables.counting import counted
 from freegap.tables.files import open_connection
-from freegap.tables.watching import watched
+from freegap.tables.people import counted
+from freegap.tables.progress import watched
 from tests.tables.engines import counts_of
 
 

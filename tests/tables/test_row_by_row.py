@@ -15,7 +15,7 @@ import pytest
 
 import freegap as fg
 from freegap import base2
-from freegap.tables.counting import counted
+from freegap.tables.people import counted
 
 DOMAIN = ["milk", "rice", "tea"]
 PEOPLE = [("tea", i) for i in range(30)] + [("milk", i) for i in range(20)]

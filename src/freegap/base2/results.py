@@ -9,6 +9,7 @@ from typing import Any
 from freegap.base2.plan import Base2Plan
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import named
+from freegap.values.plans import PlainPlan
 
 __all__ = ["released"]
 
@@ -32,7 +33,7 @@ def released(
     places = [position for position, _ in found]
     answered = places[-1] + 1 if len(found) == plan.k else asked
     return AboveThreshold(
-        plan=plan,
+        plan=PlainPlan(plan.mechanism, plan.epsilon, plan.parameters),  # without the weights, which are large
         questions=range(answered) if names is None else tuple(names[:answered]),
         indices=tuple(places) if names is None else (),
         labels=named(names, places),

@@ -11,5 +11,5 @@ leaves the reservation charged, so the ledger never says less than what was rele
     store        transactions on SQLite and PostgreSQL
     faults       what a database error means, in words
     ledger       `Ledger` and `Reservation`, the only two names a program needs
-    statement    the journal of one dataset, one line a release, for people
+    statement    the journal of one dataset, one line per release, for people
 """

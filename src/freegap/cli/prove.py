@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -96,14 +95,13 @@ def _audited(
     if proof.refutation is None or not proof.refutation.answers:
         return None
     from freegap.auditor import audit
-    from freegap.auditor.programs import mechanism_of, pairs_around
+    from freegap.auditor.inputs import pairs_around
 
-    named = inspect.signature(program).parameters
-    passed = given | {name: value for name, value in context.items() if name in named}
     change = float(context["sensitivity"])
     point = [[float(a) for a in side] for side in (proof.refutation.answers, proof.refutation.neighbour)]
     return audit(
-        mechanism_of(program, passed),
+        program,
+        parameters=given,
         epsilon=float(context["epsilon"]),
         sensitivity=change,
         neighbours="monotonic" if neighbours in DIRECTIONS else neighbours,
@@ -168,7 +166,7 @@ def _prove_library(only: str, jobs: int, as_json: bool) -> int:
     places = [place for place, (entry, _) in enumerate(_claims()) if only in entry.name]
     if not places:
         names = ", ".join(entry.name for entry in _entries())
-        raise InvalidArgument("only", only, "is in no name", f"The names are: {names}.")
+        raise InvalidArgument("only", only, "is not part of any name", f"The names are: {names}.")
     results = []
     with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(places))

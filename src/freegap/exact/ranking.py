@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
-from freegap.exact.screening import Screen, differences, reached_by
+from freegap.exact.screening import Screen, differences, nth_largest
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
@@ -92,7 +92,7 @@ class NoisyRanking:
         n = len(self._values)
         if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
             everyone = np.arange(n)
-            candidates = self._drawn(everyone, reached_by(self._values, 1), -math.inf, top)
+            candidates = self._drawn(everyone, nth_largest(self._values, 1), -math.inf, top)
         else:
             candidates = self._screened(top)
         ordered = self._ordered(candidates, top)
@@ -100,7 +100,7 @@ class NoisyRanking:
 
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
-        pivot = reached_by(self._values, top)
+        pivot = nth_largest(self._values, top)
         screen = Screen(self._values, pivot, self._rate, self._law, self._sizes)
         bar = screen.bar(top)
         while True:
@@ -152,11 +152,8 @@ class NoisyRanking:
         per_noise = double(self._scale / self._resolution)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
             steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
-            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise + np.abs(steps) * 2.0**-50
-            floors = np.floor(steps)
-            sure = (steps - floors > bound) & (floors + 1.0 - steps > bound)
-            sure &= np.abs(steps) < 2.0**50
-        floors[~sure] = 0.0
+            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise
+        floors, sure = certain_floor(steps, bound)
         gaps = self._value_steps(ordered.items, floors.astype(np.int64))
         for j in np.flatnonzero(~sure).tolist():
             difference = self._real(ordered, j) - self._real(ordered, j + 1)

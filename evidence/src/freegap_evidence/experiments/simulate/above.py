@@ -1,4 +1,4 @@
-"""Sparse vector and its adaptive form, many runs at once: twin of `mechanisms.sparse_vector.program`."""
+"""Sparse vector and its adaptive form, many runs at once: twin of `mechanisms.sparse_vector.form`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.mechanisms.threshold_plan import ThresholdPlan
-from freegap_evidence.experiments.simulate.noise import Floats, draw
+from freegap_evidence.experiments.simulate.noise import Floats
 
 __all__ = ["Answered", "ThresholdNoise", "answer", "draw_threshold_noise", "plan"]
 
@@ -40,7 +40,7 @@ def plan(
 
 @dataclass(frozen=True)
 class ThresholdNoise:
-    """threshold: one a run; answers: for each branch of the plan an array of runs × answers."""
+    """threshold: one per run; answers: for each branch of the plan an array of runs × answers."""
 
     threshold: Floats
     answers: tuple[Floats, ...]
@@ -51,8 +51,8 @@ def draw_threshold_noise(
 ) -> ThresholdNoise:
     """The noise of `runs` releases by this plan."""
     return ThresholdNoise(
-        draw(plan.law, float(plan.threshold_scale), (runs,), rng),
-        tuple(draw(plan.law, float(b.scale), (runs, answers), rng) for b in plan.branches),
+        plan.law.sample(rng, float(plan.threshold_scale), (runs,)),
+        tuple(plan.law.sample(rng, float(b.scale), (runs, answers)) for b in plan.branches),
     )
 
 
