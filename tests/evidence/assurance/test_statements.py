@@ -15,7 +15,7 @@ from freegap_evidence.assurance.rows import ROWS
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HALVED = ("", ", halved once", ", halved twice")
 NOISE = {"measure": "laplace", "base-2 sparse vector with gap": "discrete laplace"}
 Line = tuple[str, ...]
