@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
@@ -33,7 +33,7 @@ class TopKPlan:
     whole answers, with ties broken by coin, that selects alike (see `freegap.mechanisms.top_k`).
     """
 
-    mechanism: str
+    mechanism: str = field(compare=False)  # noisy max is noisy top-k with k = 1
     k: int
     epsilon: Fraction
     sensitivity: Fraction
