@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -286,3 +288,14 @@ def test_a_user_without_a_name_can_be_charged(error: Exception, monkeypatch: pyt
 
     monkeypatch.setattr("getpass.getuser", nameless)
     assert who().startswith("unknown@")
+
+
+def test_without_sqlalchemy_the_extra_is_named() -> None:
+    script = (
+        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "import freegap as fg\n"
+        "try: fg.Ledger('sqlite:///x.db')\n"
+        "except fg.MissingExtra as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "This needs sqlalchemy. Install it with: pip install 'freegap[ledger]'"
