@@ -27,7 +27,7 @@ import flint
 from flint import arb, fmpq
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import Rational, positive_rational, proper_fraction
+from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction
 
 __all__ = [
     "CONVERSIONS",
@@ -37,6 +37,7 @@ __all__ = [
     "Pure",
     "ZeroConcentrated",
     "converted",
+    "measure_argument",
     "rho_within",
 ]
 
@@ -57,6 +58,11 @@ class Measure(ABC):
 
     delta: Fraction
     """The δ beside it; 0 where the measure has none."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """The measure with these amounts; δ where it has one."""
 
     @abstractmethod
     def __add__(self, other: Self) -> Self:
@@ -94,6 +100,11 @@ class Pure(Measure):
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "epsilon"
 
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount)
+
     @property
     def spent(self) -> Fraction:
         """ε."""
@@ -118,6 +129,11 @@ class ZeroConcentrated(Measure):
     rho: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "rho"
+
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount)
 
     @property
     def spent(self) -> Fraction:
@@ -144,6 +160,11 @@ class Approximate(Measure):
     delta: Fraction
     name: ClassVar[str] = "epsilon-delta"
 
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount, delta)
+
     @property
     def spent(self) -> Fraction:
         """ε."""
@@ -155,6 +176,38 @@ class Approximate(Measure):
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon}, δ = {self.delta}"
+
+
+def measure_argument(
+    *,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    delta: Rational | None = None,
+    digits: int = MOST_DIGITS,
+) -> Measure:
+    """What a caller asks for, in exactly one measure.
+
+    >>> print(measure_argument(epsilon=1, delta="1e-6"))
+    ε = 1, δ = 1/1000000
+    """
+    if (epsilon is None) == (rho is None):
+        given = "both are given" if rho is not None else "neither is given"
+        raise InvalidArgument(
+            "epsilon",
+            epsilon,
+            f"exactly one of epsilon and rho must be given, and {given}",
+            "Pass for example epsilon=1 or rho='1/8'.",
+        )
+    if rho is not None:
+        if delta is not None:
+            raise InvalidArgument(
+                "delta", delta, "has no meaning with rho", "Pass rho alone, or epsilon and delta."
+            )
+        return ZeroConcentrated(positive_rational("rho", rho, digits=digits))
+    amount = positive_rational("epsilon", epsilon, digits=digits)
+    if delta is None:
+        return Pure(amount)
+    return Approximate(amount, proper_fraction("delta", delta, 'Pass for example delta="1e-6".'))
 
 
 @dataclass(frozen=True)
