@@ -67,7 +67,7 @@ def files(page: str) -> set[str]:
 
 
 def test_there_is_a_page_for_each_kind_of_thing() -> None:
-    assert set(PAGES) == {"engine", "event", "experiment"}
+    assert set(PAGES) == {"law", "mechanism", "engine", "event", "experiment"}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -87,6 +87,11 @@ def test_a_page_runs_all_checks(name: str) -> None:
     ]
     assert commands[:4] == ["ruff check .", "ruff format --check .", "mypy", "lint-imports"]
     assert commands[4].startswith("python -m pytest ")
+
+
+def test_a_law_touches_at_most_three_files_outside_tests_and_docs() -> None:
+    touched = {file for file in files(PAGES["law"]) if not file.startswith(("tests/", "docs/"))}
+    assert 1 <= len(touched) <= 3
 
 
 def tried(*arguments: str) -> None:

@@ -23,6 +23,7 @@ import pytest
 
 import freegap as fg
 from freegap import base2
+from tests.test_public_surface import RECORDS
 
 THREAT_MODEL = Path(__file__).parents[1] / "docs" / "threat-model.md"
 HEADING = "## Errors and warnings that depend on the data: values and tables"
@@ -118,19 +119,9 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
 
 # Of public parameters alone, of released records, of made-up inputs; errors and records.
 NOT_OF_PRIVATE_DATA = {
-    *("Ledger", "RecordedBits", "ReplayedBits", "SeededBits", "SystemBits", "BitSource"),
-    *("audit", "assert_private", "prove", "base2", "expected_gap"),
-    *(
-        "Above",
-        "AboveThreshold",
-        "AuditReport",
-        "Below",
-        "Candidate",
-        "Choice",
-        "Counterexample",
-        "Estimates",
-    ),
-    *("HybridTopK", "ItemsAbove", "Measurement", "TopItems", "TopK"),
+    *RECORDS,
+    *("Ledger", "RecordedBits", "ReplayedBits", "SeededBits", "SystemBits"),
+    *("audit", "assert_private", "Command", "prove", "Selection", "Stream", "base2", "expected_gap"),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }

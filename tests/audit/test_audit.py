@@ -20,7 +20,6 @@ import pytest
 from hypothesis import strategies as st
 
 import freegap as fg
-from freegap.auditor import progress as progress_module
 from freegap.auditor import sampling
 from freegap.auditor.inputs import table_pairs
 from freegap.auditor.watch import RunTookTooLong, limit_runs
@@ -359,7 +358,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
         if stage == "confirm" and done > 2000:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress_module.Progress, "update", stop)
+    monkeypatch.setattr(sampling.Progress, "update", stop)
     report = fg.audit(half_noise, epsilon=1, neighbours="one", **{**SMALL, "stop_early": False})
     assert report.interrupted
     assert report.looks

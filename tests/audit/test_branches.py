@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import freegap as fg
-from freegap.auditor.arguments import argument_grid, is_count, mutations
-from freegap.auditor.branches import analyse
+from freegap.auditor.arguments import analyse, argument_grid, is_count, mutations
 from freegap.auditor.inputs import Pair
 
 ONES_AND_TWOS = Pair((1, 1, 1, 1, 1), (2, 2, 2, 2, 2), "all above")

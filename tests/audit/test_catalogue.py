@@ -10,10 +10,11 @@ import pytest
 from freegap_evidence.catalogue import CATALOGUE, CatalogueEntry
 
 import freegap as fg
-from freegap.auditor.branches import analyse
+from freegap.auditor.arguments import analyse
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Mechanism
+from freegap.auditor.mechanism import Mechanism, noise_parameter
 from freegap.auditor.outputs import ABSENT, from_batch
+from freegap.auditor.programs import DrawnNoise, released
 
 BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
 CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]
@@ -43,7 +44,7 @@ def test_an_entry_names_its_mistake_and_the_line(entry: CatalogueEntry) -> None:
     assert entry.broken_at(1.5) == (not entry.correct and entry.name != "histogram_inverted_scale")
 
 
-@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
+@pytest.mark.parametrize("entry", [e for e in CATALOGUE.values() if e.batch is not e.mechanism], ids=name)
 def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> None:
     names = Mechanism.of(entry.mechanism, epsilon=1.0).found
     for seed in range(120):
@@ -52,7 +53,11 @@ def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> 
         arguments = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
         given = {key: value for key, value in arguments.items() if key in names}
         epsilon = (0.3, 1.0, 4.0)[seed % 3]
-        one = entry.mechanism(answers, epsilon=epsilon, rng=np.random.default_rng(seed), **given)
+        noise = np.random.default_rng(seed)
+        draws = {"noise": DrawnNoise(noise, lambda sample: float(sample(None))), "rng": noise}
+        source = noise_parameter(entry.mechanism) or "rng"
+        one = entry.mechanism(answers, epsilon=epsilon, **{source: draws[source]}, **given)
+        one = released(one) if source == "noise" else one
         many = entry.batch(answers, epsilon=epsilon, rng=np.random.default_rng(seed), size=1, **given)
         assert flat(one) == pytest.approx(row(many))
 

@@ -10,7 +10,7 @@ from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
 from freegap.auditor.event_search import Effort, find_events
-from freegap.auditor.floating import LowestBit
+from freegap.auditor.features import LowestBit
 from freegap.auditor.learned import learn_score
 from freegap.auditor.outputs import from_batch, from_objects
 from freegap.auditor.statistics import BoundForecast

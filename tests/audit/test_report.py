@@ -99,6 +99,7 @@ def test_the_page_stands_alone(violated: fg.AuditReport, tmp_path: Path) -> None
     assert "script" not in links.tags
     assert not re.search(r"url\((?!#)", text)
     assert text.count("<svg") == 2
+    assert "content=\"default-src 'none'" in text
 
 
 def test_a_hostile_name_cannot_get_into_the_page(tmp_path: Path) -> None:

@@ -44,6 +44,25 @@ def test_a_command_is_listed_with_the_first_line_of_its_help(name: str) -> None:
     assert LISTED[name].help == cli.loaded(name).help.partition("\n\n")[0]
 
 
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_nothing_heavy_is_loaded_to_say_what_there_is(option: str) -> None:
+    """In a process of its own; what a command needs is loaded with it."""
+    script = (
+        "import sys; from freegap.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", script, option], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert {"freegap.cli", "typer"} <= loaded
+    ours = {name for name in loaded if name.startswith("freegap")}
+    assert ours == {"freegap", "freegap.errors", "freegap.cli", "freegap.cli.evidence"}
+    assert not {"numpy", "flint", "cryptography", "z3", "scipy", "sqlalchemy"} & loaded
+
+
 def test_a_command_of_a_package_that_is_not_installed_says_which(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

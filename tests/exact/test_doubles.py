@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, DoubleNoise
+from freegap.exact.doubles import FILTER_BITS, DoubleNoise, certain_floor
 from freegap.exact.reals import OrderStatistic, Real, Variable, at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -135,3 +137,21 @@ def test_the_bound_of_members_holds() -> None:
             exact = OrderStatistic(LAWS[law], int(sizes[item]), list(reads), start=144)
             difference = Real(-Fraction(float(found.noise[j])), {exact: Fraction(1)})
             assert abs(float(difference)) <= float(found.error[j]) / 8
+
+
+def test_a_floor_is_certain_only_where_no_whole_number_is_near() -> None:
+    """By exact arithmetic: x may be anywhere within bound + 2^-50·|v| of v."""
+    small, large = [0.0, 0.25, -0.25, 0.5, 6.999, 7.001], [2.0**40 + 0.5, 2.0**49 - 0.5, -(2.0**51), 1e300]
+    for value, bound in itertools.product(small + large, [0.0, 2.0**-44, 0.01, 0.3, 0.6]):
+        floor, sure = certain_floor(np.array([value]), np.array([bound]))
+        reach = Fraction(bound) + abs(Fraction(value)) / 2**50
+        ends = {math.floor(Fraction(value) - reach), math.floor(Fraction(value) + reach)}
+        touched = (Fraction(value) - reach).denominator == 1  # the lower end itself counts as undecided
+        assert bool(sure[0]) == (len(ends) == 1 and not touched), (value, bound)
+        assert floor[0] == (ends.pop() if sure[0] else 0)
+        alone = certain_floor(value, bound)
+        assert (float(alone[0]), bool(alone[1])) == (floor[0], sure[0])
+    for beyond in (math.inf, -math.inf, math.nan):
+        assert not certain_floor(beyond, 0.0)[1]
+    for bound in (math.inf, math.nan):
+        assert not certain_floor(0.5, bound)[1]

@@ -14,7 +14,7 @@ from freegap_evidence.experiments.experiment import ExperimentSetting
 from freegap_evidence.experiments.simulate import estimates, ranked
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
 from freegap_evidence.experiments.simulate.asking import asked
-from freegap_evidence.experiments.simulate.noise import chunks, draw, reach
+from freegap_evidence.experiments.simulate.noise import chunks, reach
 
 import freegap as fg
 from freegap.bits import SeededBits
@@ -75,7 +75,7 @@ def test_sparse_vector_on_the_same_noise(noise: str, branches: int, monotonic: b
 def test_top_k_and_its_hybrid_on_the_same_noise(law: str) -> None:
     rng = np.random.default_rng(8)
     k, threshold = 3, 4.5
-    drawn = draw(law_named(law), 4.0, (RUNS, len(ANSWERS) + 1), rng)
+    drawn = law_named(law).sample(rng, 4.0, (RUNS, len(ANSWERS) + 1))
     plain = ranked.top_k(ANSWERS, k, drawn[:, 1:])
     hybrid = ranked.hybrid_top_k(ANSWERS, threshold, k, drawn)
     answers = [float(a) for a in ANSWERS]
@@ -143,7 +143,7 @@ def test_top_k_has_the_law_of_the_released_mechanism() -> None:
         exact[_cell(list(made.indices), [float(g) for g in made.gaps])] += 1
 
     def p_value(wrong: float) -> float:
-        drawn = draw(EXPONENTIAL, wrong * k, (10 * runs, 3), np.random.default_rng(12))
+        drawn = EXPONENTIAL.sample(np.random.default_rng(12), wrong * k, (10 * runs, 3))
         twin = ranked.top_k(np.array(answers, dtype=float), k, drawn)
         seen = Counter(_cell(i, g) for i, g in zip(twin.items.tolist(), twin.gaps.tolist(), strict=True))
         return same_distribution_p(exact, seen)

@@ -124,6 +124,9 @@ OTHERS: dict[str, dict[str, Any]] = {
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
     "RecordedBits": {"source": fg.SeededBits(1)},
+    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shifts": len},
+    "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
+    | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None},
 }
 OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": None}
 
@@ -224,7 +227,7 @@ def test_only_errors_of_freegap(name: str) -> None:
 
 
 def test_every_public_name_is_tried() -> None:
-    elsewhere = {"above", "top_k", "audit", "assert_private", "prove", "Ledger", "base2"}
+    elsewhere = {"above", "top_k", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
     given_out = RECORDS | {"SystemBits"}
     errors = {
         name

@@ -1,23 +1,32 @@
 """Values for the parameters that nobody gave: a threshold, a bound on the number of answers, a flag.
 
-Two heuristics of Ding 2020 §4.3.4 come from symbolic execution of the source (`freegap.auditor.branches`):
-the value with the smallest noise, and the one for which the two inputs part at the most branches. Here is
-the grid that goes with them and stands in for them: it reaches far from the answers on both sides, because
-the largest loss of a sparse vector lies at thresholds that no branch of the noiseless program suggests.
+Two heuristics of Ding 2020 §4.3.4 come from symbolic execution of the source (algorithm 4): noise is set to
+zero by intercepting the draws, the parameters are symbols, the two inputs are concrete. First, counts that
+occur in the scales of the noise get the value with the least noise. Second, the other parameters get a value
+for which the two runs part at as many branches as possible, and give as many different outputs as possible:
+a MaxSMT problem, solved by z3. The grid goes with them and stands in for them: it reaches far from the
+answers on both sides, because the largest loss of a sparse vector lies at thresholds that no branch of the
+noiseless program suggests.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Arguments, freeze
+from freegap.auditor.mechanism import Arguments, freeze, noise_parameter
+from freegap.errors import MissingExtra
 
-__all__ = ["argument_grid", "is_count", "mutations"]
+__all__ = ["Analysis", "analyse", "argument_grid", "is_count", "mutations"]
 
+MOST_COUNT = 3
+FARTHEST = 1000
+MILLISECONDS = 3000
 MOST_COMBINATIONS = 24
 
 _COUNT_NAMES = {"n", "k", "count", "bound", "limit", "cutoff", "top", "number"}
@@ -81,3 +90,152 @@ def mutations(arguments: Arguments, found: Mapping[str, Any], scale: float) -> l
             options = [round(value + sign * scale * step, 2) for step in (1, 3) for sign in (1, -1)]
         moved += [freeze({**dict(arguments), name: option}) for option in options]
     return moved
+
+
+# By symbolic execution -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Arguments that the source suggests for a pair; `trouble` says why there are none."""
+
+    arguments: tuple[Arguments, ...]
+    trouble: str | None = None
+
+
+def analyse(
+    function: Callable[..., Any], found: Mapping[str, Any], fixed: Mapping[str, Any], pair: Pair
+) -> Analysis:
+    """What algorithm 4 proposes for this pair of inputs.
+
+    >>> def above(answers, threshold, epsilon, rng):
+    ...     noisy = threshold + rng.laplace(scale=1 / epsilon)
+    ...     return [answer >= noisy for answer in answers]
+    >>> pair = Pair((1, 1), (2, 2), "all above")
+    >>> ((name, value),) = analyse(above, {"threshold": float}, {"epsilon": 1.0}, pair).arguments[0]
+    >>> name, 1 < value <= 2
+    ('threshold', True)
+    """
+    try:
+        from freegap.symbolic import NotDecided
+    except MissingExtra as missing:
+        return Analysis((), str(missing))
+    odd = [name for name, kind in found.items() if kind in (bool, str, "bool", "str")]
+    if odd:
+        return Analysis((), f"the parameter {odd[0]} is not a number")
+    counts = [name for name, kind in found.items() if is_count(name, kind)]
+    others = [name for name in found if name not in counts]
+    program = _Program(function, dict(fixed), noise_parameter(function) or "rng")
+    try:
+        least = _least_noise(program, counts, others, pair)
+        parted = _most_parted(program, least, others, pair)
+    except NotDecided as undecided:
+        return Analysis((), str(undecided))
+    return Analysis((freeze({**least, **parted}),))
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The mechanism as a function of the answers, a recorder of draws and the parameters in order."""
+
+    function: Callable[..., Any]
+    fixed: Mapping[str, Any]
+    noise: str
+
+    def paths(self, answers: Sequence[float], values: Mapping[str, Any], assuming: Sequence[Any] = ()) -> Any:
+        from freegap.symbolic import Condition, Limits, SymbolicGenerator, SymbolicNoise, explore
+
+        names = list(values)
+
+        def run(items: list[Any], noise: Any, *given: Any) -> Any:
+            arguments = {self.noise: noise, **self.fixed, **dict(zip(names, given, strict=True))}
+            result = self.function(items, **arguments)
+            # a comparison that is put out and not branched on parts the two runs all the same
+            return [bool(item) if isinstance(item, Condition) else item for item in _items(result)]
+
+        silent = (SymbolicNoise if self.noise == "noise" else SymbolicGenerator)(lambda draw: 0)
+        limits = Limits(paths=400, branches=200, milliseconds=MILLISECONDS)
+        return explore(run, [list(answers), silent, *values.values()], assuming=assuming, limits=limits)
+
+
+def _least_noise(
+    program: _Program, counts: Sequence[str], others: Sequence[str], pair: Pair
+) -> dict[str, int]:
+    """For each count, the smallest value with the least noise, the other counts being at 1."""
+    middle = sum((*pair.first, *pair.second)) / (2 * len(pair.first))
+    chosen = dict.fromkeys(counts, 1)
+    for name in counts:
+        noise = {}
+        for value in range(1, MOST_COUNT + 1):
+            values = {**chosen, name: value, **dict.fromkeys(others, middle)}
+            paths = program.paths(pair.first, values)
+            noise[value] = max((float(draw.scale) for path in paths for draw in path.draws), default=0.0)
+        chosen[name] = min(noise, key=lambda value: (noise[value], value))
+    return chosen
+
+
+def _most_parted(
+    program: _Program, counts: Mapping[str, int], others: Sequence[str], pair: Pair
+) -> dict[str, float]:
+    """Values for which the two noiseless runs differ the most."""
+    if not others:
+        return {}
+    from freegap.symbolic import NotDecided, real, z3
+
+    symbols = {name: real(name) for name in others}
+    within = [condition for s in symbols.values() for condition in (s <= FARTHEST, s >= -FARTHEST)]
+    first = program.paths(pair.first, {**counts, **symbols}, within)
+    second = program.paths(pair.second, {**counts, **symbols}, within)
+    solver = z3.Optimize()
+    solver.set("timeout", MILLISECONDS)
+    for condition in within:
+        solver.add(condition.z3)
+    for place in range(max(len(path.branches) for path in (*first, *second))):
+        solver.add_soft(z3.Or([z3.And(a, b) for a, b in _parting(first, second, _branch(place))]))
+    for place in range(max(len(_items(path.result)) for path in (*first, *second))):
+        solver.add_soft(z3.Or([z3.And(a, b) for a, b in _parting(first, second, _output(place))]))
+    if solver.check() != z3.sat:
+        raise NotDecided("z3 found no arguments in time")
+    model = solver.model()
+    return {name: _number(model.eval(symbols[name].z3, model_completion=True)) for name in others}
+
+
+def _parting(first: Any, second: Any, look: Callable[[Any], object]) -> list[tuple[Any, Any]]:
+    """The pairs of paths that differ in what is looked at."""
+    from freegap.symbolic import z3
+
+    return [
+        (z3.And(one.condition), z3.And(two.condition))
+        for one in first
+        for two in second
+        if look(one) != look(two)
+    ]
+
+
+def _branch(place: int) -> Callable[[Any], object]:
+    """Which side a path took at its n-th branch; None if it had ended."""
+    return lambda path: path.branches[place].direction if place < len(path.branches) else None
+
+
+def _output(place: int) -> Callable[[Any], object]:
+    """What a path put out at a place, as far as it is a plain value."""
+
+    def look(path: Any) -> object:
+        items = _items(path.result)
+        if place >= len(items):
+            return None
+        item = items[place]
+        return item if isinstance(item, bool | int | float | str) else "a number"
+
+    return look
+
+
+def _items(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, list | tuple) else [result]
+
+
+def _number(value: Any) -> float:
+    """A model's rational as a short decimal, where it is one."""
+    fraction = Fraction(value.numerator_as_long(), value.denominator_as_long())
+    whole = int(fraction)
+    return whole if fraction == whole else float(fraction)

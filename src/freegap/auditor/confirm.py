@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from freegap.auditor.histogram import Bins, Histogram
+from freegap.auditor.events import Bins, Histogram
 from freegap.auditor.sampling import CHUNK, OutputSource, Workers
 from freegap.auditor.search import Lead
 from freegap.auditor.statistics import EventCounts, Look, Spending

@@ -24,13 +24,13 @@ from freegap.auditor.features import (
     Component,
     Distance,
     Feature,
+    LowestBit,
     Mean,
     Reading,
     Whole,
     features_of,
     value_text,
 )
-from freegap.auditor.floating import LowestBit
 from freegap.auditor.outputs import ABSENT, INTEGER, Floats, Label, Outputs
 from freegap.auditor.statistics import BoundForecast
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["LENGTHS", "Pair", "own_pairs", "set_apart", "table_pairs"]
+__all__ = ["LENGTHS", "Pair", "own_pairs", "pairs_around", "set_apart", "table_pairs"]
 
 LENGTHS = (1, 2, 3, 5, 10)
 SHIFTS = (0, 100, -4)
@@ -209,3 +209,29 @@ def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
     if not all(math.isfinite(value) for value in plain):
         raise ValueError
     return tuple(plain)
+
+
+def pairs_around(
+    answers: Sequence[float], neighbour: Sequence[float], sensitivity: float, neighbours: str
+) -> list[tuple[list[float], list[float]]]:
+    """Inputs to audit where a proof failed: the point itself, and its answers moved as far as may be.
+
+    A refutation is a corner of an argument, not of the mechanism: its two inputs may even be equal.
+
+    >>> pairs_around([0.0, 0.0], [0.0, 0.0], 1.0, "increasing")
+    [([0.0, 0.0], [0.0, 0.0]), ([0.0, 0.0], [1.0, 1.0])]
+    """
+    n = len(answers)
+    ups = [[1.0] * n]
+    mixed = [[1.0 if i == 0 else -1.0 for i in range(n)], [1.0 if i % 2 else -1.0 for i in range(n)]]
+    single = [[float(i == j) for j in range(n)] for i in range(n)]
+    signs = {"increasing": ups, "decreasing": ups, "monotonic": ups, "one": single}.get(
+        neighbours, ups + mixed
+    )
+    both = (1.0,) if neighbours == "increasing" else (-1.0,) if neighbours == "decreasing" else (1.0, -1.0)
+    moved = [
+        [a + side * sign * sensitivity for a, sign in zip(answers, pattern, strict=True)]
+        for pattern in signs
+        for side in both
+    ]
+    return [(list(answers), list(other)) for other in (neighbour, *moved)]

@@ -1,24 +1,28 @@
 """A mechanism as the audit sees it: a callable whose first argument is the list of answers.
 
-Where it has a parameter `epsilon`, the claimed ε is passed; `rng`, a seeded NumPy generator;
-`sensitivity`, how much one person can change an answer; `size`, how many outputs are wanted at once. Its
-other parameters without a default are found by the audit or given by the caller.
+Its noise comes from its second parameter, `noise`, as in a program for `freegap.prove`, which is then run
+many times at once (`freegap.auditor.columns`); or from a parameter `rng`, a seeded NumPy generator; or it
+makes its own. Where it has a parameter `epsilon`, the claimed ε is passed; `sensitivity`, how much one
+person can change an answer; `size`, how many outputs are wanted at once. Its other parameters without a
+default are found by the audit or given by the caller.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from freegap.auditor import watch
+from freegap.auditor.columns import run_batch
 from freegap.auditor.outputs import Outputs, from_batch, from_objects
+from freegap.auditor.programs import run_singly, without_noise
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze"]
+__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze", "noise_parameter"]
 
 Answers = tuple[float, ...]
 Arguments = tuple[tuple[str, Any], ...]
@@ -36,21 +40,42 @@ def answers_text(answers: Answers) -> str:
     return "[" + ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in answers) + "]"
 
 
+def noise_parameter(function: Callable[..., Any]) -> str | None:
+    """The parameter through which noise comes: `noise`, the second one, or `rng`; None where there is none.
+
+    >>> noise_parameter(lambda answers, noise, *, epsilon: 0), noise_parameter(lambda answers, rng: 0)
+    ('noise', 'rng')
+    """
+    parameters = _parameters(function)
+    if len(parameters) > 1 and parameters[1].name == "noise" and parameters[1].default is inspect._empty:
+        return "noise"
+    return "rng" if any(p.name == "rng" for p in parameters[1:]) else None
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature takes the answers alone
+        return []
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """A callable and how to call it.
 
     found: the parameters that the audit must find values for, with their annotations.
     fixed: what is passed on every call: the parameters that were given, ε and the sensitivity.
+    noise: the parameter through which noise comes, if there is one.
+    vectorized: many runs are made at once.
     """
 
     function: Callable[..., Any]
     name: str
     fixed: Mapping[str, Any]
     found: Mapping[str, Any]
-    takes_rng: bool
+    noise: str | None
     vectorized: bool
-    replayable: bool = field(default=False)
+    replayable: bool
 
     @classmethod
     def of(
@@ -75,10 +100,9 @@ class Mechanism:
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
         given = dict(parameters or {})
-        try:
-            named = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):  # a builtin without a signature takes the answers alone
-            named = []
+        named = _parameters(function)
+        noise = noise_parameter(function)
+        noise = None if noise in given else noise
         by_name = {p.name: p for p in named[1:] if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
         open_ended = any(p.kind is p.VAR_KEYWORD for p in named)
         unknown = [name for name in given if name not in by_name and not open_ended]
@@ -91,22 +115,36 @@ class Mechanism:
         found = {
             name: p.annotation
             for name, p in by_name.items()
-            if name not in given and name not in _SPECIAL and p.default is p.empty
+            if name not in given and name not in _SPECIAL and name != noise and p.default is p.empty
         }
         many = "size" in by_name if vectorized is None else vectorized
         if many and "size" not in by_name and not open_ended:
             raise InvalidArgument(
                 "vectorized", vectorized, "needs a mechanism with a parameter `size`", "Add one, or leave it."
             )
-        takes_rng = "rng" in by_name and "rng" not in given
         name = printable(str(getattr(function, "__qualname__", type(function).__qualname__)))
-        replayable = takes_rng or getattr(function, "replayable", False)
-        return cls(function, name, given, found, takes_rng, many, replayable)
+        replayable = noise is not None or getattr(function, "replayable", False)
+        return cls(function, name, given, found, noise, many, replayable)
+
+    def tried(self, answers: Answers, arguments: Arguments, run_limit: float | None) -> Mechanism:
+        """The same, vectorised if it is a program that can be run many times at once on this input."""
+        if self.noise != "noise":
+            return self
+        keywords, rng = {**self.fixed, **dict(arguments)}, np.random.default_rng(0)
+        try:
+            with watch.limit_runs(run_limit):
+                many = run_batch(self.function, answers, keywords, 100, rng) is not None
+        except watch.RunTookTooLong:
+            many = False
+        return replace(self, vectorized=many)
 
     def call(self, answers: Answers, arguments: Arguments, size: int, rng: np.random.Generator) -> Outputs:
         """Run the mechanism `size` times. The answers are a fresh list every time."""
         keywords: dict[str, Any] = {**self.fixed, **dict(arguments)}
-        if self.takes_rng:
+        if self.noise == "noise":
+            found = run_batch(self.function, answers, keywords, size, rng) if self.vectorized else None
+            return run_singly(self.function, answers, keywords, size, rng) if found is None else found
+        if self.noise == "rng":
             keywords["rng"] = rng
         many = getattr(self.function, "run_many", None)
         if many is not None:  # an external program answers many runs in one request
@@ -123,10 +161,13 @@ class Mechanism:
     def noiseless(self, answers: Answers, arguments: Arguments) -> Outputs | None:
         """The output with every draw set to its centre (Ding 2020 §4.3.3, case 1), where noise can be
         reached."""
-        if not self.takes_rng:
+        if self.noise is None:
             return None
-        keywords = {**self.fixed, **dict(arguments), "rng": Noiseless()}
+        keywords = {**self.fixed, **dict(arguments)}
         try:
+            if self.noise == "noise":
+                return without_noise(self.function, answers, keywords)
+            keywords["rng"] = Noiseless()
             if self.vectorized:
                 return from_batch(self.function(list(answers), size=1, **keywords), 1)
             return from_objects([self.function(list(answers), **keywords)])

@@ -43,6 +43,8 @@ __all__ = [
     "from_batch",
     "from_objects",
     "join",
+    "leaves_of",
+    "repeated",
 ]
 
 ABSENT, REAL, INTEGER = -1, -2, -3
@@ -107,6 +109,11 @@ class Outputs:
     def part(self, start: int, end: int) -> Outputs:
         """The outputs of some of the runs."""
         return dataclasses.replace(self, codes=self.codes[start:end], numbers=self.numbers[start:end])
+
+    def rows_at(self, places: NDArray[np.intp]) -> Outputs:
+        """The outputs of these runs, in this order."""
+        codes, values = self.codes.T.take(places, axis=1).T, self.numbers.T.take(places, axis=1).T
+        return dataclasses.replace(self, codes=codes, numbers=values)
 
     def code_of(self, label: Label) -> int | None:
         """The code of a label, or None if it does not occur."""
@@ -321,7 +328,7 @@ def _from_trees(objects: Sequence[Any]) -> Outputs:
     leaves = [
         (row, path, leaf)
         for row, value in enumerate(objects)
-        for path, leaf in islice(_leaves(value, ()), MOST_COLUMNS)
+        for path, leaf in islice(leaves_of(value, ()), MOST_COLUMNS)
     ]
     paths = {path for _, path, _ in leaves}
     kept = sorted(paths, key=lambda path: tuple((isinstance(p, str), p) for p in path))
@@ -336,20 +343,34 @@ def _from_trees(objects: Sequence[Any]) -> Outputs:
     return _with_types(Outputs(codes, table, tuple(kept), labels), objects)
 
 
-def _leaves(value: Any, path: Path) -> Iterable[tuple[Path, Any]]:
+def leaves_of(value: Any, path: Path) -> Iterable[tuple[Path, Any]]:
+    """The parts of an output that have no parts, each with its place."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            yield from _leaves(part, (*path, str(name)))
+            yield from leaves_of(part, (*path, str(name)))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for entry in dataclasses.fields(value):
-            yield from _leaves(getattr(value, entry.name), (*path, entry.name))
+            yield from leaves_of(getattr(value, entry.name), (*path, entry.name))
     elif isinstance(value, np.ndarray):
-        yield from _leaves(value.tolist(), path)
+        yield from leaves_of(value.tolist(), path)
     elif isinstance(value, list | tuple):
         for i, part in enumerate(value):
-            yield from _leaves(part, (*path, i))
+            yield from leaves_of(part, (*path, i))
     else:
         yield path, value
+
+
+def repeated(one: Outputs, size: int, columns: Mapping[Path, NDArray[Any]]) -> Outputs:
+    """A single output so many times, but for these columns, of reals or of booleans."""
+    codes, values = (np.asfortranarray(np.repeat(part, size, axis=0)) for part in (one.codes, one.numbers))
+    labels = {label: code for code, label in enumerate(one.labels)}
+    for path, column in columns.items():
+        if path not in one.paths:  # beyond the most columns
+            continue
+        at = one.paths.index(path)
+        read = _from_array(column)
+        codes[:, at], values[:, at] = _recode(read, labels)[:, 0], read.numbers[:, 0]
+    return Outputs(codes, values, one.paths, tuple(labels))
 
 
 def _beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:

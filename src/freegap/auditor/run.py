@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.arguments import argument_grid
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.plan import Plan
-from freegap.auditor.progress import Progress
-from freegap.auditor.proposals import Proposals
 from freegap.auditor.report import AuditReport
-from freegap.auditor.sampling import OutputSource, Workers
+from freegap.auditor.sampling import OutputSource, Progress, Workers
 from freegap.auditor.settings import (
     MOST_SEED,
     at_least,
@@ -23,7 +22,7 @@ from freegap.auditor.settings import (
     lengths_argument,
     positive,
 )
-from freegap.auditor.stages import Stages, deviations
+from freegap.auditor.stages import Proposals, Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
 from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational
@@ -60,7 +59,8 @@ def audit(
 ) -> AuditReport:
     """Search for a counterexample to the claim that a mechanism is ε-differentially private.
 
-    mechanism: a callable whose first argument is the list of answers; see `freegap.auditor.mechanism`.
+    mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
+        program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
     epsilon: the ε that the mechanism claims.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
         move all the same way ("monotonic").
@@ -93,6 +93,14 @@ def audit(
     >>> report = fg.audit(no_noise, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1)
     >>> report.violated, report.deterministic, report.counterexample.event.text
     (True, True, 'output = 1')
+
+    One text for the audit and for the proof:
+
+    >>> def noisy_sum(answers, noise, *, epsilon):
+    ...     return sum(answers) + noise.laplace(1 / epsilon)
+    >>> settings = {"epsilon": 1, "samples": 2000, "search_samples": 500, "seed": 1, "jobs": 1}
+    >>> fg.audit(noisy_sum, neighbours="one", **settings).violated
+    False
     """
     claim = positive("epsilon", epsilon)
     neighbours_argument(neighbours)
@@ -120,6 +128,10 @@ def audit(
         if inputs is None
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
+    takes_size = wrapped.vectorized
+    longest = max(pairs, key=lambda pair: len(pair.first))
+    grid = argument_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
+    wrapped = wrapped.tried(longest.first, grid[0], limit)
     run = Stages(
         source=OutputSource(wrapped, entropy, limit),
         workers=Workers(jobs or -1, wrapped.vectorized, limit, module=getattr(mechanism, "__module__", None)),
@@ -141,9 +153,7 @@ def audit(
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
-        proposals=Proposals(
-            wrapped, pairs, claim, change, scalar or (None if wrapped.vectorized else mechanism)
-        ),
+        proposals=Proposals(wrapped, pairs, claim, change, scalar or (None if takes_size else mechanism)),
     )
     with Progress(progress, run.workers) as shown:
         return run.report(shown, deep=deep, shrink=shrink)

@@ -23,8 +23,7 @@ import numpy as np
 from freegap.auditor.arguments import mutations
 from freegap.auditor.event_search import find_events, score_event
 from freegap.auditor.families import Finding
-from freegap.auditor.features import Distance
-from freegap.auditor.floating import lowest_bits
+from freegap.auditor.features import Distance, lowest_bits
 from freegap.auditor.inputs import Pair, set_apart
 from freegap.auditor.learned import learn_score
 from freegap.auditor.mechanism import Arguments

@@ -1,6 +1,7 @@
 """The command line: one module a command, listed here and loaded when it is asked for.
 
-To print a help page, or the version, no command is imported: the names and their lines stand in two tables.
+To print its own help page, or the version, it imports no command and nothing heavy: the names and their lines
+stand in two tables.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import freegap
 from freegap.cli.evidence import PACKAGE, evidence
-from freegap.cli.options import in_options
 from freegap.errors import FreegapError, UnsettledWarning, printable
 
 __all__ = ["app", "loaded", "main"]
@@ -120,7 +120,7 @@ def main() -> None:
         if code:
             sys.exit(code)
     except _Misused as error:
-        from typer import rich_utils  # takes time, which no other call should pay
+        from typer import rich_utils
 
         error.message = printable(error.message, lines=True)  # it quotes what was typed, or a file's name
         rich_utils.rich_format_error(error)
@@ -128,6 +128,8 @@ def main() -> None:
     except typer.Abort:
         sys.exit(1)
     except FreegapError as error:
+        from freegap.cli.options import in_options
+
         typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
         for line in (typed, *getattr(error, "__notes__", ())):
             typer.echo(printable(f"freegap: {line}", lines=True), err=True)

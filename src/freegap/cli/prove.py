@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -96,14 +95,13 @@ def _audited(
     if proof.refutation is None or not proof.refutation.answers:
         return None
     from freegap.auditor import audit
-    from freegap.auditor.programs import mechanism_of, pairs_around
+    from freegap.auditor.inputs import pairs_around
 
-    named = inspect.signature(program).parameters
-    passed = given | {name: value for name, value in context.items() if name in named}
     change = float(context["sensitivity"])
     point = [[float(a) for a in side] for side in (proof.refutation.answers, proof.refutation.neighbour)]
     return audit(
-        mechanism_of(program, passed),
+        program,
+        parameters=given,
         epsilon=float(context["epsilon"]),
         sensitivity=change,
         neighbours="monotonic" if neighbours in DIRECTIONS else neighbours,

@@ -15,8 +15,8 @@ b. So asking one by one and asking all at once are the same function of the same
 
 The bound. Let η = 2^-53, a hat mark what is computed, and X̂ err by at most β (`doubles.stream_noise`).
   noise  ŝ·X̂ errs by s·β and, for the two roundings, 2η·|ŝX̂|: charged 8η. If rounded down, ⌊s·X⌋ is known
-         exactly: by the double where that is below 2^50 and no whole number is within its bound, else by the
-         exact path. As a double it errs by nothing up to 2^53 and by η·⌊s·X⌋ beyond: charged 2η.
+         exactly: by the double where that is certain (`doubles.certain_floor`), else by the exact path. As a
+         double it errs by nothing up to 2^53 and by η·⌊s·X⌋ beyond: charged 2η.
   bar    as the noise, of scale s₀.
   v − margin is made from noise, bar, shift, offset and margin by four sums, each of which errs by at most η
          times the sizes of all that went into it; shift and margin are rounded once before, by η each. So
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, stream_noise
+from freegap.exact.doubles import FILTER_BITS, ROUNDING, certain_floor, stream_noise
 from freegap.exact.reals import START_DIGITS, Real, Variable
 from freegap.laws import Law
 from freegap.values.rationals import double
@@ -46,7 +46,6 @@ __all__ = ["BELOW", "Branch", "NoisyThreshold"]
 BELOW = -1
 """The branch of a question that is below the threshold in every branch."""
 
-_SUM_ERROR = 2.0**-50
 _OFFSET_ERROR = 2.0**-48
 _AHEAD = 256  # questions whose noise is drawn at once when they come one by one
 
@@ -124,12 +123,9 @@ class NoisyThreshold:
         ]
 
     def _gap(self, question: int, number: int, offset: Fraction | int, value: float, bound: float) -> int:
-        steps = value * self._per_grid
-        margin = bound * self._per_grid + abs(steps) * _SUM_ERROR
-        if abs(steps) < 2.0**50:
-            floor = steps // 1.0
-            if steps - floor > margin and floor + 1.0 - steps > margin:
-                return int(floor)
+        floor, sure = certain_floor(value * self._per_grid, bound * self._per_grid)
+        if sure:
+            return int(floor)
         return self._exact(question, number, offset).floor(self._resolution)
 
     # -- many questions ------------------------------------------------------------------------
@@ -178,20 +174,19 @@ class NoisyThreshold:
         noise, bound = stream_noise(self._law, self._digits, number + 1, items, self._slack)
         with np.errstate(invalid="ignore", over="ignore"):
             noise, bound = noise * scale, bound * scale
-            bound += np.abs(noise) * _SUM_ERROR
+            bound += np.abs(noise) * ROUNDING
             if self._discrete:
                 noise, bound = self._rounded_down(noise, bound, items, number)
             sizes = np.abs(noise) + (abs(self._bar_double) + abs(shift) + abs(self._margins[number]))
             noise -= self._bar_double + shift
-            bound += self._bar_bound + sizes * _SUM_ERROR
+            bound += self._bar_bound + sizes * ROUNDING
         return noise, bound
 
     def _rounded_down(
         self, noise: Floats, bound: Floats, items: NDArray[np.intp], number: int
     ) -> tuple[Floats, Floats]:
-        floors = np.floor(noise)
-        unsure = ~((noise - floors > bound) & (floors + 1.0 - noise > bound) & (noise < 2.0**50))
-        for j in np.flatnonzero(unsure).tolist():
+        floors, sure = certain_floor(noise, bound)
+        for j in np.flatnonzero(~sure).tolist():
             exact = self._noise(int(items[j]), number + 1, self._branches[number].scale).constant
             floors[j] = double(exact)
         # Whole numbers up to 2^53 are exact; larger ones were rounded once.
@@ -202,7 +197,7 @@ class NoisyThreshold:
             return double(self._bar.constant), abs(double(self._bar.constant)) * 2.0**-52
         noise, bound = stream_noise(self._law, self._digits, 1, np.zeros(1, np.intp), self._slack)
         value = float(noise[0]) * double(scale)
-        return value, float(bound[0]) * double(scale) + abs(value) * _SUM_ERROR
+        return value, float(bound[0]) * double(scale) + abs(value) * ROUNDING
 
     def _noise(self, item: int, rank: int, scale: Fraction) -> Real:
         variable = Variable(self._law, self._digits.stream(item, rank), start=self._start)

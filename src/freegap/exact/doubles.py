@@ -37,13 +37,16 @@ from numpy.typing import NDArray
 from freegap.exact.digits import KeyedDigits
 from freegap.laws import ExactLaw
 
-__all__ = ["FILTER_BITS", "Candidates", "DoubleNoise", "stream_noise"]
+__all__ = ["FILTER_BITS", "ROUNDING", "Candidates", "DoubleNoise", "certain_floor", "stream_noise"]
 
 FILTER_BITS = 44
 """The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+ROUNDING = 2.0**-50
+"""What a few roundings in a row lose at most, relatively: eight of them."""
 
 _SMALLEST = 2.0**-75
 
@@ -237,6 +240,21 @@ def stream_noise(
         bound[~usable] = math.inf
         noise[~usable] = 0.0
     return noise, bound
+
+
+def certain_floor(values: Floats | float, bound: Floats | float) -> tuple[Floats, NDArray[np.bool_]]:
+    """⌊x⌋ where that is certain, else 0, and where it is; of each x a double v and a bound are known.
+
+    x is within bound + 2^-50·|v| of v: a bound need not count the roundings of the operations that made v out
+    of what it bounds. Certain is ⌊v⌋ where no whole number is as near as that to v. From 2^49 on one always
+    is, and what is not finite decides nothing.
+    """
+    near = np.asarray(values)
+    with _beyond_doubles():
+        margin = bound + np.abs(near) * ROUNDING
+        floors = np.floor(near)
+        sure = (near - floors > margin) & (floors + 1.0 - near > margin)
+    return np.where(sure, floors, 0.0), sure
 
 
 def _fraction(words: NDArray[np.uint64]) -> Floats:

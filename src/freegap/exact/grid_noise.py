@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, stream_noise
+from freegap.exact.doubles import FILTER_BITS, ROUNDING, certain_floor, stream_noise
 from freegap.exact.reals import START_DIGITS, Real, Variable
 from freegap.laws import ExactLaw
 from freegap.values.rationals import double
@@ -32,10 +32,7 @@ def floored_noise(
     noise, bound = stream_noise(law, digits, 1, np.arange(n), 2.0**-filter_bits)
     with np.errstate(over="ignore", invalid="ignore"):
         values = noise * double(factor) + double(offset)
-        bound = bound * double(factor) + np.abs(values) * 2.0**-48 + abs(double(offset)) * 2.0**-48
-        floors = np.floor(values)
-        sure = (values - floors > bound) & (floors + 1.0 - values > bound) & (np.abs(values) < 2.0**50)
-    floors[~sure] = 0.0
+        floors, sure = certain_floor(values, bound * double(factor) + abs(double(offset)) * ROUNDING)
     rounded: list[int] = floors.astype(np.int64).tolist()
     for i in np.flatnonzero(~sure).tolist():
         variable = Variable(law, digits.stream(i, 1), start=start_digits)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, reached_by
 from freegap.laws import ExactLaw
@@ -152,11 +152,8 @@ class NoisyRanking:
         per_noise = double(self._scale / self._resolution)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
             steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
-            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise + np.abs(steps) * 2.0**-50
-            floors = np.floor(steps)
-            sure = (steps - floors > bound) & (floors + 1.0 - steps > bound)
-            sure &= np.abs(steps) < 2.0**50
-        floors[~sure] = 0.0
+            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise
+        floors, sure = certain_floor(steps, bound)
         gaps = self._value_steps(ordered.items, floors.astype(np.int64))
         for j in np.flatnonzero(~sure).tolist():
             difference = self._real(ordered, j) - self._real(ordered, j + 1)

@@ -47,6 +47,7 @@ EXPONENTIAL = ExactLaw(
     variance=lambda s: s**2,
     log_moment=_log_moment,
     difference_tail=_difference_tail,
+    sample=lambda rng, s, size: rng.exponential(s, size),
     quantile=lambda u: -(u.log()),
     estimate=_estimate,
     survival=_survival,
@@ -100,5 +101,6 @@ GEOMETRIC = Law(
     variance=_geometric_variance,
     log_moment=_geometric_log_moment,
     difference_tail=_geometric_difference_tail,
+    sample=lambda rng, s, size: np.floor(rng.exponential(s, size)),
     floor_of=EXPONENTIAL,
 )

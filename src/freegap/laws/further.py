@@ -48,6 +48,7 @@ UNIFORM = ExactLaw(
     mean=lambda s: s / 2,
     variance=lambda s: s**2 / 12,
     log_moment=_uniform_log_moment,
+    sample=lambda rng, s, size: rng.uniform(0.0, s, size),
     quantile=lambda u: 1 - u,
     estimate=_uniform_estimate,
     survival=_uniform_survival,
@@ -60,5 +61,6 @@ NORMAL = Law(
     mean=lambda s: 0 * s,
     variance=lambda s: s**2,
     log_moment=lambda t, s: (t * s) ** 2 / 2,
+    sample=lambda rng, s, size: rng.normal(0.0, s, size),
 )
 STAIRCASE = Law(name="staircase", one_sided=False, price=ShiftPrice.STAIRS, needs="step")

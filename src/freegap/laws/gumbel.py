@@ -64,6 +64,7 @@ GUMBEL = ExactLaw(
     mean=_mean,
     variance=_variance,
     log_moment=_log_moment,
+    sample=lambda rng, s, size: rng.gumbel(0.0, s, size),
     quantile=lambda u: -((-((1 - u).log())).log()),
     estimate=_estimate,
     survival=_survival,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from freegap.laws.exponential import powers
+from freegap.laws.exponential import GEOMETRIC, powers
 from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
 
 __all__ = ["DISCRETE_LAPLACE", "LAPLACE"]
@@ -78,6 +78,7 @@ LAPLACE = ExactLaw(
     variance=lambda s: 2 * s**2,
     log_moment=_log_moment,
     difference_tail=_difference_tail,
+    sample=lambda rng, s, size: rng.laplace(0.0, s, size),
     quantile=_quantile,
     estimate=_estimate,
     survival=_survival,
@@ -107,4 +108,5 @@ DISCRETE_LAPLACE = Law(
     mean=lambda s: 0 * s,
     variance=_discrete_variance,
     log_moment=_discrete_log_moment,
+    sample=lambda rng, s, size: GEOMETRIC.sample(rng, s, size) - GEOMETRIC.sample(rng, s, size),
 )

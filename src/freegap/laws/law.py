@@ -69,7 +69,7 @@ class ShiftPrice(Enum):
 
 
 def _not_known(*_: Any) -> Any:
-    raise FreegapError("nothing is known of the moments of this noise")
+    raise FreegapError("neither the moments of this noise are known nor how to draw it")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -86,6 +86,8 @@ class Law:
     log_moment: of t and s, ln E[e^(t·(N − E N))] for N of scale s, in doubles; infinite where there is none.
     difference_tail: of x, s and r, P(N − M > x) for independent N of scale s and M of scale r, in doubles;
         None where no closed form is known.
+    sample: of a NumPy generator, s and a shape, noise in doubles: for audits and experiments, which count how
+        often something happens; left out, by `estimate`. A release draws from `continuous`, exactly.
     floor_of: the law of X, if noise of scale s is ⌊s·X⌋.
     needs: what a draw needs besides its scale: "resolution", "step" or nothing.
     """
@@ -99,6 +101,7 @@ class Law:
     variance: Callable[[Any], Any] = _not_known
     log_moment: Callable[[Floats, float], Floats] = _not_known
     difference_tail: Callable[[float, float, float], float] | None = None
+    sample: Callable[[np.random.Generator, float, Any], Any] = _not_known
     floor_of: ExactLaw | None = None
     needs: str | None = None
 
@@ -139,3 +142,12 @@ class ExactLaw(Law):
     estimate: Callable[[Floats, Floats], Floats]
     survival: Callable[[Singles], None]
     uses_complement: bool = True
+
+    def __post_init__(self) -> None:
+        if self.sample is _not_known:
+            object.__setattr__(self, "sample", self._inverted)
+
+    def _inverted(self, rng: np.random.Generator, scale: float, size: Any) -> Floats:
+        u = rng.random(size) + 2.0**-54  # not 0
+        with np.errstate(divide="ignore"):
+            return scale * self.estimate(u, -np.log1p(-u))

@@ -54,6 +54,7 @@ LOGISTIC = ExactLaw(
     mean=lambda s: 0 * s,
     variance=_variance,
     log_moment=_log_moment,
+    sample=lambda rng, s, size: rng.logistic(0.0, s, size),
     quantile=lambda u: ((1 - u) / u).log(),
     estimate=_estimate,
     survival=_survival,

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from freegap.laws import Law, law_named
 from freegap.prover.forms import Change, Known, Labelled
-from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise
+from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise, NoiseInterface
+from freegap.symbolic.subset.machine import Machine
 
 __all__: list[str] = []
 
 
-def _labelled(machine: Any, noise: Any, rename: Any) -> Any:
+def _labelled(machine: Machine, noise: object, rename: object) -> NoiseInterface | KnownNoise:
     inner = machine.noise(noise)
     if inner.rename is not None:
         raise machine.refusal("a noise interface whose labels are renamed twice")
     return replace(inner, rename=rename)
 
 
-def _known(machine: Any, noise: Any) -> KnownNoise:
+def _known(machine: Machine, noise: object) -> KnownNoise:
     if type(noise) is not dict:
         raise machine.refusal("known noise must be a dict by label")
     return KnownNoise(noise)
 
 
-def _law_named(machine: Any, name: Any) -> Law:
+def _law_named(machine: Machine, name: object) -> Law:
     if type(name) is not str:
         raise machine.refusal("a law is named by a text")
     return law_named(name)

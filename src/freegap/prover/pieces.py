@@ -31,6 +31,7 @@ from freegap.prover.prices import price_term
 from freegap.prover.problem import Alignment, NeighbourCase
 from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either
 from freegap.symbolic.subset import Trusted, follow
+from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import constant
 
 __all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "scale_of", "value_of"]
@@ -88,7 +89,9 @@ def _local(output: OutputClass, alignment: Alignment) -> Trusted:
     """The alignment and the charge of one kind of output, as a function of the numbers that vary."""
     problem, skeleton = output.problem, output.skeleton
 
-    def meaning(machine: Any, answers: Any, neighbour: Any, released: Any, noise: Any) -> Any:
+    def meaning(
+        machine: Machine, answers: Any, neighbour: Any, released: Any, noise: Mapping[Any, Any]
+    ) -> Any:
         given = [answers, neighbour, rebuild(skeleton, released), noise]
         moved = machine.call(alignment, given, machine.parameters(problem.keywords(alignment)))
         if problem.charge is None:
@@ -97,7 +100,7 @@ def _local(output: OutputClass, alignment: Alignment) -> Trusted:
         charge = machine.call(problem.charge, [rebuild(skeleton, released)], words)
         return moved, machine.smaller(charge, problem.epsilon)
 
-    def real(answers: Any, neighbour: Any, released: Any, noise: Any) -> Any:
+    def real(answers: Any, neighbour: Any, released: Any, noise: Mapping[Any, Any]) -> Any:
         moved = problem.align(alignment, answers, neighbour, rebuild(skeleton, released), noise)
         return moved, problem.charged(rebuild(skeleton, released))
 

@@ -1,7 +1,7 @@
 """What the shifts of an alignment cost, as a z3 term: condition 3 of lemma 5.1 (Ding 2020), law by law.
 
 Which laws have a bound, and why, is in their records (`freegap.laws`). A mechanism that draws noise without
-one (Gumbel, uniform, normal) is not decided.
+one is not decided.
 """
 
 from __future__ import annotations

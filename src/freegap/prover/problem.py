@@ -26,6 +26,7 @@ import z3
 
 import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
+from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
@@ -129,7 +130,7 @@ class Problem:
             constraint = f"cannot be called as {called}: {error}"
             raise InvalidArgument(argument, function, constraint, remedy) from None
 
-    def run(self, answers: list[Any], noise: Any) -> Any:
+    def run(self, answers: list[Any], noise: LabelledNoise[Any]) -> Any:
         """The mechanism on these answers and this noise."""
         return self.mechanism(answers, noise, **self.keywords(self.mechanism, all_given=True))
 

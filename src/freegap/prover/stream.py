@@ -19,13 +19,14 @@ largest value bounds the cost of every run on every number of answers. A loop wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import z3
 
+from freegap.laws.labelled import LabelledNoise
 from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.forms import Stream
@@ -37,7 +38,8 @@ from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prover.tightness import Suprema
 from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, real
-from freegap.symbolic.subset import Trusted, follow, parameter
+from freegap.symbolic.subset import NoiseInterface, Trusted, follow, parameter
+from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import constant
 
 __all__ = ["prove_stream"]
@@ -242,11 +244,11 @@ class _Induction:
             state, entry, stop = found
             return entry, None if stop else state, stop
 
-        def meaning(machine: Any, answers: list[Any], noise: Any) -> Any:
+        def meaning(machine: Machine, answers: list[Any], noise: NoiseInterface) -> Any:
             state = rebuild(skeleton, answers[1:])
             return parts(machine.call(self.form.step, [state, answers[0], noise]))
 
-        def on_numbers(answers: list[Any], noise: Any) -> Any:
+        def on_numbers(answers: list[Any], noise: LabelledNoise[Any]) -> Any:
             return parts(self.form.step(rebuild(skeleton, answers[1:]), answers[0], noise))
 
         step = replace(
@@ -267,7 +269,7 @@ class _Induction:
     def _prove_step(self, step: Problem, skeleton: Any, output: OutputClass, suprema: Suprema) -> Fraction:
         """The largest cost of this step with this entry, which is proved to be aligned."""
 
-        def moved(shifts: Any, noise: Any) -> Any:
+        def moved(shifts: Any, noise: Mapping[Any, Any]) -> Any:
             if type(shifts) is not dict or not shifts.keys() <= noise.keys():
                 raise NotDecided(
                     f"step_shifts must return shifts of the draws of the step: {sorted(map(str, noise))}"
@@ -276,12 +278,14 @@ class _Induction:
                 raise NotDecided("a shift of a step is no number")
             return {label: noise[label] + shift for label, shift in shifts.items()}
 
-        def meaning(machine: Any, answers: Any, neighbour: Any, value: Any, noise: Any) -> Any:
+        def meaning(
+            machine: Machine, answers: Any, neighbour: Any, value: Any, noise: Mapping[Any, Any]
+        ) -> Any:
             state = rebuild(skeleton, answers[1:])
             given = [self.direction, state, value[0], answers[0], neighbour[0]]
             return moved(machine.call(self.form.step_shifts, given), noise)
 
-        def on_numbers(answers: Any, neighbour: Any, value: Any, noise: Any) -> Any:
+        def on_numbers(answers: Any, neighbour: Any, value: Any, noise: Mapping[Any, Any]) -> Any:
             state = rebuild(skeleton, answers[1:])
             given = [self.direction, state, value[0], answers[0], neighbour[0]]
             return moved(self.form.step_shifts(*given), noise)

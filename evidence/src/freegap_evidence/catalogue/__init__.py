@@ -5,7 +5,7 @@
 >>> entry.true_epsilon(0.5), entry.broken_at(0.5), entry.broken_at(1.5)
 (2.0, True, False)
 >>> entry.wrong_line
-'noisy.append(released(answer + rng.laplace(scale=epsilon)))'
+'noisy.append(answer + noise.laplace(epsilon))'
 """
 
 from freegap_evidence.catalogue.entries import CATALOGUE

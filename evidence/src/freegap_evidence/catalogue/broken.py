@@ -1,13 +1,14 @@
-"""Mechanisms that break their promise, one run at a time. The wrong line carries the reason."""
+"""Mechanisms that break their promise, as programs of labelled noise. The wrong line carries the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from freegap_evidence.catalogue.entry import released
+from freegap.laws.labelled import LabelledNoise
 
 Answers = Sequence[Any]
+Noise = LabelledNoise[Any]
 
 
 def laplace_floating_point(answers: Answers, epsilon: float, rng: Any) -> float:
@@ -15,48 +16,48 @@ def laplace_floating_point(answers: Answers, epsilon: float, rng: Any) -> float:
     return float(sum(answers) + rng.laplace(scale=1 / epsilon))  # WRONG: the low digits tell the answer
 
 
-def laplace_half_noise(answers: Answers, epsilon: float, rng: Any) -> Any:
+def laplace_half_noise(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Half of the noise that is needed."""
-    return released(sum(answers) + rng.laplace(scale=1 / (2 * epsilon)))  # WRONG: the scale is 1/ε
+    return sum(answers) + noise.laplace(1 / (2 * epsilon))  # WRONG: the scale is 1/ε
 
 
-def laplace_rare_leak(answers: Answers, epsilon: float, rng: Any) -> Any:
+def laplace_rare_leak(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Once in two thousand runs, no noise at all."""
-    noise = rng.laplace(scale=1 / epsilon)
-    if rng.random() < 0.0005:
-        return released(sum(answers))  # WRONG: a rare release without noise
-    return released(sum(answers) + noise)
+    drawn = noise.laplace(1 / epsilon)
+    if noise.uniform(1) < 0.0005:
+        return sum(answers)  # WRONG: a rare release without noise
+    return sum(answers) + drawn
 
 
-def histogram_inverted_scale(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def histogram_inverted_scale(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 10."""
     noisy = []
     for answer in answers:
-        noisy.append(released(answer + rng.laplace(scale=epsilon)))  # WRONG: the scale is 1/ε
+        noisy.append(answer + noise.laplace(epsilon))  # WRONG: the scale is 1/ε
     return noisy
 
 
-def histogram_drops_empty_bins(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def histogram_drops_empty_bins(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Bins that are empty get no noise and come out as zero."""
     noisy = []
     for answer in answers:
         if answer == 0:
             noisy.append(0.0)  # WRONG: an exact zero says that the bin was empty
         else:
-            noisy.append(released(answer + rng.laplace(scale=1 / epsilon)))
+            noisy.append(answer + noise.laplace(1 / epsilon))
     return noisy
 
 
-def partial_sum_noise_per_answer(answers: Answers, epsilon: float, rng: Any) -> Any:
+def partial_sum_noise_per_answer(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The noise is shared out over the answers, as if each could stand for the others."""
     total = 0
     for answer in answers:
         total = total + answer
     scale = 1 / (epsilon * len(answers))  # WRONG: one answer moves the total by 1, so the scale is 1/ε
-    return released(total + rng.laplace(scale=scale))
+    return total + noise.laplace(scale)
 
 
-def smart_sum_exact_blocks(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def smart_sum_exact_blocks(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """The totals of whole blocks are added without noise."""
     out = []
     blocks, inside = 0, 0
@@ -65,71 +66,68 @@ def smart_sum_exact_blocks(answers: Answers, epsilon: float, rng: Any) -> list[A
         if place % 2 == 0:
             blocks = blocks + inside  # WRONG: a block total needs noise as well
             inside = 0
-            out.append(released(blocks))
+            out.append(blocks)
         else:
-            out.append(released(blocks + inside + rng.laplace(scale=2 / epsilon)))
+            out.append(blocks + inside + noise.laplace(2 / epsilon))
     return out
 
 
-def noisy_max_value_laplace(answers: Answers, epsilon: float, rng: Any) -> Any:
+def noisy_max_value_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Ding 2020, algorithm 7."""
-    noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
-    return released(max(noisy))  # WRONG: the value depends on every answer, the place would not
+    noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
+    return max(noisy)  # WRONG: the value depends on every answer, the place would not
 
 
-def noisy_max_value_exponential(answers: Answers, epsilon: float, rng: Any) -> Any:
+def noisy_max_value_exponential(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """Ding 2020, algorithm 8."""
-    noisy = [answer + rng.exponential(scale=2 / epsilon) for answer in answers]
-    return released(max(noisy))  # WRONG: one-sided noise never goes below the largest answer
+    noisy = [answer + noise.exponential(2 / epsilon) for answer in answers]
+    return max(noisy)  # WRONG: one-sided noise never goes below the largest answer
 
 
-def noisy_max_half_noise(answers: Answers, epsilon: float, rng: Any) -> int:
+def noisy_max_half_noise(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """The noise that would do if all answers moved the same way."""
-    noisy = [answer + rng.laplace(scale=1 / epsilon) for answer in answers]  # WRONG: the scale is 2/ε
+    noisy = [answer + noise.laplace(1 / epsilon) for answer in answers]  # WRONG: the scale is 2/ε
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_with_value(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def noisy_max_with_value(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """The place of the largest noisy answer, and the answer."""
-    noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
+    noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
     place = max(range(len(noisy)), key=lambda i: noisy[i])
-    return [place, released(noisy[place])]  # WRONG: only the gap to the runner-up would be free
+    return [place, noisy[place]]  # WRONG: only the gap to the runner-up would be free
 
 
-def sparse_vector_no_query_noise(answers: Answers, threshold: float, epsilon: float, rng: Any) -> list[bool]:
+def sparse_vector_no_query_noise(
+    answers: Answers, noise: Noise, *, threshold: float, epsilon: float
+) -> list[bool]:
     """Ding 2020, algorithm 12; Lyu et al., algorithm 5 (Stoddard et al. 2014)."""
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     for answer in answers:
-        if answer >= noisy_threshold:  # WRONG: no noise on the answer, and no bound on the Trues
-            out.append(True)
-        else:
-            out.append(False)
+        out.append(answer >= noisy_threshold)  # WRONG: no noise on the answer, and no bound on the Trues
     return out
 
 
-def sparse_vector_no_bound(answers: Answers, threshold: float, epsilon: float, rng: Any) -> list[bool]:
+def sparse_vector_no_bound(answers: Answers, noise: Noise, *, threshold: float, epsilon: float) -> list[bool]:
     """Ding 2020, algorithm 13; Lyu et al., algorithm 6 (Chen et al. 2015)."""
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
     for answer in answers:
-        if answer + rng.laplace(scale=2 / epsilon) >= noisy_threshold:
-            out.append(True)  # WRONG: every True costs, and nothing counts them
-        else:
-            out.append(False)
+        above = answer + noise.laplace(2 / epsilon) >= noisy_threshold
+        out.append(above)  # WRONG: every True costs, and nothing counts them
     return out
 
 
 def sparse_vector_noise_ignores_bound(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Ding 2020, algorithm 14; Lyu et al., algorithm 4 (Lee and Clifton 2014)."""
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=4 / epsilon)
+    noisy_threshold = threshold + noise.laplace(4 / epsilon)
     count = 0
     for answer in answers:
-        noise = rng.laplace(scale=4 / (3 * epsilon))  # WRONG: the noise must grow with the bound
-        if answer + noise >= noisy_threshold:
+        drawn = noise.laplace(4 / (3 * epsilon))  # WRONG: the noise must grow with the bound
+        if answer + drawn >= noisy_threshold:
             out.append(True)
             count = count + 1
             if count >= bound:
@@ -140,16 +138,16 @@ def sparse_vector_noise_ignores_bound(
 
 
 def sparse_vector_releases_answers(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 15; Lyu et al., algorithm 3 (Roth 2011)."""
     out: list[Any] = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     count = 0
     for answer in answers:
-        noisy = answer + rng.laplace(scale=2 * bound / epsilon)
+        noisy = answer + noise.laplace(2 * bound / epsilon)
         if noisy >= noisy_threshold:
-            out.append(released(noisy))  # WRONG: the value says where the noisy threshold is not
+            out.append(noisy)  # WRONG: the value says where the noisy threshold is not
             count = count + 1
             if count >= bound:
                 break
@@ -159,14 +157,14 @@ def sparse_vector_releases_answers(
 
 
 def sparse_vector_one_true_too_many(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Stops after the bound has been passed, not reached."""
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     count = 0
     for answer in answers:
-        if answer + rng.laplace(scale=4 * bound / epsilon) >= noisy_threshold:
+        if answer + noise.laplace(4 * bound / epsilon) >= noisy_threshold:
             out.append(True)
             count = count + 1
             if count > bound:  # WRONG: >= lets out one True less
@@ -177,16 +175,16 @@ def sparse_vector_one_true_too_many(
 
 
 def gap_sparse_vector_plain_threshold(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 17 with θ = 1/4, but for the gap that is released."""
     out: list[Any] = []
-    noisy_threshold = threshold + rng.laplace(scale=4 / epsilon)
+    noisy_threshold = threshold + noise.laplace(4 / epsilon)
     count = 0
     for answer in answers:
-        noisy = answer + rng.laplace(scale=8 * bound / (3 * epsilon))
+        noisy = answer + noise.laplace(8 * bound / (3 * epsilon))
         if noisy >= noisy_threshold:
-            out.append(released(noisy - threshold))  # WRONG: the gap is to the noisy threshold
+            out.append(noisy - threshold)  # WRONG: the gap is to the noisy threshold
             count = count + 1
             if count >= bound:
                 break
@@ -196,7 +194,7 @@ def gap_sparse_vector_plain_threshold(
 
 
 def adaptive_sparse_vector_second_try_free(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """The second try is never charged."""
     out: list[Any] = []
@@ -204,15 +202,15 @@ def adaptive_sparse_vector_second_try_free(
     middle = epsilon / (2 * bound)
     top = middle / 2
     margin = 2 * 2 * 2**0.5 / top
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     for answer in answers:
-        first = answer + rng.laplace(scale=2 / top) - noisy_threshold
-        second = answer + rng.laplace(scale=2 / middle) - noisy_threshold
+        first = answer + noise.laplace(2 / top) - noisy_threshold
+        second = answer + noise.laplace(2 / middle) - noisy_threshold
         if first >= margin:
-            out.append(released(first))
+            out.append(first)
             spent = spent + top
         elif second >= 0:
-            out.append(released(second))  # WRONG: this branch costs `middle` each time it is taken
+            out.append(second)  # WRONG: this branch costs `middle` each time it is taken
         else:
             out.append(False)
         if spent > epsilon - middle + 1e-9 * epsilon:

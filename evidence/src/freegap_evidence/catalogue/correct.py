@@ -1,42 +1,43 @@
-"""Mechanisms that keep their promise, one run at a time; their twins are in `batches`."""
+"""Mechanisms that keep their promise, as programs of labelled noise, to be audited and to be proved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from freegap_evidence.catalogue.entry import released
+from freegap.laws.labelled import LabelledNoise
 
 Answers = Sequence[Any]
+Noise = LabelledNoise[Any]
 
 
-def laplace(answers: Answers, epsilon: float, rng: Any) -> Any:
+def laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The sum of the answers, of which one changes by at most 1, with Laplace noise."""
-    return released(sum(answers) + rng.laplace(scale=1 / epsilon))
+    return sum(answers) + noise.laplace(1 / epsilon)
 
 
-def laplace_clamped(answers: Answers, epsilon: float, rng: Any) -> Any:
+def laplace_clamped(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The same, clamped to [0, 3]: the two ends are atoms, and clamping is post-processing."""
-    return min(max(released(sum(answers) + rng.laplace(scale=1 / epsilon)), 0.0), 3.0)
+    return min(max(sum(answers) + noise.laplace(1 / epsilon), 0.0), 3.0)
 
 
-def histogram(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def histogram(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 9: every count with Laplace noise; one count changes by at most 1."""
     noisy = []
     for answer in answers:
-        noisy.append(released(answer + rng.laplace(scale=1 / epsilon)))
+        noisy.append(answer + noise.laplace(1 / epsilon))
     return noisy
 
 
-def partial_sum(answers: Answers, epsilon: float, rng: Any) -> Any:
+def partial_sum(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
     """The running total, released once at the end."""
     total = 0
     for answer in answers:
         total = total + answer
-    return released(total + rng.laplace(scale=1 / epsilon))
+    return total + noise.laplace(1 / epsilon)
 
 
-def smart_sum(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def smart_sum(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Running totals in blocks of two (Chan, Shi and Song 2011): an answer is in one block total and one
     single release, each with noise for half of ε."""
     out = []
@@ -44,48 +45,50 @@ def smart_sum(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
     for place, answer in enumerate(answers, start=1):
         inside = inside + answer
         if place % 2 == 0:
-            blocks = blocks + inside + rng.laplace(scale=2 / epsilon)
+            blocks = blocks + inside + noise.laplace(2 / epsilon)
             inside = 0
-            out.append(released(blocks))
+            out.append(blocks)
         else:
-            out.append(released(blocks + inside + rng.laplace(scale=2 / epsilon)))
+            out.append(blocks + inside + noise.laplace(2 / epsilon))
     return out
 
 
-def noisy_max_laplace(answers: Answers, epsilon: float, rng: Any) -> int:
+def noisy_max_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """Ding 2020, algorithm 5: two-sided noise, the place of the largest noisy answer."""
-    noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
+    noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_exponential(answers: Answers, epsilon: float, rng: Any) -> int:
+def noisy_max_exponential(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """Ding 2020, algorithm 6: one-sided noise, the place of the largest noisy answer."""
-    noisy = [answer + rng.exponential(scale=2 / epsilon) for answer in answers]
+    noisy = [answer + noise.exponential(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def exponential_mechanism(answers: Answers, epsilon: float, rng: Any) -> int:
+def exponential_mechanism(answers: Answers, noise: Noise, *, epsilon: float) -> int:
     """The exponential mechanism by Gumbel noise (Ding 2020, algorithm 21 without the gap)."""
-    noisy = [answer + rng.gumbel(scale=2 / epsilon) for answer in answers]
+    noisy = [answer + noise.gumbel(2 / epsilon) for answer in answers]
     return max(range(len(noisy)), key=lambda i: noisy[i])
 
 
-def noisy_max_with_gap(answers: Answers, epsilon: float, rng: Any) -> list[Any]:
+def noisy_max_with_gap(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
     """Ding 2020, algorithm 18 with k = 1: the place of the largest, and the gap to the runner-up."""
     if len(answers) < 2:
         raise ValueError("a gap needs a runner-up: pass at least two answers")
-    noisy = [answer + rng.laplace(scale=2 / epsilon) for answer in answers]
-    order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)
-    return [order[0], released(noisy[order[0]] - noisy[order[1]])]
+    noisy = [answer + noise.laplace(2 / epsilon) for answer in answers]
+    best = max(range(len(noisy)), key=lambda i: noisy[i])
+    return [best, noisy[best] - max(noisy[:best] + noisy[best + 1 :])]
 
 
-def sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any) -> list[bool]:
+def sparse_vector(
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
+) -> list[bool]:
     """Ding 2020, algorithm 11; Lyu, Su and Li 2017, algorithm 1."""
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     count = 0
     for answer in answers:
-        if answer + rng.laplace(scale=4 * bound / epsilon) >= noisy_threshold:
+        if answer + noise.laplace(4 * bound / epsilon) >= noisy_threshold:
             out.append(True)
             count = count + 1
             if count >= bound:
@@ -96,33 +99,35 @@ def sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float
 
 
 def sparse_vector_fresh_threshold(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[bool]:
     """Lyu et al., algorithm 2 (Dwork and Roth 2014): the threshold gets fresh noise after each True."""
     out = []
-    noisy_threshold = threshold + rng.laplace(scale=2 * bound / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 * bound / epsilon)
     count = 0
     for answer in answers:
-        if answer + rng.laplace(scale=4 * bound / epsilon) >= noisy_threshold:
+        if answer + noise.laplace(4 * bound / epsilon) >= noisy_threshold:
             out.append(True)
             count = count + 1
             if count >= bound:
                 break
-            noisy_threshold = threshold + rng.laplace(scale=2 * bound / epsilon)
+            noisy_threshold = threshold + noise.laplace(2 * bound / epsilon)
         else:
             out.append(False)
     return out
 
 
-def gap_sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any) -> list[Any]:
+def gap_sparse_vector(
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
+) -> list[Any]:
     """Ding 2020, algorithm 17 with θ = 1/2: above the threshold, the gap to the noisy threshold."""
     out: list[Any] = []
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     count = 0
     for answer in answers:
-        gap = answer + rng.laplace(scale=4 * bound / epsilon) - noisy_threshold
+        gap = answer + noise.laplace(4 * bound / epsilon) - noisy_threshold
         if gap >= 0:
-            out.append(released(gap))
+            out.append(gap)
             count = count + 1
             if count >= bound:
                 break
@@ -132,7 +137,7 @@ def gap_sparse_vector(answers: Answers, threshold: float, bound: int, epsilon: f
 
 
 def adaptive_sparse_vector(
-    answers: Answers, threshold: float, bound: int, epsilon: float, rng: Any
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
 ) -> list[Any]:
     """Ding 2020, algorithm 16 with θ = 1/2: a first try with twice the noise costs half as much."""
     out: list[Any] = []
@@ -140,15 +145,15 @@ def adaptive_sparse_vector(
     middle = epsilon / (2 * bound)
     top = middle / 2
     margin = 2 * 2 * 2**0.5 / top  # two standard deviations of Laplace noise of scale 2/top
-    noisy_threshold = threshold + rng.laplace(scale=2 / epsilon)
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
     for answer in answers:
-        first = answer + rng.laplace(scale=2 / top) - noisy_threshold
-        second = answer + rng.laplace(scale=2 / middle) - noisy_threshold
+        first = answer + noise.laplace(2 / top) - noisy_threshold
+        second = answer + noise.laplace(2 / middle) - noisy_threshold
         if first >= margin:
-            out.append(released(first))
+            out.append(first)
             spent = spent + top
         elif second >= 0:
-            out.append(released(second))
+            out.append(second)
             spent = spent + middle
         else:
             out.append(False)

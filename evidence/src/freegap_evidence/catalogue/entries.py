@@ -144,7 +144,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
     name: CatalogueEntry(
         name=name,
         mechanism=getattr(correct if mistake is None else broken, name),
-        batch=getattr(batches, name),
+        batch=getattr(batches, name, getattr(correct if mistake is None else broken, name)),
         source=source,
         neighbours=neighbours,
         loss=loss,

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
-__all__ = ["GRID", "CatalogueEntry", "released"]
+__all__ = ["GRID", "CatalogueEntry"]
 
-GRID = 1024
+GRID = 1024  # to multiples of 1/1024 the audit rounds what programs of labelled noise put out
 MARK = "# WRONG:"
 
 Loss = Callable[[float, int, Mapping[str, Any]], float]
-
-
-def released(number: Any) -> Any:
-    """A number as it is released: rounded down to a multiple of 1/1024, as freegap's mechanisms do.
-
-    Without the rounding every mechanism here that releases a number would be broken by its floating-point
-    digits, whatever else is right or wrong with it; `laplace_floating_point` is. A symbol of the symbolic
-    execution stays as it is: no branch depends on the rounding.
-    """
-    return math.floor(float(number) * GRID) / GRID if isinstance(number, Real) else number
 
 
 @dataclass(frozen=True)
 class CatalogueEntry:
     """A mechanism, correct or broken, named by its mistake.
 
-    mechanism, batch: the same mechanism, one run at a time and many at once.
+    mechanism: a program of labelled noise, which `freegap.prove` takes as well; one computes in doubles.
+    batch: what makes many runs at once: the same text, but for the few that have a twin.
     source: where it comes from.
     neighbours: the relation under which it claims to be private.
     loss: the largest privacy loss, given the claimed ε, the length of the input and the parameters;

@@ -24,7 +24,7 @@ from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw
 from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.asking import asked, quantile_line, random_lines
 from freegap_evidence.experiments.simulate.estimates import blue, inverse_variance
-from freegap_evidence.experiments.simulate.noise import chunks, draw, reach
+from freegap_evidence.experiments.simulate.noise import chunks, reach
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
@@ -59,9 +59,9 @@ def top_k_errors(
     ratio = law.variance(scale) / LAPLACE.variance(measured_scale)
     pairs = []
     for size in chunks(runs, len(near)):
-        ranked = top_k(near, k, draw(law, scale, (size, len(near)), rng))
+        ranked = top_k(near, k, law.sample(rng, scale, (size, len(near))))
         truth = near[ranked.items]
-        measured = truth + draw(LAPLACE, measured_scale, (size, k), rng)
+        measured = truth + LAPLACE.sample(rng, measured_scale, (size, k))
         fused = blue(measured, ranked.gaps[:, :-1], ratio)
         pairs.append(np.stack([((fused - truth) ** 2).sum(axis=1), ((measured - truth) ** 2).sum(axis=1)]))
     return _errors(np.concatenate(pairs, axis=1), runs * k)
@@ -94,7 +94,7 @@ def sparse_vector_errors(
         runs_of, places = np.nonzero(some.answered.above)
         truth = some.counts[runs_of, places]
         by_gap = some.thresholds[runs_of] + some.answered.gap[runs_of, places] - gap.mean
-        measured = truth + draw(LAPLACE, scale, truth.shape, rng)
+        measured = truth + LAPLACE.sample(rng, scale, truth.shape)
         fused = inverse_variance(measured, LAPLACE.variance(scale), by_gap, gap.variance)
         size = len(some.thresholds)
         pairs.append(

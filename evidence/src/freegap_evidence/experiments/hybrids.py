@@ -14,7 +14,7 @@ from freegap_evidence.experiments.experiment import Comparison, Computation, Exp
 from freegap_evidence.experiments.figures.hybrids import draw_average, draw_remaining
 from freegap_evidence.experiments.simulate.above import draw_threshold_noise, plan
 from freegap_evidence.experiments.simulate.asking import asked
-from freegap_evidence.experiments.simulate.noise import Floats, chunks, draw, reach
+from freegap_evidence.experiments.simulate.noise import Floats, chunks, reach
 from freegap_evidence.experiments.simulate.ranked import RankedRuns, hybrid_sparse_vector, hybrid_top_k, top_k
 from freegap_evidence.experiments.table import Table
 
@@ -67,10 +67,10 @@ def _ranked(
     for size in chunks(runs, len(near) + 1):
         ranked: RankedRuns
         if algorithm == TOP_K:
-            ranked = top_k(near, k, draw(EXPONENTIAL, scale, (size, len(near)), rng))
+            ranked = top_k(near, k, EXPONENTIAL.sample(rng, scale, (size, len(near))))
             spent = np.full(size, float(epsilon))
         elif algorithm == HYBRID_TOP_K:
-            noise = draw(EXPONENTIAL, scale, (size, len(near) + 1), rng)
+            noise = EXPONENTIAL.sample(rng, scale, (size, len(near) + 1))
             ranked = hybrid_top_k(near, line, k, noise)
             reached = 0 if ranked.reached is None else ranked.reached
             spent = float(epsilon) * (ranked.released.sum(axis=1) + reached) / k

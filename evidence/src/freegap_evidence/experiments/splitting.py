@@ -21,7 +21,7 @@ from freegap_evidence.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataS
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_split
 from freegap_evidence.experiments.simulate.estimates import blue
-from freegap_evidence.experiments.simulate.noise import chunks, draw, reach
+from freegap_evidence.experiments.simulate.noise import chunks, reach
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
@@ -48,9 +48,9 @@ def _simulate(
     by_rank = data.counts[:k].astype(np.float64)
     squares, right = np.zeros(3), 0
     for size in chunks(runs, len(near)):
-        ranked = top_k(near, k, draw(EXPONENTIAL, select, (size, len(near)), rng))
+        ranked = top_k(near, k, EXPONENTIAL.sample(rng, select, (size, len(near))))
         truth = near[ranked.items]
-        measured = truth + draw(LAPLACE, measure, (size, k), rng)
+        measured = truth + LAPLACE.sample(rng, measure, (size, k))
         fused = blue(measured, ranked.gaps[:, :-1], select**2 / (2 * measure**2))
         squares += [((fused - line) ** 2).sum() for line in (by_rank, truth)] + [
             ((measured - by_rank) ** 2).sum()

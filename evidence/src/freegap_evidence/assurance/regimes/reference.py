@@ -81,7 +81,7 @@ class Member:
 
     group: int
     rank: int
-    noise: Any
+    noise: Variable | OrderStatistic
     low: Any
     high: Any
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap_evidence.experiments.simulate.noise import Floats, draw
+from freegap_evidence.experiments.simulate.noise import Floats
 
 __all__ = ["Answered", "ThresholdNoise", "answer", "draw_threshold_noise", "plan"]
 
@@ -52,8 +52,8 @@ def draw_threshold_noise(
 ) -> ThresholdNoise:
     """The noise of `runs` releases by this plan."""
     return ThresholdNoise(
-        draw(plan.law, float(plan.threshold_scale), (runs,), rng),
-        tuple(draw(plan.law, float(b.scale), (runs, answers), rng) for b in plan.branches),
+        plan.law.sample(rng, float(plan.threshold_scale), (runs,)),
+        tuple(plan.law.sample(rng, float(b.scale), (runs, answers)) for b in plan.branches),
     )
 
 

@@ -1,4 +1,4 @@
-"""Noise in bulk, and which answers noise can lift over a line at all."""
+"""Runs in bulk, and which answers noise can lift over a line at all."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.laws import Law
-
-__all__ = ["Floats", "chunks", "draw", "reach"]
+__all__ = ["Floats", "chunks", "reach"]
 
 Floats = NDArray[np.float64]
 
 _CELLS = 1 << 20  # of the largest array at once: it stays in the cache of the processor or near it
 _NEGLIGIBLE = 1e-6
-
-
-def draw(law: Law, scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Independent noise of this law and scale, in floating point."""
-    drawn: Floats = getattr(rng, law.continuous.name)(scale=scale, size=shape)
-    return np.floor(drawn) if law.lattice else drawn
 
 
 def reach(scale: float, threshold_scale: float, *, chances: int) -> float:

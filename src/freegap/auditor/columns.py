@@ -1,0 +1,326 @@
+"""Many runs of a program of labelled noise at once, by the real function, on columns of draws.
+
+A column has a number for each run. Where a comparison comes out differently for different runs, those on the
+smaller side wait, with what they have drawn, and the program is called again for them: each call follows one
+path, and a run takes part in at most as many calls as its group can be halved. A program that does with its
+noise what a column cannot (`math.exp`, an index, a text) is run one by one; and of every batch some runs are
+repeated one by one, on the same draws, and must come out the same.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.auditor import watch
+from freegap.auditor.outputs import ABSENT, Floats, Outputs, from_objects, join, leaves_of, repeated
+from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded
+
+__all__ = ["run_batch"]
+
+FEW = 8  # runs that are as fast one by one
+REPEATED = 8  # runs of a batch that are made again
+
+Places = NDArray[np.intp]
+
+
+class NotBatched(Exception):
+    """The program does with its noise what a column of numbers cannot do."""
+
+
+def run_batch(
+    program: Program,
+    answers: Sequence[float],
+    keywords: Mapping[str, Any],
+    size: int,
+    rng: np.random.Generator,
+) -> Outputs | None:
+    """The outputs of so many runs, in their order, by as few calls of the program as they have paths; None
+    where the program cannot be run like that.
+
+    >>> def above(answers, noise):
+    ...     return [answer + noise.laplace(2) >= 1 for answer in answers]
+    >>> run_batch(above, [0.0, 5.0], {}, 1000, np.random.default_rng(1)).codes.mean(axis=0).round(1)
+    array([0.3, 0.9])
+    """
+    many = _on_columns(program)
+    waiting = [(np.arange(size), list[Floats]())]
+    done: list[tuple[Places, Outputs]] = []
+    with watch.running(done):
+        try:
+            while waiting:
+                runs, drawn = waiting.pop()
+                if len(runs) > FEW:
+                    group = _Group(runs, drawn, rng, waiting)
+                    with np.errstate(all="ignore"):  # as Python's floats do
+                        found = _gathered(many(list(answers), group.noise, **keywords), group)
+                    _repeat(program, answers, keywords, group, found, REPEATED // (len(done) + 1))
+                else:
+                    alone = [[column[i] for column in drawn] for i in range(len(runs))]
+                    outputs = [_replayed(program, answers, keywords, draws, rng)[0] for draws in alone]
+                    group, found = _Group(runs, drawn, rng, waiting), from_objects(outputs)
+                done.append((group.runs, found))
+        except Exception:  # run one by one, it says itself what is wrong
+            return None
+    places = np.empty(size, dtype=np.intp)
+    places[np.concatenate([runs for runs, _ in done])] = np.arange(size)
+    return join([found for _, found in done]).rows_at(places)
+
+
+class _Group:
+    """Runs that have taken the same path so far, and their draws, in order."""
+
+    def __init__(
+        self,
+        runs: Places,
+        drawn: list[Floats],
+        rng: np.random.Generator,
+        waiting: list[tuple[Places, list[Floats]]],
+    ) -> None:
+        self.runs = runs
+        self.narrowed: list[Places] = []  # which runs stayed, at each parting
+        self.draws = [_Column(self, values) for values in drawn]
+        self.noise = DrawnNoise(rng, self._next)
+        self._waiting = waiting
+        self._place = 0
+
+    def _next(self, sample: Sampler) -> _Column:
+        if self._place == len(self.draws):
+            self.draws.append(_Column(self, sample(len(self.runs))))
+        self._place += 1
+        return self.draws[self._place - 1]
+
+    @property
+    def used(self) -> list[_Column]:
+        """The draws that were made so far."""
+        return self.draws[: self._place]
+
+    def part(self, truth: NDArray[np.bool_]) -> bool:
+        """The side that most runs are on; the others wait for a call of their own."""
+        count = int(np.count_nonzero(truth))
+        side = 2 * count >= len(truth)
+        if 0 < count < len(truth):
+            self.keep(np.flatnonzero(truth == side), [np.flatnonzero(truth != side)])
+        return side
+
+    def part_by(self, values: Places) -> int:
+        """The value that most runs have; those with another wait, each value by itself."""
+        counts = np.bincount(values)
+        most = int(counts.argmax())
+        others = [np.flatnonzero(values == value) for value in np.flatnonzero(counts) if value != most]
+        if others:
+            self.keep(np.flatnonzero(values == most), others)
+        return most
+
+    def keep(self, stay: Places, others: Iterable[Places]) -> None:
+        """Go on with these runs; the others wait, group by group."""
+        for leave in others:
+            drawn = [column.now().take(leave) for column in self.used]
+            self._waiting.append((self.runs.take(leave), drawn))
+        self.runs = self.runs.take(stay)
+        self.narrowed.append(stay)
+
+
+class _Known:
+    """A value for each run of a group; those of runs that have left are dropped when it is next used."""
+
+    __slots__ = ("_age", "_values", "group")
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None
+
+    def __init__(self, group: _Group, values: NDArray[Any]) -> None:
+        self.group = group
+        self._values = values
+        self._age = len(group.narrowed)
+
+    def now(self) -> NDArray[Any]:
+        """The values for the runs that are left."""
+        for stay in self.group.narrowed[self._age :]:
+            self._values = self._values.take(stay)
+        self._age = len(self.group.narrowed)
+        return self._values
+
+    def __repr__(self) -> str:
+        raise NotBatched("the text of a column")
+
+
+class _Truth(_Known):
+    """What a comparison gave, for each run."""
+
+    def __bool__(self) -> bool:
+        return self.group.part(self.now())
+
+    def __eq__(self, other: object) -> bool:
+        raise NotBatched("a comparison of truth values")
+
+    __hash__ = None
+
+
+class _Column(_Known):
+    """A real number for each run: adds, subtracts, multiplies, divides by what is known, and compares, all as
+    Python does with floats."""
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Any:
+        if isinstance(other, _Column):
+            right: Any = other.now()
+        elif isinstance(other, numbers.Real):
+            right = float(other)
+        else:
+            return NotImplemented
+        here = self.now()
+        values = operation(right, here) if swap else operation(here, right)
+        return (_Truth if values.dtype == np.bool_ else _Column)(self.group, values)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, operator.add, swap=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub, swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul, swap=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        if not isinstance(other, numbers.Real):
+            raise NotBatched("a division by a column")
+        if other == 0:
+            raise ZeroDivisionError("float division by zero")
+        return self._with(other, operator.truediv)
+
+    def __neg__(self) -> _Column:
+        return _Column(self.group, -self.now())
+
+    def __pos__(self) -> _Column:
+        return self
+
+    def __abs__(self) -> _Column:
+        return _Column(self.group, np.abs(self.now()))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(other, operator.ge)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._with(other, operator.eq)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._with(other, operator.ne)
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    __hash__ = None
+
+
+# What Python would do by comparing two at a time ---------------------------------------------------------
+
+
+def _on_columns(program: Program) -> Program:
+    """The program with a `max` and a `min` that compare all runs at once: a path for every place where the
+    largest can be, not for every way to find it, and none of their own where only its value is asked for."""
+    if not isinstance(program, FunctionType) or {"max", "min"} & program.__globals__.keys():
+        return program
+    known = {**program.__globals__, "max": partial(_extreme, max), "min": partial(_extreme, min)}
+    made = FunctionType(program.__code__, known, program.__name__, program.__defaults__, program.__closure__)
+    made.__kwdefaults__ = program.__kwdefaults__
+    return made
+
+
+def _extreme(
+    plain: Callable[..., Any], *given: Any, key: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    items = list(given[0]) if len(given) == 1 else list(given)
+    keys = items if key is None else [key(item) for item in items]
+    column = next((value for value in keys if isinstance(value, _Column)), None)
+    if column is None or not all(isinstance(value, _Column | numbers.Real) for value in keys):
+        return plain(items, **({} if key is None else {"key": key}), **more)
+    group = column.group
+    table = [value.now() if isinstance(value, _Column) else np.full(len(group.runs), value) for value in keys]
+    best = np.argmax(table, axis=0) if plain is max else np.argmin(table, axis=0)  # the first, as in Python
+    if all(isinstance(item, _Column) for item in items):
+        return _Column(group, np.choose(best, [item.now() for item in items]))
+    return items[group.part_by(best)]
+
+
+# Outputs ------------------------------------------------------------------------------------------------
+
+
+def _gathered(output: Any, group: _Group) -> Outputs:
+    """The outputs of a group: the same for all of its runs, but for the columns."""
+    columns = {
+        path: rounded(leaf.now()) if isinstance(leaf, _Column) else leaf.now()
+        for path, leaf in leaves_of(output, ())
+        if isinstance(leaf, _Known)
+    }
+    return repeated(from_objects([released(output, _standing_in)]), len(group.runs), columns)
+
+
+def _standing_in(leaf: Any) -> Any:
+    """Any number, or any truth value, in the place of a column of them."""
+    return (0.0 if isinstance(leaf, _Column) else False) if isinstance(leaf, _Known) else leaf
+
+
+def _replayed(
+    program: Program,
+    answers: Sequence[float],
+    keywords: Mapping[str, Any],
+    draws: Sequence[float],
+    rng: np.random.Generator,
+) -> tuple[Any, int]:
+    """The output of one run, on these draws and then on fresh ones, and how many draws it made."""
+    made: list[float] = []
+
+    def draw(sample: Sampler) -> float:
+        made.append(float(draws[len(made)] if len(made) < len(draws) else sample(None)))
+        return made[-1]
+
+    return released(program(list(answers), DrawnNoise(rng, draw), **keywords)), len(made)
+
+
+def _repeat(
+    program: Program,
+    answers: Sequence[float],
+    keywords: Mapping[str, Any],
+    group: _Group,
+    found: Outputs,
+    many: int,
+) -> None:
+    """Some runs of a group again, one by one: what comes out must be the same, by the same draws."""
+    for i in range(min(many, len(found))):
+        draws = [float(column.now()[i]) for column in group.used]
+        output, count = _replayed(program, answers, keywords, draws, np.random.default_rng(0))
+        if count != len(draws) or _cells(from_objects([output]), 0) != _cells(found, i):
+            raise NotBatched("another output when it is run again")
+
+
+def _cells(outputs: Outputs, row: int) -> dict[Any, Any]:
+    cells = zip(outputs.paths, outputs.codes[row], outputs.numbers[row], strict=True)
+    return {
+        path: outputs.labels[code] if code >= 0 else (code, number)
+        for path, code, number in cells
+        if code != ABSENT
+    }

@@ -1,0 +1,86 @@
+"""A new law is a record, an entry in the list and a method of the noise interface; the rest asks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import freegap as fg
+from freegap.bits import SeededBits
+from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
+from freegap.exact.digits import KeyedDigits
+from freegap.exact.ranking import NoisyRanking
+from freegap.exact.reals import LazyNoise
+from freegap.laws import EXPONENTIAL, LAWS, ExactLaw
+from freegap.laws.labelled import LabelledNoise
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> ExactLaw:
+    """Exponential noise by another name, made as the page on laws says."""
+    law = replace(EXPONENTIAL, name="waiting")
+    monkeypatch.setitem(LAWS, law.name, law)
+
+    def method(self: LabelledNoise[Any], scale: Any, label: Any = None) -> Any:
+        return self.draw(law, scale, label)
+
+    monkeypatch.setattr(LabelledNoise, "waiting", method, raising=False)
+    return law
+
+
+def program(answers: Any, noise: Any, *, scale: Any) -> Any:
+    return max(range(len(answers)), key=lambda i: answers[i] + noise.waiting(scale, label=i))
+
+
+def test_exact_draws(waiting: ExactLaw) -> None:
+    drawn, known = (getattr(LazyNoise(SeededBits(3)), law)(2) for law in ("waiting", "exponential"))
+    assert drawn.floor(Fraction(1, 2**90)) == known.floor(Fraction(1, 2**90))
+    ranked = [
+        NoisyRanking(
+            np.arange(5000) % 40,
+            grain=Fraction(1),
+            scale=Fraction(3),
+            resolution=Fraction(1, 1024),
+            law=law,
+            digits=KeyedDigits(SeededBits(5), 5000),
+        ).largest(7)
+        for law in (waiting, EXPONENTIAL)
+    ]
+    assert ranked[0] == ranked[1]
+
+
+def test_estimates(waiting: ExactLaw) -> None:
+    both = [GapNoise(law, Fraction(3), Fraction(2)) for law in (waiting, EXPONENTIAL)]
+    assert both[0].quantile(0.95) == both[1].quantile(0.95)
+    assert both[0].variance == 13
+    bounds = [tail_bound((WeightedNoise(law, 3.0, 0.5),), 0.05) for law in (waiting, EXPONENTIAL)]
+    assert bounds[0] == bounds[1]
+
+
+def test_proofs(waiting: ExactLaw) -> None:
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {output: noise[output] + 1 + answers[output] - neighbour[output]}
+
+    options: dict[str, Any] = {"epsilon": 1, "queries": 3, "tightness": False}
+    assert fg.prove(program, alignment, parameters={"scale": 2}, **options).holds is True
+    assert fg.prove(program, alignment, parameters={"scale": 1}, **options).holds is False
+
+
+def test_gumbel_stands_in_three_files_and_where_it_is_used() -> None:
+    named = {
+        str(path.relative_to(ROOT / "src" / "freegap"))
+        for path in ROOT.glob("src/**/*.py")
+        if "gumbel" in path.read_text(encoding="utf-8").lower()
+    }
+    made = {"laws/gumbel.py", "laws/__init__.py", "laws/labelled.py"}
+    used = {"mechanisms/exponential.py"}
+    numpy_s = {"symbolic/draws.py", "auditor/mechanism.py", "auditor/programs.py"}  # its generator, replaced
+    assert made <= named
+    assert named - made - used - numpy_s == set()

@@ -1,0 +1,85 @@
+"""A law is a record. Its name is for people, at the boundary: nobody compares it and guesses the rest."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import mypy.api
+import pytest
+
+import freegap as fg
+from freegap import laws
+from freegap.laws import LAWS
+from freegap.laws.labelled import LabelledNoise
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [*ROOT.glob("src/**/*.py"), *ROOT.glob("evidence/src/**/*.py")]
+# They check this library, and know the laws by themselves.
+INDEPENDENT = {"densities.py", "threshold_laws.py"}
+
+
+def compared(tree: ast.AST) -> Iterator[str]:
+    """The texts that something is compared with, alone or in a list, or matched with."""
+    for node in ast.walk(tree):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        sides += [node.value] if isinstance(node, ast.MatchValue) else []
+        for side in sides:
+            parts = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
+            for part in parts:
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def test_no_name_of_a_law_is_compared() -> None:
+    assert set(compared(ast.parse("a == 'laplace' or b in ('gumbel', 2)"))) == {"laplace", "gumbel"}
+    found = {
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in SOURCES
+        if path.name not in INDEPENDENT
+        for text in compared(ast.parse(path.read_text(encoding="utf-8")))
+        if text in LAWS
+    }
+    assert len(SOURCES) > 200
+    assert found == set()
+
+
+def test_the_noise_interface_has_every_law() -> None:
+    methods = {name for name in vars(LabelledNoise) if not name.startswith("_")} - {"draw"}
+    assert methods == set(LAWS)
+
+
+def asks_for_noise(thing: Any) -> bool:
+    if not callable(thing) or (isinstance(thing, type) and issubclass(thing, Exception)):
+        return False
+    parameters = inspect.signature(thing).parameters
+    return "noise" in parameters and isinstance(parameters["noise"].default, str)
+
+
+MECHANISMS = [name for name in fg.__all__ if asks_for_noise(getattr(fg, name))]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_noise_of_a_mechanism_is_one_of_a_few_names(name: str) -> None:
+    thing = getattr(fg, name)
+    made_by = vars(thing)["__init__"] if isinstance(thing, type) else thing
+    names = get_args(get_type_hints(made_by)["noise"])
+    assert set(names) <= set(LAWS)
+    assert inspect.signature(thing).parameters["noise"].default in names
+
+
+def test_a_type_checker_refuses_a_law_that_a_mechanism_does_not_know(tmp_path: Path) -> None:
+    assert len(MECHANISMS) >= 9
+    snippet = tmp_path / "snippet.py"
+    modules = {name: getattr(fg, name).__module__ for name in MECHANISMS}
+    snippet.write_text("\n".join(f"from {m} import {n}\n{n}(noise='gauss')" for n, m in modules.items()))
+    files = {sys.modules[module].__file__ or "" for module in modules.values()}
+    files |= {laws.__file__, str(snippet)}
+    options = ["--follow-imports=skip", "--cache-dir", str(tmp_path / "cache")]
+    told, _, _ = mypy.api.run([*options, *files])
+    wrong = [line for line in told.splitlines() if 'Argument "noise"' in line and "Literal['gauss']" in line]
+    assert len(wrong) == len(MECHANISMS), told
