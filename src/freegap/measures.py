@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 _PRECISION = 256
+_LARGE = Fraction(10) ** 200  # beyond it, doubles are of no use
 _DIGITS = 12  # significant decimal digits that a conversion keeps when it is rounded
 
 
@@ -270,7 +271,7 @@ def _concentrated_to_approximate(value: ZeroConcentrated, delta: Fraction | None
         )
     if value.rho == 0:
         return Approximate(Fraction(0), delta)
-    order = _best_order(float(value.rho), delta)
+    order = _best_order(float(min(value.rho, _LARGE)), delta)
     return Approximate(max(_rounded_up(_epsilon_at(order, value.rho, delta)), Fraction(0)), delta)
 
 
@@ -342,7 +343,7 @@ def rho_within(epsilon: Rational, delta: Rational) -> Fraction:
     >>> converted(ZeroConcentrated(rho), Approximate, delta="1e-6").epsilon <= 1
     True
     """
-    most = positive_rational("epsilon", epsilon)
+    most = min(positive_rational("epsilon", epsilon), _LARGE)  # a smaller ε promises more
     chance = proper_fraction("delta", delta, 'Pass for example delta="1e-6".')
 
     def within(rho: Fraction) -> bool:
@@ -356,10 +357,19 @@ def rho_within(epsilon: Rational, delta: Rational) -> Fraction:
         if not low < middle < high:
             break
         low, high = (middle, high) if within(middle) else (low, middle)
+    if low == 0:
+        raise InvalidArgument(
+            "epsilon",
+            epsilon,
+            "is too small for this delta: no ρ above 0 was found that stays within",
+            "Pass a larger epsilon or a larger delta.",
+        )
     return low
 
 
 def _few_digits(number: Fraction) -> Fraction:
     """Rounded down to a dozen significant digits."""
+    if number < 1 / _LARGE:
+        return number
     unit = Fraction(10) ** (math.floor(math.log10(number)) - _DIGITS)
     return number // unit * unit

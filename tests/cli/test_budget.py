@@ -42,7 +42,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("command", [[], ["create"], ["show"], ["list"], ["verify"]])
+@pytest.mark.parametrize("command", [[], ["create"], ["show"], ["list"], ["verify"], ["record"]])
 def test_help_fits_80_columns(command: list[str]) -> None:
     done = runner.invoke(cli.app, ["budget", *command, "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -93,6 +93,8 @@ def test_list(used: fg.Ledger) -> None:
     rows = list(csv.DictReader(io.StringIO(run("list", "--csv"))))
     assert rows[1] == {
         "dataset": "shop",
+        "measure": "epsilon",
+        "unit": "epsilon",
         "total": "5",
         "spent": "1000001/1000003",
         "reserved": "1",

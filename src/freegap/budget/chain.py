@@ -81,11 +81,7 @@ class Line:
     def charge(self) -> tuple[Cost, Measure]:
         """What the line charges, and for what; for a new dataset its total."""
         budget = self.budget
-        if self.kind != "create":
-            return budget.parsed_charge(self.amount)
-        if self.amount != self.total:
-            raise BrokenRule("a dataset must be created with its total")
-        return budget.total, budget.declared
+        return (budget.total, budget.declared) if self.kind == "create" else budget.parsed_charge(self.amount)
 
     def account(self) -> Account:
         """The account, for users."""
@@ -170,16 +166,18 @@ class _Replay:
         if line.kind == "create":
             if line.dataset in self._balances:
                 raise BrokenRule("a dataset must be created once")
-            budget.check()
+            if line.amount != line.total:
+                raise BrokenRule("a dataset must be created with its total")
             after = opened(cost)
+            budget.check()
         elif line.dataset not in self._balances:
             raise BrokenRule("a dataset must be created before it is charged")
         else:
             known, before = self._balances[line.dataset]
+            after = self._charged(line, before, cost, asked)
             if budget != known:
                 raise BrokenRule("the total and its measure must stay as they were declared")
             budget.check_charge(cost, asked)
-            after = self._charged(line, before, cost, asked)
         if line.kind in ("create", "reserve") and line.reservation is not None:
             raise BrokenRule("only a settled or abandoned line may name a reservation")
         if after != line.balance:

@@ -28,6 +28,7 @@ full.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -138,7 +139,7 @@ class Budget:
         if not exact <= cost <= exact.rounded_up:
             raise BrokenRule("what is charged must be the cost of what was asked for")
 
-    # As stored. Budgets in ε and their charges are bare numbers, as they were when there was no other measure.
+    # As stored. Budgets in ε and their charges are bare numbers, as they were before there were measures.
 
     def text(self) -> str:
         """The budget in the columns of a line.
@@ -163,6 +164,7 @@ class Budget:
         return text if self.kept is Pure else f"{text} for {_measure_text(asked)}"
 
     @staticmethod
+    @functools.lru_cache(maxsize=256)  # the total of a dataset is in each of its lines
     def parsed(text: str) -> Budget:
         """The inverse of `text`."""
         kept, _, declared = text.partition(" within ")

@@ -1,4 +1,4 @@
-"""`Ledger` and `Reservation`: reserve before a release, settle after it.
+"""`Ledger`: reserve before a release, settle after it.
 
 The order of events is the whole safety argument. `reserve` returns only when its line is durable, and only
 then may anything be drawn. Whatever happens next (an error, a crash, a lost connection), the reservation
@@ -8,13 +8,10 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
-import inspect
 import shlex
-import warnings
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from freegap.budget import accounting
@@ -23,27 +20,24 @@ from freegap.budget.arguments import name_argument, own_delta_argument, paramete
 from freegap.budget.chain import Line, verified
 from freegap.budget.keeping import Budget, in_words
 from freegap.budget.records import Account, Entry, Verification
+from freegap.budget.reservation import Reservation
 from freegap.charging import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,
     LedgerDamaged,
-    LedgerError,
     MissingExtra,
-    UnsettledWarning,
 )
 from freegap.measures import Measure, measure_argument
-from freegap.values.rationals import Rational, rational
+from freegap.values.rationals import Rational
 
 if TYPE_CHECKING:
     from freegap.budget.journal import Journal
     from freegap.budget.store import Store
 
-__all__ = ["Ledger", "Reservation"]
+__all__ = ["Ledger"]
 
 Result = TypeVar("Result")
-
-_INSIDE = ("freegap", "contextlib")
 
 
 class Ledger:
@@ -124,7 +118,8 @@ class Ledger:
                 raise InvalidArgument(
                     "rho" if rho is not None else "epsilon",
                     shown(total.spent),
-                    f"dataset {dataset!r} exists with a total of {in_words(last.budget.declared)}, which is fixed",
+                    f"dataset {dataset!r} exists with a total of {in_words(last.budget.declared)}, which is "
+                    "fixed",
                     "Keep that total, or create a dataset under another name if the data are other people's.",
                 )
         return last.account()
@@ -230,11 +225,11 @@ class Ledger:
 
         What is reserved is `epsilon`, `rho`, or `epsilon` and `delta`. Releases of freegap that the function
         makes must fit into it with the most that they can spend: one that does not is refused before it
-        draws. On a budget that is kept in ρ a release in ε is charged in full (`docs/budget.md`). If the function returns one of them, it is settled at
-        what all of them have spent together; any other result is charged in full, since nobody knows here
-        what it cost. So is every result if something was drawn from a source of freegap outside of these
-        releases in the meantime, by another thread for instance, or if the process was forked. An object such
-        as `SparseVector` keeps the reservation until it is closed or exhausted.
+        draws. If the function returns one of them, it is settled at what all of them have spent together (in
+        full, where the budget is kept in ρ and this is not); any other result is charged in full, since
+        nobody knows here what it cost. So is every result if something was drawn from a source of freegap
+        outside of these releases in the meantime, by another thread for instance, or if the process was
+        forked. An object such as `SparseVector` keeps the reservation until it is closed or exhausted.
 
         An error in the function leaves all of it charged, since what was drawn before it may have
         shown, be it by the error. There is one exception: an `InvalidArgument` that freegap itself raised
@@ -334,93 +329,6 @@ class Ledger:
         return closed
 
 
-class Reservation:
-    """What is held for one release. It counts as charged until it is settled or abandoned.
-
-    asked: in the measure of the release.
-
-    As a context manager it closes nothing: a block that ends without `settle`, by an error or by forgetting,
-    leaves the reservation charged in full.
-
-    >>> import freegap as fg, tempfile
-    >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
-    >>> account = ledger.create("shop", epsilon=5)
-    >>> with ledger.reserve("shop", 1, what="sparse_vector", parameters={"k": 3}) as reservation:
-    ...     release = fg.sparse_vector([3, 900, 5], 500, k=3, epsilon=1)
-    ...     reservation.settle(release.spent)
-    >>> ledger.account("shop").spent == release.spent
-    True
-    """
-
-    def __init__(self, ledger: Ledger, sequence: int, dataset: str, asked: Measure, what: str) -> None:
-        self.sequence = sequence
-        self.dataset = dataset
-        self.asked = asked
-        self.what = what
-        self._ledger = ledger
-        self._closed = False
-
-    def settle(self, spent: Rational) -> None:
-        """Charge what the release spent, at most what was reserved; the rest comes back.
-
-        `spent` is in the measure that was reserved. On a budget that is kept in ρ, a release in ε or in
-        (ε, δ) is charged in full whatever it spent, and what one in ρ spent must be known without its output.
-        """
-        amount = rational("spent", spent, digits=AMOUNT_DIGITS)
-        if not 0 <= amount <= self.asked.spent:
-            raise InvalidArgument(
-                "spent",
-                shown(amount),
-                f"must lie between 0 and the {shown(self.asked.spent)} that was reserved",
-                "Pass the `spent` of the release.",
-            )
-        self._ledger._close(self, amount, self.what)
-        self._closed = True
-
-    def abandon(self, reason: str) -> None:
-        """Give everything back. To call this is to state that nothing was drawn and nothing released.
-
-        Not after an error in a release: what it had drawn by then may have shown, be it by the error.
-        """
-        self._ledger._close(self, None, name_argument("reason", reason))
-        self._closed = True
-
-    def _give_back(self, error: InvalidArgument) -> None:
-        """Abandon, where it is known that nothing was drawn. If the ledger fails, all stays charged."""
-        with suppress(LedgerError):
-            self.abandon("refused before anything was drawn")
-            error.add_note(f"Nothing was drawn: reservation {self} was given back.")
-
-    def _settle_or_warn(self, spent: Fraction) -> None:
-        """Settle for a release that was made and must not be lost with the ledger."""
-        try:
-            self.settle(spent)
-        except LedgerError as error:
-            warnings.warn(
-                f"The release on {self.dataset!r} is charged in full, {in_words(self.asked)}. {error}",
-                UnsettledWarning,
-                stacklevel=_frames_of_freegap(),
-            )
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is not None and not self._closed:
-            error.add_note(f"Reservation {self} stays charged in full.")
-
-    def __str__(self) -> str:
-        return f"{self.sequence} ({in_words(self.asked)} on {self.dataset!r}, {self.what})"
-
-    def __repr__(self) -> str:
-        return f"<Reservation {self}>"
-
-
 def _last_line(journal: Journal, dataset: Any) -> Line | None:
     """The newest line of a dataset, by the name as it was given, composed, or as an older version kept it."""
     name = name_argument("dataset", dataset)
@@ -449,11 +357,3 @@ def _raised_by_freegap(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")
-
-
-def _frames_of_freegap() -> int:
-    """How far up the stack the caller's own code is, for a warning that should point there."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
-        frame, level = frame.f_back, level + 1
-    return level
