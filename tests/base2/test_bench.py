@@ -49,5 +49,5 @@ def test_the_command_prints_a_table_or_json(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(bench, "run", lambda **_: small)
     assert json.loads(CliRunner().invoke(app, ["--json"]).stdout) == small
     table = CliRunner().invoke(app, [], env={"COLUMNS": "120"}).stdout
-    assert "questions a second" in table
+    assert "questions per second" in table
     assert f"{small['rows'][0]['batch_per_second']:,}" in table

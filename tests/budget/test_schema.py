@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Connection, create_engine, inspect, text, update
+from sqlalchemy.exc import IntegrityError
 
 from freegap import Ledger, LedgerUnavailable
 from freegap.budget import schema
@@ -82,3 +83,16 @@ def test_a_newer_ledger_is_refused_also_by_a_program_that_runs(url: str, ledger:
     for call in (Ledger(url).accounts, ledger.verify, lambda: running.settle(1)):
         with pytest.raises(LedgerUnavailable, match="has schema 3; this freegap knows schemas up to 2"):
             call()
+
+
+def test_the_database_itself_keeps_a_reservation_from_being_closed_twice(url: str, ledger: Ledger) -> None:
+    """Whatever two processes do: the second line is refused even by a program that does not look."""
+    ledger.reserve("shop", 1, what="noisy_max").settle("1/2")
+    engine = create_engine(locate(url).url)
+    again = (
+        "INSERT INTO freegap_journal SELECT sequence + 1, dataset, kind, reservation, amount, total, spent, "
+        "reserved, what, parameters, who, at, previous, hash FROM freegap_journal WHERE kind = 'settle'"
+    )
+    with engine.connect() as connection, pytest.raises(IntegrityError):
+        connection.execute(text(again))
+    engine.dispose()

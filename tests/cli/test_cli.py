@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 import freegap
 from freegap import cli, demo
+from freegap.cli.options import load, name_and_value
 from freegap.errors import InvalidArgument, MissingExtra
 
 runner = CliRunner()
@@ -157,7 +159,7 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row["reference_ms"] > 0
     assert {large["domain"] for large in result["large"]} == {10**9}
     table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
-    assert "milliseconds a release" in table.output
+    assert "milliseconds per release" in table.output
 
 
 def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +176,7 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
         (form, noise) for form in ("batch", "online") for noise in ("laplace", "exponential", "geometric")
     }
     assert all(row["per_second"] > 0 for row in rows)
-    assert "questions a second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output
+    assert "questions per second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output
 
 
 def test_a_users_mistake_is_one_line_and_exit_code_2(
@@ -197,6 +199,7 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(
         (TOP_K, "--domain: is needed: choosing only among"),
         (TOP_K, 'or --domain "observed" together with --observed-keys-are-public if the set'),
         (["freegap", "top-k", "u.csv", *RELEASE], "TABLE 'u.csv': names no file."),
+        ([*TOP_K, "--domain", "d.csv"], "Name the column with --domain-column '…'."),
         (
             ["freegap", "top-k", "t.csv", *RELEASE, "--domain", "9..0"],
             "--domain '9..0': ends before it begins.",
@@ -216,6 +219,7 @@ def test_a_mistake_is_told_in_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    (tmp_path / "d.csv").write_text("c,d\n1,2\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as stopped:
@@ -288,3 +292,38 @@ def test_bench_tables() -> None:
     assert row["driver_mb"] < 5
     wrong = runner.invoke(cli.app, ["bench", "tables", "--cases", "many"])
     assert wrong.exit_code == 2
+
+
+def test_functions_are_found_by_module_and_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alike for audit and prove, and so that worker processes find them too."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "found_by_module.py").write_text("class Mine:\n    def f(x): return x + 1\n")
+    (tmp_path / "inner" / "found_by_file.py").write_text("def g(x): return x + 2\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", "before")
+    assert load("mechanism", "found_by_module:Mine.f")(1) == 2
+    assert load("mechanism", "inner/found_by_file.py:g")(1) == 3
+    assert os.environ["PYTHONPATH"].split(os.pathsep) == [str(tmp_path / "inner"), str(tmp_path), "before"]
+    for name in ("found_by_module", "found_by_module:", ":f", "found_by_module:h", "inner/none.py:g"):
+        with pytest.raises(InvalidArgument) as refused:
+            load("mechanism", name)
+        assert refused.value.argument == "mechanism"
+
+
+def test_values_of_parameters() -> None:
+    values: dict[str, Any] = {
+        "2": 2,
+        "-3": -3,
+        "0.5": Fraction(1, 2),
+        "1/3": Fraction(1, 3),
+        "true": True,
+        "False": False,
+    }
+    values |= {"[1, 2]": [1, 2], "null": None, "laplace": "laplace", "": "", "a=b": "a=b"}
+    for text, value in values.items():
+        assert name_and_value(f"k={text}") == ("k", value)
+        assert type(name_and_value(f"k={text}")[1]) is type(value)
+    for text in ("k", "=2", "not a name=2"):
+        with pytest.raises(InvalidArgument, match="is not name=value"):
+            name_and_value(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from freegap.tables import watching
+from freegap.tables import progress
 from freegap.tables.files import open_connection
 
 FREEGAP = [sys.executable, "-c", "from freegap.cli import main; main()"]
@@ -58,13 +58,13 @@ class Engine:
 def test_percents_become_shares_and_what_does_not_run_is_not_shown() -> None:
     seen: list[float] = []
     looks = Looks(6)
-    watching._follow(Engine(-1, 0, 25, 100, 100.5, -1), seen.append, looks)  # type: ignore[arg-type]
+    progress._follow(Engine(-1, 0, 25, 100, 100.5, -1), seen.append, looks)  # type: ignore[arg-type]
     assert seen == [0, 0.25, 1, 1]
     assert looks.pauses == {0.1}
 
 
 def test_somebody_watches_from_another_thread_until_the_query_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOOKS", 0)
     engine, shown = Engine(50), threading.Event()
     seen: list[tuple[float, threading.Thread]] = []
 
@@ -73,7 +73,7 @@ def test_somebody_watches_from_another_thread_until_the_query_ends(monkeypatch: 
         shown.set()
 
     before = set(threading.enumerate())
-    with watching.watched(show), watching.followed(engine):
+    with progress.watched(show), progress.followed(engine):
         assert shown.wait(60)  # as long as the query runs, somebody looks: whenever that is
     ((done, thread),) = seen
     assert done == 0.5
@@ -84,16 +84,16 @@ def test_somebody_watches_from_another_thread_until_the_query_ends(monkeypatch: 
 
 def test_nobody_watches_unless_asked() -> None:
     engine, before = Engine(50), set(threading.enumerate())
-    with watching.watched(lambda done: None):
+    with progress.watched(lambda done: None):
         pass
-    with watching.followed(engine):
+    with progress.followed(engine):
         assert not set(threading.enumerate()) - before
     assert engine.told == ["SET enable_progress_bar_print = false", "SET enable_progress_bar = false"]
 
 
 def test_the_engine_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of DuckDB that does not end before somebody was told how far it is."""
-    monkeypatch.setattr(watching, "_SECONDS_BETWEEN_LOOKS", 0.001)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOOKS", 0.001)
     shown = threading.Event()
     seen: list[float] = []
 
@@ -106,7 +106,7 @@ def test_the_engine_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
             shown.wait(60)
         return number
 
-    with watching.watched(show), open_connection() as connection:
+    with progress.watched(show), open_connection() as connection:
         connection.execute("SET threads = 1")
         connection.create_function("patient", patient, ["BIGINT"], "BIGINT")
         query = "SELECT sum(patient(i)) FROM range(150000) t(i)"

@@ -182,7 +182,7 @@ def test_what_the_screen_passes_too_much_changes_nothing(bar: float, monkeypatch
 @settings(max_examples=60, derandomize=True, deadline=None)
 def test_the_pivot_is_the_value_of_that_rank(runs: list[tuple[int, int]], top: int) -> None:
     values = np.concatenate([np.full(length, value) for value, length in runs])
-    found = screening.reached_by(values, top)
+    found = screening.nth_largest(values, top)
     assert found == sorted(values.tolist(), reverse=True)[min(top, len(values)) - 1]
 
 

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from freegap_evidence.experiments.gathering import gather
 from freegap_evidence.experiments.registry import EXPERIMENTS
+from freegap_evidence.experiments.report import gather
 from typer.testing import CliRunner
 
 from freegap.cli import app
 from freegap.errors import InvalidArgument
-from tests.experiments.test_running import go, small
+from tests.experiments.test_run import go, small
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.experiment import ExperimentSetting
 from freegap_evidence.experiments.simulate import estimates, ranked
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
-from freegap_evidence.experiments.simulate.asking import asked
 from freegap_evidence.experiments.simulate.noise import chunks, reach
+from freegap_evidence.experiments.simulate.questions import asked
 
 import freegap as fg
 from freegap.bits import SeededBits

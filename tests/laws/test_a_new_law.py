@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import LazyNoise
-from freegap.laws import EXPONENTIAL, LAWS, ExactLaw
+from freegap.laws import EXPONENTIAL, GUMBEL, LAWS, ExactLaw
 from freegap.laws.labelled import LabelledNoise
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +72,28 @@ def test_proofs(waiting: ExactLaw) -> None:
     options: dict[str, Any] = {"epsilon": 1, "queries": 3, "tightness": False}
     assert fg.prove(program, alignment, parameters={"scale": 2}, **options).holds is True
     assert fg.prove(program, alignment, parameters={"scale": 1}, **options).holds is False
+
+
+def test_gumbel_noise_in_estimates() -> None:
+    """Its moments are irrational: a mechanism subtracts rationals near them, and the rest is known."""
+    gap = GapNoise(GUMBEL, Fraction(3), Fraction(2))
+    assert gap.shift == pytest.approx(np.euler_gamma, abs=2.0**-20)
+    assert gap.mean == pytest.approx(np.euler_gamma - gap.shift, abs=1e-12)
+    assert gap.variance == pytest.approx(math.pi**2 / 6 * 13)
+    drawn = 0.5 * (GUMBEL.sample(np.random.default_rng(1), 3.0, 10**6) - 3 * np.euler_gamma)
+    for level in (0.1, 0.01, 0.001):
+        bound = tail_bound((WeightedNoise(GUMBEL, 3.0, 0.5),), level)
+        assert (drawn > bound).mean() <= level
+        assert bound < 3 * float(np.quantile(drawn, 1 - level))
+
+
+def test_gumbel_noise_is_not_decided() -> None:
+    def noisy_max(answers: Any, noise: Any) -> Any:
+        return max(range(len(answers)), key=lambda i: answers[i] + noise.gumbel(2, label=i))
+
+    proof = fg.prove(noisy_max, lambda answers, neighbour, output, noise: {}, epsilon=1, queries=2)
+    assert proof.holds is None
+    assert "gumbel noise is not log-Lipschitz" in str(proof.reason)
 
 
 def test_gumbel_stands_in_three_files_and_where_it_is_used() -> None:

@@ -5,7 +5,7 @@ algorithm 4 for exponential noise. Answers are close to each other compared with
 is coarse, so that ties of the rounded answers and gaps of zero are frequent. The same test must
 reject noise whose scale is 2 % off; that is shown on a million draws made by NumPy.
 
-The default run has some ten thousand draws a case; `make test-long` has one million.
+The default run has some ten thousand draws per case; `make test-long` has one million.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_a_part_of_the_library() -> None:
 def test_a_part_that_is_not_there() -> None:
     done = run("--library", "--only", "laplacian")
     assert done.exit_code != 0
-    assert "is in no name" in done.output + str(done.exception)
+    assert "is not part of any name" in done.output + str(done.exception)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from freegap.tables.counting import counted
+from freegap.tables.people import counted
 
 Row = tuple[Any, Any]
 Maker = Callable[[Sequence[Row], Path], Any]
@@ -97,9 +97,13 @@ ENGINES: dict[str, Maker] = {
 }
 
 
+AS_USUAL: dict[str, Any] = {"domain_column": None, "observed_keys_are_public": False}
+"""What releases pass on where they are not told otherwise."""
+
+
 def counts_of(table: Any, domain: Any, **options: Any) -> dict[Any, int]:
     """Every item of the domain and its count, by naming every member of every group."""
-    with counted(table, item="item", person="person", domain=domain, **options) as people:
+    with counted(table, item="item", person="person", domain=domain, **(AS_USUAL | options)) as people:
         tally = people.tally
         places = [(g, m) for g, size in enumerate(tally.sizes.tolist()) for m in range(size)]
         names = tally.names(places)

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import freegap as fg
-from freegap.tables import counting, in_engine
-from freegap.tables.counting import counted
-from tests.tables.engines import ENGINES, arrow, counts_of, expected
+from freegap.tables import in_engine
+from freegap.tables.people import counted
+from tests.tables.engines import AS_USUAL, ENGINES, arrow, counts_of, expected
 
 # Every number from −3 to 12 occurs, with as many people as its distance from −4; most are outside a domain.
 ROWS = [(item, person) for item in range(-3, 13) for person in range(item + 4)]
@@ -52,7 +52,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(domain)
         return in_engine.tally_in_engine(counts, domain)
 
-    monkeypatch.setattr(counting, "tally_in_engine", tally)
+    monkeypatch.setattr("freegap.tables.people.tally_in_engine", tally)
     return asked
 
 
@@ -103,7 +103,9 @@ def test_which_domains_stay_in_the_engine(
 def test_each_absent_number_is_found_once(engine: str, tmp_path: Path) -> None:
     """More absent ones than one query asks for, present ones in between and at both ends."""
     rows = [(item, 1) for item in (0, 1, 5, 6, 7, 100, 149, 150, 249)]
-    with counted(ENGINES[engine](rows, tmp_path), item="item", person="person", domain=range(250)) as people:
+    with counted(
+        ENGINES[engine](rows, tmp_path), item="item", person="person", domain=range(250), **AS_USUAL
+    ) as people:
         tally = people.tally
         assert (tally.values.tolist(), tally.sizes.tolist()) == ([1, 0], [9, 241])
         absent = tally.names([(1, member) for member in range(241)])

@@ -172,7 +172,7 @@ def test_a_text_file_as_domain_of_a_typed_table(tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("item\n2\n1.5\n")
     with pytest.raises(InvalidArgument, match=r"domain = '1.5': cannot be read as integer"):
         counts_of(ENGINES["parquet"](ROWS, tmp_path), tmp_path / "wrong.csv")
-    with pytest.raises(InvalidArgument, match="is no column of"):
+    with pytest.raises(InvalidArgument, match="is not a column of"):
         counts_of(ENGINES["parquet"](ROWS, tmp_path), tmp_path / "domain.csv", domain_column="x")
 
 

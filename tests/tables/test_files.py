@@ -11,10 +11,10 @@ import pytest
 
 import freegap as fg
 from freegap.errors import EngineFailed, InvalidArgument
-from freegap.tables.counting import counted
 from freegap.tables.files import open_connection
-from freegap.tables.watching import watched
-from tests.tables.engines import counts_of
+from freegap.tables.people import counted
+from freegap.tables.progress import watched
+from tests.tables.engines import AS_USUAL, counts_of
 
 
 def write(path: Path, text: str) -> Path:
@@ -25,7 +25,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def line_counts(path: Path | str, domain: object) -> dict[object, int]:
-    with counted(path, item=None, person=None, domain=domain) as people:
+    with counted(path, item=None, person=None, domain=domain, **AS_USUAL) as people:
         tally = people.tally
         places = [(g, m) for g, size in enumerate(tally.sizes.tolist()) for m in range(size)]
         return dict(zip(tally.names(places), (int(tally.values[g]) for g, _ in places), strict=True))

@@ -62,7 +62,7 @@ def test_the_same_release(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None
         def refuse(*_: Any) -> Any:
             raise AssertionError("the counts of all items travelled")
 
-        monkeypatch.setattr("freegap.tables.counting.tally_pairs", refuse)
+        monkeypatch.setattr("freegap.tables.people.tally_pairs", refuse)
     assert released(numbers, range(50)) == wanted
     assert released(numbers.order_by(ibis.desc("person")), range(50)) == wanted
     assert released(texts, held.select("item")) == wanted_texts

@@ -118,3 +118,10 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
     assert pixels.max() == 1
     blue = abs(pixels - [0, 0x72 / 255, 0xB2 / 255]).max(axis=2) < 0.05
     assert blue.sum() > 50
+
+
+def test_intervals_are_shown_rounded_outwards() -> None:
+    """A whole number at either end must not make the interval narrower than it is."""
+    release = replace(TOP, intervals=((880.2, 921.2), (580.9, 620.01), (-23.5, 18.0)))
+    shown = {column.title: column.cells for column in release.columns()}["95 % interval"]
+    assert shown == ("880 to 922", "580 to 621", "-24 to 18")

@@ -19,7 +19,7 @@ import pytest
 import freegap as fg
 from freegap.errors import BudgetExceeded, EngineFailed, InvalidArgument
 from freegap.laws import ContinuousNoiseName
-from freegap.tables.planning import forecast_above, forecast_top_k
+from freegap.tables.forecast import forecast_above, forecast_top_k
 from tests.tables.engines import ENGINES, arrow, counts_of
 
 # Item i has 7919·i people, a number that would be seen if it leaked.
@@ -156,7 +156,7 @@ def test_collations_do_not_merge_items() -> None:
         ({"epsilon": 0}, "epsilon = 0: must be greater than 0"),
         ({"noise": "gauss"}, "is not a known noise"),
         ({"measure": 1}, "must be True or False"),
-        ({"item": "x"}, "item = 'x': is no column of the table. Its columns are: item, person."),
+        ({"item": "x"}, "item = 'x': is not a column of the table. Its columns are: item, person."),
         ({"person": None}, "person = None: must name a column"),
         ({"ledger": "shop"}, "must be a ledger and the name of a data set"),
         ({"table": 7}, "must be a dataframe or the path of a file"),

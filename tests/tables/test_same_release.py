@@ -80,7 +80,7 @@ def test_counts_stay_in_the_engine_and_are_the_same(
     def refuse(*_: Any) -> Any:
         raise AssertionError("the counts of all items travelled")
 
-    monkeypatch.setattr("freegap.tables.counting.tally_pairs", refuse)
+    monkeypatch.setattr("freegap.tables.people.tally_pairs", refuse)
     assert released(ENGINES[engine](NUMBERS, tmp_path), range(50)) == reference
 
 

@@ -107,7 +107,7 @@ def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("the counts of all items travelled")
 
-    monkeypatch.setattr("freegap.tables.counting.tally_pairs", refuse)
+    monkeypatch.setattr("freegap.tables.people.tally_pairs", refuse)
     assert released(numbers, range(50)) == wanted
     held = frame(spark, [(item, 1) for item in [*TEXT_DOMAIN, "item 07", None]])
     assert released(texts, held, 1) == wanted_texts

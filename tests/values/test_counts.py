@@ -82,6 +82,14 @@ def test_parallel_arrays_in_any_order() -> None:
             "items: must all be in the domain",
         ),
         (
+            lambda: fg.Counts.over(range(2, 9), items=np.array([9]), values=[1]),
+            "items: must all be in the domain",
+        ),
+        (
+            lambda: fg.Counts.over(range(2, 9), items=np.array([1]), values=[1]),
+            "items: must all be in the domain",
+        ),
+        (
             lambda: fg.Counts.over(range(9), items=np.array([0.5]), values=[1]),
             "items: must all be in the domain",
         ),

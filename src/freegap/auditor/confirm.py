@@ -22,7 +22,7 @@ from freegap.auditor.statistics import EventCounts, Look, Spending
 __all__ = ["Confirmation", "confirm"]
 
 CONFIRM_KEY, TOSS_KEY = 2, 3
-HOPE, LITTLE_HOPE = 0.7, 1.5  # standard deviations above the claim
+LIKELY, UNLIKELY = 0.7, 1.5  # standard deviations above the claim
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Confirmation:
         excess = counts.rate1 - delta
         if excess <= 0 or counts.hits2 == 0:
             return excess > 0
-        deviations = (HOPE if expected else LITTLE_HOPE) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
+        deviations = (LIKELY if expected else UNLIKELY) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
         return math.log(excess / counts.rate2) > epsilon + deviations
 
 

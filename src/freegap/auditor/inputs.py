@@ -144,7 +144,7 @@ def own_pairs(given: Any, *, neighbours: str, sensitivity: float, seed: int) -> 
         )
     pairs = [_checked(pair, neighbours, sensitivity) for pair in found]
     if not pairs:
-        raise InvalidArgument("inputs", given, "holds no pair", "Pass at least one pair of inputs.")
+        raise InvalidArgument("inputs", given, "has no pairs", "Pass at least one pair of inputs.")
     return list(dict.fromkeys(pairs))
 
 
@@ -191,7 +191,10 @@ def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
     changed = [b - a for a, b in zip(one, two, strict=True) if a != b]
     if any(abs(change) > sensitivity * (1 + 1e-12) for change in changed):
         raise InvalidArgument(
-            "inputs", pair, f"has an answer that changes by more than {sensitivity}", "Pass sensitivity=."
+            "inputs",
+            pair,
+            f"has an answer that changes by more than {sensitivity}",
+            "Pass the sensitivity that these inputs have.",
         )
     if neighbours == "one" and len(changed) > 1:
         raise InvalidArgument(

@@ -120,7 +120,10 @@ class Mechanism:
         many = "size" in by_name if vectorized is None else vectorized
         if many and "size" not in by_name and not open_ended:
             raise InvalidArgument(
-                "vectorized", vectorized, "needs a mechanism with a parameter `size`", "Add one, or leave it."
+                "vectorized",
+                vectorized,
+                "needs a mechanism with a parameter `size`",
+                "Add one, or leave it out.",
             )
         name = printable(str(getattr(function, "__qualname__", type(function).__qualname__)))
         replayable = noise is not None or getattr(function, "replayable", False)

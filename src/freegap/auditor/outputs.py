@@ -83,7 +83,7 @@ def are_numbers(codes: Codes) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs of several runs, one row a run, one column a place in the output."""
+    """Outputs of several runs, one row per run, one column per place in the output."""
 
     codes: Codes
     numbers: Floats
@@ -134,7 +134,7 @@ class Outputs:
 def from_batch(batch: Any, size: int) -> Outputs:
     """The outputs of a vectorised mechanism.
 
-    An array or list holds one output a row; masked cells of a masked array are absent. A tuple or a
+    An array or list holds one output per row; masked cells of a masked array are absent. A tuple or a
     mapping of arrays stands for tuples or records, one array a field.
 
     >>> from_batch((np.array([1, 2]), np.array([0.5, np.nan])), 2).paths

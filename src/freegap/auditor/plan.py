@@ -39,7 +39,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of a search: `samples` a side in the last round, for a confirmation of `confirm` a side.
+    """The sizes of a search: `samples` per side in the last round, to be confirmed by `confirm` per side.
 
     claim: the ε that is claimed; patience: see `BoundForecast`.
     costly: runs are made one by one, so the first rounds get few of them.
@@ -58,7 +58,7 @@ class Plan:
     learned: bool = True
 
     def forecast(self, size: int, caution: float) -> BoundForecast:
-        """How to judge counts of `size` samples a side."""
+        """How to judge counts of `size` samples per side."""
         grow = max(1.0, self.confirm / size)
         return BoundForecast(grow, caution, self.z, patience=self.patience, claim=self.claim)
 

@@ -15,11 +15,8 @@ import numpy as np
 
 from freegap.auditor import watch
 from freegap.auditor.outputs import Outputs, from_objects
-from freegap.laws.exponential import GEOMETRIC
-from freegap.laws.further import NORMAL, UNIFORM
+from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
-from freegap.laws.laplace import DISCRETE_LAPLACE
-from freegap.laws.law import Law
 
 __all__ = ["DrawnNoise", "Program", "Sampler", "released", "rounded", "run_singly", "without_noise"]
 
@@ -46,19 +43,7 @@ class DrawnNoise(LabelledNoise[Any]):
     ) -> Any:
         """What is made of noise of this law."""
         unit = 1.0 if resolution is None else float(resolution)
-        return self._made(lambda size: _sampled(self._rng, law, float(scale), unit, size))
-
-
-def _sampled(rng: np.random.Generator, law: Law, scale: float, unit: float, size: int | None) -> Any:
-    if law is DISCRETE_LAPLACE:  # the difference of two geometric ones
-        one, other = (_sampled(rng, GEOMETRIC, scale, unit, size) for _ in range(2))
-        return one - other
-    if law is UNIFORM:
-        return rng.uniform(0.0, scale, size=size)
-    if law is NORMAL:
-        return rng.normal(0.0, scale, size=size)
-    drawn = getattr(rng, law.continuous.name)(scale=scale, size=size)
-    return unit * np.floor(drawn / unit) if law.lattice else drawn
+        return self._made(lambda size: unit * law.sample(self._rng, float(scale) / unit, size))
 
 
 def without_noise(program: Program, answers: Sequence[float], keywords: Mapping[str, Any]) -> Outputs:

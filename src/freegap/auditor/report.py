@@ -286,7 +286,7 @@ def draw(report: AuditReport, what: str) -> Any:
     """One picture, as a figure of `freegap.report.pictures`."""
     if what not in PICTURES:
         raise InvalidArgument(
-            "what", what, "is no picture of an audit", f"Pass one of {', '.join(PICTURES)}."
+            "what", what, "is not a picture of an audit", f"Pass one of {', '.join(PICTURES)}."
         )
     figure, (axes,) = panels(1, 1, size=(7.2, 3.6), lines="y")
     PICTURES[what](report, axes)

@@ -35,7 +35,7 @@ from freegap.errors import MechanismFailed
 __all__ = ["Lead", "Race", "Scouted", "SearchCandidate", "race", "scout"]
 
 SEARCH_KEY = 1
-MOST_TAUGHT = 3
+MOST_LEARNED = 3
 MOST_NEAR = 3
 
 
@@ -170,7 +170,7 @@ def _look(
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
     if (
-        round_.learn and place < MOST_TAUGHT and _needs_a_lesson(first)
+        round_.learn and place < MOST_LEARNED and _worth_learning(first)
     ):  # taught on one half, looked at on the other
         half = len(first) // 2
         score = learn_score(first.part(0, half), second.part(0, half), answers)
@@ -187,7 +187,7 @@ def _look(
     return find_events(first, second, effort)
 
 
-def _needs_a_lesson(outputs: Outputs) -> bool:
+def _worth_learning(outputs: Outputs) -> bool:
     """Whether numbers stand in several places: a single number has intervals, labels have sets."""
     return int(outputs.is_number.any(axis=0).sum()) > 1
 

@@ -85,7 +85,10 @@ class Eta:
         wanted = positive_rational("epsilon", epsilon)
         if wanted < _LEAST_EPSILON:
             raise InvalidArgument(
-                "epsilon", epsilon, "must be at least 2^-60: charges are multiples of 2^-64", "Pass more."
+                "epsilon",
+                epsilon,
+                "must be at least 2^-60: charges are multiples of 2^-64",
+                "Pass a larger epsilon.",
             )
         step = positive_rational("resolution", resolution) / positive_rational("divisor", divisor)
         z = step.denominator

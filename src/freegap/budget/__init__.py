@@ -13,5 +13,5 @@ between leaves the reservation charged, so the ledger never says less than what 
     faults       what a database error means, in words
     reservation  `Reservation`, what is held for one release
     ledger       `Ledger`; with it the only two names a program needs
-    statement    the journal of one dataset, one line a release, for people
+    statement    the journal of one dataset, one line per release, for people
 """

@@ -1,6 +1,6 @@
 """The two tables of a ledger, their version, and how an older ledger is brought up to date.
 
-`freegap_journal` is the ledger: one row a line, never changed. `freegap_ledger` has one row: the version of
+`freegap_journal` is the ledger: one row per line, never changed. `freegap_ledger` has one row: the version of
 the schema and the head of the journal. Every writer locks that row first, so writers take turns.
 """
 

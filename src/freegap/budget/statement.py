@@ -1,4 +1,4 @@
-"""The journal of one dataset for people: one line a release, with what became of it."""
+"""The journal of one dataset for people: one line per release, with what became of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Charge:
 
 
 def charges(entries: Iterable[Entry]) -> list[Charge]:
-    """Fold the entries of a journal to one line a release, in the order of reservation."""
+    """Fold the entries of a journal to one line per release, in the order of reservation."""
     listed = list(entries)
     closing = {entry.reservation: entry for entry in listed if entry.reservation is not None}
     return [_charge(entry, closing.get(entry.sequence)) for entry in listed if entry.kind == "reserve"]

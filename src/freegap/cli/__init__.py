@@ -1,4 +1,4 @@
-"""The command line: one module a command, listed here and loaded when it is asked for.
+"""The command line: one module per command, listed here and loaded when it is asked for.
 
 To print its own help page, or the version, it imports no command and nothing heavy: the names and their lines
 stand in two tables.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from freegap.cli import releasing as shared
+from freegap.cli import release as shared
 
 __all__ = ["above"]
 
@@ -31,7 +31,7 @@ def above(
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     if dry_run:
-        from freegap.tables.planning import forecast_above
+        from freegap.tables.forecast import forecast_above
 
         shared.forecast(forecast_above(k=k, epsilon=epsilon, noise=noise), as_json=as_json)
         return

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from freegap.bits import SeededBits
 from freegap.cli.demo_story import tell
-from freegap.cli.releasing import SEED
+from freegap.cli.release import SEED
 from freegap.cli.terminal import print_json
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra

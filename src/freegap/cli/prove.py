@@ -166,7 +166,7 @@ def _prove_library(only: str, jobs: int, as_json: bool) -> int:
     places = [place for place, (entry, _) in enumerate(_claims()) if only in entry.name]
     if not places:
         names = ", ".join(entry.name for entry in _entries())
-        raise InvalidArgument("only", only, "is in no name", f"The names are: {names}.")
+        raise InvalidArgument("only", only, "is not part of any name", f"The names are: {names}.")
     results = []
     with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(places))

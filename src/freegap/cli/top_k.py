@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from freegap.cli import releasing as shared
+from freegap.cli import release as shared
 
 __all__ = ["top_k"]
 
@@ -31,7 +31,7 @@ def top_k(
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
     if dry_run:
-        from freegap.tables.planning import forecast_top_k
+        from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(k=k, epsilon=epsilon, measure=measure, noise=noise)
         shared.forecast(made, as_json=as_json)

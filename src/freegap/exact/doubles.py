@@ -173,7 +173,7 @@ class DoubleNoise:
     def _chain(
         self, groups: Indices, ranks: Indices, before: Floats, usable_before: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """L_r of `reals.OrderStatistic` for consecutive ranks of each group, one row a group."""
+        """L_r of `reals.OrderStatistic` for consecutive ranks of each group, one row per group."""
         shape = (len(groups), len(ranks))
         words = self._digits.block(
             0, np.tile(ranks - 1, len(groups)).astype(np.uint64), np.repeat(groups, len(ranks))

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
-from freegap.exact.screening import Screen, differences, reached_by
+from freegap.exact.screening import Screen, differences, nth_largest
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
@@ -92,7 +92,7 @@ class NoisyRanking:
         n = len(self._values)
         if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
             everyone = np.arange(n)
-            candidates = self._drawn(everyone, reached_by(self._values, 1), -math.inf, top)
+            candidates = self._drawn(everyone, nth_largest(self._values, 1), -math.inf, top)
         else:
             candidates = self._screened(top)
         ordered = self._ordered(candidates, top)
@@ -100,7 +100,7 @@ class NoisyRanking:
 
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
-        pivot = reached_by(self._values, top)
+        pivot = nth_largest(self._values, top)
         screen = Screen(self._values, pivot, self._rate, self._law, self._sizes)
         bar = screen.bar(top)
         while True:

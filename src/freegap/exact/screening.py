@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 
-__all__ = ["Screen", "differences", "reached_by"]
+__all__ = ["Screen", "differences", "nth_largest"]
 
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
@@ -111,28 +111,28 @@ def differences(values: GridValues, pivot: int) -> NDArray[np.float64]:
     return (values - np.int64(pivot)).astype(np.float64)
 
 
-def reached_by(values: GridValues, top: int) -> int:
-    """The top-th largest value.
+def nth_largest(values: GridValues, n: int) -> int:
+    """The n-th largest value; the smallest where there are fewer.
 
     NumPy's selection would cost more than all the rest, so it works on the items above a cut that a
     sample suggests; where the sample misleads, on all items. Equal answers, such as the many zeros of a
     sparse table, are not selected among.
     """
-    n = len(values)
+    size = len(values)
     if isinstance(values, list):
-        return sorted(values, reverse=True)[min(top, n) - 1]
-    if top >= n:
+        return sorted(values, reverse=True)[min(n, size) - 1]
+    if n >= size:
         return int(values.min())
-    stride = max(n // 2048, 1)
+    stride = max(size // 2048, 1)
     sample = values[::stride]
-    expected = top / stride
-    cut = _nth_largest(sample, min(len(sample), 1 + int(expected + 4 * math.sqrt(expected) + 4)))
+    expected = n / stride
+    cut = _partitioned(sample, min(len(sample), 1 + int(expected + 4 * math.sqrt(expected) + 4)))
     above = values[values > cut]
-    if len(above) >= top:
-        return _nth_largest(above, top)
-    return cut if np.count_nonzero(values >= cut) >= top else _nth_largest(values, top)
+    if len(above) >= n:
+        return _partitioned(above, n)
+    return cut if np.count_nonzero(values >= cut) >= n else _partitioned(values, n)
 
 
-def _nth_largest(values: NDArray[np.int64], n: int) -> int:
+def _partitioned(values: NDArray[np.int64], n: int) -> int:
     """By the smallest of the complements: NumPy is many times slower at finding a place near the end."""
     return ~int(np.partition(~values, n - 1)[n - 1])

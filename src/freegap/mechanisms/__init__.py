@@ -1,1 +1,1 @@
-"""The mechanisms, one module a family. Each names its theorem and charges what the theorem says."""
+"""The mechanisms, one module per family. Each names its theorem and charges what the theorem says."""

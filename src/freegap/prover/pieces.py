@@ -110,7 +110,7 @@ def _local(output: OutputClass, alignment: Alignment) -> Trusted:
 def _charge(output: OutputClass, charge: Any) -> Symbol:
     if type(charge) is not Symbol and constant(charge) is None:
         raise InvalidArgument(
-            "charge", charge, f"is no number for the output {output.name}", "Return what the output costs."
+            "charge", charge, f"is not a number for the output {output.name}", "Return what the output costs."
         )
     return Symbol.of(charge)
 
@@ -128,7 +128,7 @@ def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:
                 f"Draws: {list(output.noise)}.",
             )
         if not isinstance(value, Symbol) and constant(value) is None:
-            raise InvalidArgument("alignment", value, f"is no number for the draw {label!r}", remedy)
+            raise InvalidArgument("alignment", value, f"is not a number for the draw {label!r}", remedy)
     return {label: Symbol.of(aligned.get(label, drawn)) - drawn for label, drawn in output.noise.items()}
 
 

@@ -104,7 +104,7 @@ def sample_alignment(problem: Problem, alignment: Alignment, *, samples: int, se
         if run.violated:
             condition = "support" if run.off_support else "output" if not run.same_output else "cost"
             return _result(problem, False, Refutation.of(condition, run), None)
-    reason = f"no counterexample in {samples} samples, which is no proof"
+    reason = f"no counterexample in {samples} samples, which is not a proof"
     return _result(problem, None, None, reason)
 
 

@@ -182,7 +182,7 @@ class _Summary:
         if len(moves) != self.form.k:
             raise NotDecided(f"{len(moves)} shifts for {self.form.k} selected answers")
         if not all(type(move) is Symbol or constant(move) is not None for move in [*moves, last]):
-            raise NotDecided("a shift is no number")
+            raise NotDecided("a shift is not a number")
         return moves, last
 
     @property

@@ -146,7 +146,7 @@ class _Induction:
         (path,) = follow(_start_charge(self.form), [], limits=self.problem.limits)
         start = constant(path.result)
         if start is None:
-            raise NotDecided("the charge of the start is no number")
+            raise NotDecided("the charge of the start is not a number")
         weights = [edge.cost - edge.charge for edges in self.edges.values() for edge in edges]
         return self._longest(self.start_cost - start, weights)
 
@@ -186,7 +186,7 @@ class _Induction:
                 f"start_shifts must return shifts of the draws of the start: {sorted(map(str, labels))}"
             )
         if any(constant(shift) is None for shift in path.result.values()):
-            raise NotDecided("a shift at the start is no number")
+            raise NotDecided("a shift at the start is not a number")
         return {label: Symbol.of(shift) for label, shift in path.result.items()}
 
     def _require_lattice(self, numbers: Iterable[Symbol]) -> None:
@@ -275,7 +275,7 @@ class _Induction:
                     f"step_shifts must return shifts of the draws of the step: {sorted(map(str, noise))}"
                 )
             if not all(type(shift) is Symbol or constant(shift) is not None for shift in shifts.values()):
-                raise NotDecided("a shift of a step is no number")
+                raise NotDecided("a shift of a step is not a number")
             return {label: noise[label] + shift for label, shift in shifts.items()}
 
         def meaning(

@@ -119,7 +119,7 @@ class _ShiftSearch:
             for known in self.points:
                 self._bound_cost(known, bound)
             self._forbid(proposal)
-        raise NotDecided(f"no end of the search for {self.output.name} after {_MOST_ROUNDS} proposals")
+        raise NotDecided(f"the search for {self.output.name} did not end after {_MOST_ROUNDS} proposals")
 
     def _propose(self) -> _Proposal | None:
         answer = self._solver.check()

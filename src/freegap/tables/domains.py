@@ -233,7 +233,7 @@ def _column(
             raise InvalidArgument(
                 "domain_column",
                 column,
-                f"is no column of {shown}",
+                f"is not a column of {shown}",
                 f"Its columns are: {', '.join(names[:20])}.",
             )
         return column
@@ -245,7 +245,7 @@ def _column(
         "domain",
         shown,
         f"has no column called {source.item!r}",
-        "Name the column with domain_column (--domain-column). The first line of a CSV or TSV file must be "
+        "Name the column with domain_column='…'. The first line of a CSV or TSV file must be "
         "the names of its columns: were it an item, that item would be lost.",
     )
 

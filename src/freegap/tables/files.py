@@ -6,7 +6,7 @@ nothing is guessed. Formats without types (CSV, JSON lines, FIMI) give text; the
 file's name; and text is read as numbers or dates row by row, only where the public domain says so.
 
     .csv .tsv                a header line, then rows
-    .jsonl .ndjson           one object a line; only the named keys are looked at
+    .jsonl .ndjson           one object per line; only the named keys are looked at
     .parquet .pq             typed
     .dat                     FIMI: items separated by spaces; one line is one person
 
@@ -26,7 +26,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.watching import followed
+from freegap.tables.progress import followed
 
 __all__ = ["FileTable", "column_names", "is_path", "open_connection", "read_columns", "read_lines"]
 

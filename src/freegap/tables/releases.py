@@ -1,6 +1,6 @@
 """`top_k` and `above`: private selection from any table.
 
-count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.counting`),
+count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
 so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7), select
 and measure (composition), hybrid sparse vector (Ding 2020, lemma 5.11).
 """
@@ -22,7 +22,7 @@ from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import plan_threshold
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.top_k_plan import plan_top_k
-from freegap.tables.counting import Counted, counted
+from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.counts import Counts
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument

@@ -164,7 +164,9 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
     for argument, name in (("item", item), ("person", person)):
         if name not in columns:
             known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
-            raise InvalidArgument(argument, name, "is no column of the table", f"Its columns are: {known}.")
+            raise InvalidArgument(
+                argument, name, "is not a column of the table", f"Its columns are: {known}."
+            )
 
     chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)

@@ -52,7 +52,7 @@ MOST_SHOWN = 5
 class CheckEffort:
     """How much is run: everything, or the short form.
 
-    claims: at most so many proofs a row; None for all.
+    claims: at most so many proofs per row; None for all.
     draws: releases for the test of the distribution.
     narrow: how much too narrow the noise is of the twin in that test.
     samples, search: of the audit; 0 to leave it out.

@@ -1,4 +1,4 @@
-"""What is to be proved of this library's own mechanisms: one entry a mechanism, one claim a proof.
+"""What is to be proved of this library's own mechanisms: one entry per mechanism, one claim per proof.
 
 To add a mechanism: an `LibraryEntry` with its program, its alignment and its charge, and the claims that the
 library makes for it. `freegap prove --library` and the tests go through all of them.

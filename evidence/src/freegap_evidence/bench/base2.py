@@ -1,4 +1,4 @@
-"""Base-2 sparse vectors: threshold questions a second, all at once and one at a time.
+"""Base-2 sparse vectors: threshold questions per second, all at once and one at a time.
 
 In most cases the answers lie so far below the threshold that a run gets through all of its questions; in
 one there are hundreds of ⊤. The time includes settling the precision, the table and reading the answers.

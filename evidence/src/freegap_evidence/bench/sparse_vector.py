@@ -1,4 +1,4 @@
-"""Sparse vector: questions a second, in batch and online, against an insecure NumPy loop."""
+"""Sparse vector: questions per second, in batch and online, against an insecure NumPy loop."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CASES: tuple[tuple[int, int], ...] = (
 )
 """(rows, items of the domain); the command can ask for others."""
 
-_ROWS_A_PERSON = 20
+_ROWS_PER_PERSON = 20
 
 
 def run(
@@ -62,13 +62,13 @@ def run(
 
 
 def generate(path: Path, *, rows: int, items: int) -> None:
-    """Items by a power law over the domain, persons uniformly; about twenty rows a person."""
+    """Items by a power law over the domain, persons uniformly; about twenty rows per person."""
     import duckdb
 
     connection = duckdb.connect(config={"threads": "1"})
     connection.execute("SET enable_progress_bar = false")
     connection.execute("SELECT setseed(0.5)").fetchall()
-    persons = max(rows // _ROWS_A_PERSON, 1)
+    persons = max(rows // _ROWS_PER_PERSON, 1)
     relation = connection.table_function("range", [rows]).project(
         f"CAST(floor({items} * pow(random(), 3)) AS BIGINT) AS item, "
         f"CAST(floor({persons} * random()) AS BIGINT) AS person"
@@ -85,13 +85,13 @@ def measure(path: str, items: int) -> dict[str, Any]:
     import narwhals.stable.v2 as nw
 
     import freegap
-    from freegap.tables import counting, domains, files, in_engine, sources
+    from freegap.tables import domains, files, in_engine, people, sources
 
     connection = duckdb.connect()  # held, because older DuckDBs close one that nobody holds
     warm = connection.sql("SELECT unnest([0, 0, 1]) AS item, unnest([1, 2, 1]) AS person")
     freegap.top_k(warm, item="item", person="person", k=1, epsilon=1, measure=True, domain=range(9))
     engine = _Clock()
-    for module in (counting, domains, files, in_engine, sources):
+    for module in (people, domains, files, in_engine, sources):
         module.ask_engine = engine.timed(module.ask_engine)  # type: ignore[attr-defined]
     left = [0]
     collect = nw.LazyFrame.collect

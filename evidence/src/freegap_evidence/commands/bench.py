@@ -35,7 +35,7 @@ def top_k(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     rounds: int = typer.Option(40, help="How often each contestant runs.", min=1),
     reference: bool = typer.Option(
-        True, help="Time the paper's algorithm as well (seconds a run at n = 41,270)."
+        True, help="Time the paper's algorithm as well (seconds per run at n = 41,270)."
     ),
 ) -> None:
     """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline."""
@@ -53,7 +53,7 @@ def top_k(
 def sparse_vector(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
-    """Sparse vector: questions a second, in batch and online, against an insecure NumPy loop."""
+    """Sparse vector: questions per second, in batch and online, against an insecure NumPy loop."""
     from freegap_evidence.bench.sparse_vector import run
 
     with spinner("measuring", quiet=as_json) as status:
@@ -61,7 +61,7 @@ def sparse_vector(
     if as_json:
         print_json(result)
         return
-    table = Table(title="Sparse vector: questions a second on one core", title_justify="left")
+    table = Table(title="Sparse vector: questions per second on one core", title_justify="left")
     for heading in ("form", "noise", "freegap", "insecure", "ratio of times"):
         table.add_column(heading, justify="left" if heading in ("form", "noise") else "right")
     for row in result["rows"]:
@@ -116,7 +116,7 @@ def _case(text: str) -> tuple[int, int]:
 
 
 def _top_k_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Noisy top-k, ε = 1, monotonic: milliseconds a release", title_justify="left")
+    table = Table(title="Noisy top-k, ε = 1, monotonic: milliseconds per release", title_justify="left")
     for heading in ("n", "k", "freegap", "reference", "insecure", "ratio"):
         table.add_column(heading, justify="right")
     for row in rows:
@@ -135,7 +135,7 @@ def _top_k_table(rows: list[dict[str, Any]]) -> Table:
 def _large_table(rows: list[dict[str, Any]]) -> Table:
     n, domain = rows[0]["n"], rows[0]["domain"]
     table = Table(
-        title=f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds a release",
+        title=f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release",
         title_justify="left",
     )
     for heading in ("k", "freegap", "insecure", "ratio", "within the domain", "to explicit"):

@@ -1,4 +1,4 @@
-"""`freegap bench base2`: threshold questions a second."""
+"""`freegap bench base2`: threshold questions per second."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def base2(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     rounds: int = typer.Option(5, help="How often each mechanism runs.", min=1),
 ) -> None:
-    """Base-2 sparse vectors: threshold questions a second, all at once and one at a time."""
+    """Base-2 sparse vectors: threshold questions per second, all at once and one at a time."""
     from freegap_evidence.bench.base2 import run
 
     with spinner("measuring", quiet=as_json) as status:
@@ -30,7 +30,7 @@ def base2(
 
 def _table(result: dict[str, Any]) -> Table:
     table = Table(
-        title=f"Base-2 sparse vectors, {result['questions']:,} questions: questions a second "
+        title=f"Base-2 sparse vectors, {result['questions']:,} questions: questions per second "
         f"(wanted: {result['target_per_second']:,})",
         title_justify="left",
     )

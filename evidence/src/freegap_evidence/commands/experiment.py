@@ -15,7 +15,7 @@ from rich.text import Text
 from freegap.cli.terminal import print_json, progress_bar
 
 if TYPE_CHECKING:
-    from freegap_evidence.experiments.running import Finished
+    from freegap_evidence.experiments.run import Finished
 
 __all__ = ["app"]
 
@@ -67,7 +67,7 @@ def run(
     """Run experiments: figure (SVG, PNG), numbers (CSV, JSON), and one line that compares with the paper."""
     from freegap_evidence.experiments.data.sets import data_sets
     from freegap_evidence.experiments.registry import find
-    from freegap_evidence.experiments.running import run as run_one
+    from freegap_evidence.experiments.run import run as run_one
 
     chosen = find(ids)
     console = Console()
@@ -113,8 +113,8 @@ def report(
     as_json: bool = typer.Option(False, "--json", help="Print what was written, and what it says, as JSON."),
 ) -> None:
     """Gather what was run in one stand-alone page (report.html) and one document (reproduction.md)."""
-    from freegap_evidence.experiments.gathering import gather, markdown, page
     from freegap_evidence.experiments.registry import EXPERIMENTS, find
+    from freegap_evidence.experiments.report import gather, markdown, page
 
     written = gather(out, EXPERIMENTS)
     shown = [e.id for e in find(figures) if any(e is experiment for experiment, _ in written)]

@@ -19,7 +19,7 @@ from freegap_evidence.experiments.figures.adaptive import (
     draw_remaining,
 )
 from freegap_evidence.experiments.simulate.above import plan
-from freegap_evidence.experiments.simulate.asking import asked, quantile_line, random_lines
+from freegap_evidence.experiments.simulate.questions import asked, quantile_line, random_lines
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS", "ask_runs"]
@@ -242,7 +242,7 @@ _FIRST = Computation(
         "times": 2,
     },
     data=PAPERS,
-    counted=lambda runs: f"{2 * runs:,} runs a point",
+    counted=lambda runs: f"{2 * runs:,} runs per point",
 )
 _BRANCHES = Computation(
     name="branches",
@@ -256,7 +256,7 @@ _BRANCHES = Computation(
         "thinner": _THINNER,
     },
     data=PAPERS,
-    counted=lambda runs: f"{max(1, runs // _THINNER):,} runs a point",
+    counted=lambda runs: f"{max(1, runs // _THINNER):,} runs per point",
 )
 
 EXPERIMENTS = (

@@ -22,9 +22,9 @@ from freegap_evidence.experiments.data.sets import BMS_POS_NAME, KOSARAK_NAME, P
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw_by_k, draw_grid
 from freegap_evidence.experiments.simulate.above import plan
-from freegap_evidence.experiments.simulate.asking import asked, quantile_line, random_lines
 from freegap_evidence.experiments.simulate.estimates import blue, inverse_variance
 from freegap_evidence.experiments.simulate.noise import chunks, reach
+from freegap_evidence.experiments.simulate.questions import asked, quantile_line, random_lines
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
@@ -240,7 +240,7 @@ _BY_EPSILON = Computation(
 
 
 def _twice(runs: int) -> str:
-    return f"{2 * runs:,} runs a point"
+    return f"{2 * runs:,} runs per point"
 
 
 EXPERIMENTS = (

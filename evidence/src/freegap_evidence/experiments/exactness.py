@@ -21,7 +21,7 @@ from freegap_evidence.experiments.error_reduction import sparse_vector_errors, t
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_agreement, draw_cost
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
-from freegap_evidence.experiments.simulate.asking import random_lines
+from freegap_evidence.experiments.simulate.questions import random_lines
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS"]
@@ -180,7 +180,7 @@ EXPERIMENTS = (
             compute=_compute_agreement,
             parameters={"k": [2, 6, 10, 14, 18, 24], "epsilon": str(EPSILON), "fewer": _FEWER},
             data=(BMS_POS_NAME,),
-            counted=lambda runs: f"{max(200, runs // _FEWER):,} exact and {runs:,} insecure runs a point",
+            counted=lambda runs: f"{max(200, runs // _FEWER):,} exact and {runs:,} insecure runs per point",
         ),
         draw=draw_agreement,
         compare=_compare_agreement,

@@ -47,8 +47,8 @@ class ExperimentSetting:
         yield from self.show(self.name, list(points))
 
 
-def _runs_a_point(runs: int) -> str:
-    return f"{runs:,} runs a point"
+def _runs_per_point(runs: int) -> str:
+    return f"{runs:,} runs per point"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class Computation:
     parameters: Mapping[str, Any]
     data: tuple[str, ...] = ()
     timed: bool = False
-    counted: Callable[[int], str] = _runs_a_point
+    counted: Callable[[int], str] = _runs_per_point
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from freegap_evidence.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.hybrids import draw_average, draw_remaining
 from freegap_evidence.experiments.simulate.above import draw_threshold_noise, plan
-from freegap_evidence.experiments.simulate.asking import asked
 from freegap_evidence.experiments.simulate.noise import Floats, chunks, reach
+from freegap_evidence.experiments.simulate.questions import asked
 from freegap_evidence.experiments.simulate.ranked import RankedRuns, hybrid_sparse_vector, hybrid_top_k, top_k
 from freegap_evidence.experiments.table import Table
 

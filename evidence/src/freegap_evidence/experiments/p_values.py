@@ -70,7 +70,7 @@ EXPERIMENTS = (
             compute=_compute,
             parameters={"candidates": 100, "epsilon_millionths": list(range(1, 12)), "alpha": [0.05, 0.01]},
             data=(BMS_POS_NAME,),
-            counted=lambda runs: f"{10 * runs:,} runs a point",
+            counted=lambda runs: f"{10 * runs:,} runs per point",
         ),
         draw=draw_type_one,
         compare=_compare,

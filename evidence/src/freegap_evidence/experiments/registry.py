@@ -5,8 +5,8 @@ from __future__ import annotations
 from freegap.errors import InvalidArgument
 from freegap_evidence.experiments import (
     adaptivity,
-    choosing,
-    clamping,
+    choice,
+    clamp,
     detection,
     error_reduction,
     exactness,
@@ -14,7 +14,7 @@ from freegap_evidence.experiments import (
     p_values,
     secure,
     shares,
-    splitting,
+    split,
 )
 from freegap_evidence.experiments.experiment import Experiment
 
@@ -23,8 +23,8 @@ __all__ = ["EXPERIMENTS", "FAMILIES", "find"]
 FAMILIES = ("chapter-4", "chapter-5", "pvldb", "arxiv", "base2", "secure", "beyond")
 
 _MODULES = (
-    detection, shares, error_reduction, adaptivity, hybrids, p_values, clamping, secure, exactness, splitting,
-    choosing,
+    detection, shares, error_reduction, adaptivity, hybrids, p_values, clamp, secure, exactness, split,
+    choice,
 )  # fmt: skip
 _BY_ID = {experiment.id: experiment for module in _MODULES for experiment in module.EXPERIMENTS}
 
@@ -44,6 +44,6 @@ def find(names: list[str]) -> list[Experiment]:
         found = [e for e in EXPERIMENTS if name in ("all", e.family, e.id)]
         if not found:
             known = ", ".join([*(e.id for e in EXPERIMENTS), *FAMILIES, "all"])
-            raise InvalidArgument("id", name, "is no experiment", f"Known are: {known}.")
+            raise InvalidArgument("id", name, "is not an experiment", f"The experiments are: {known}.")
         chosen |= {e.id: e for e in found}
     return list(chosen.values())

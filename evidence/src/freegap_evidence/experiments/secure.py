@@ -88,7 +88,7 @@ def _reference(answers: list[int], k: int, rounds: int, source: BitSource, prune
 
 
 def _one_by_one(answers: list[int], k: int, generator: np.random.Generator) -> list[float]:
-    """The paper's baseline: algorithm 1 in Python, with NumPy's exponential noise for one answer a time."""
+    """The paper's baseline: algorithm 1 in Python, with NumPy's exponential noise, one answer at a time."""
     scale = _scale(k)
     noisy = sorted((answer + generator.exponential(scale) for answer in answers), reverse=True)[: k + 1]
     return [a - b for a, b in pairwise(noisy)]

@@ -163,7 +163,7 @@ def divided(machine: Machine, left: Any, right: Any) -> Any:
 
 
 def rounds_to_float(value: Fraction) -> bool:
-    """Whether the number is no float."""
+    """Whether the number is not a float."""
     try:
         return Fraction(float(value)) != value or holds_rounding(float(value))
     except OverflowError:

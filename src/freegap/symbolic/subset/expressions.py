@@ -281,7 +281,7 @@ def _call(machine: Machine, frame: Frame, node: ast.Call) -> Any:
             raise machine.refusal(f"** of {shown(value)}")
         for name, item in value.items() if keyword.arg is None else [(keyword.arg, value)]:
             if type(name) is not str or name in keywords:
-                raise machine.refusal("an argument twice, or one whose name is no text")
+                raise machine.refusal("an argument twice, or one whose name is not a text")
             keywords[name] = item
     _back(machine, frame, node)
     result = machine.call(function, arguments, keywords)

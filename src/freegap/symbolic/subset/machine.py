@@ -143,4 +143,4 @@ class Machine:
         """The value as a noise interface."""
         if isinstance(value, NoiseInterface | KnownNoise):
             return value
-        raise self.refusal(f"{shown(value)} is no noise interface")
+        raise self.refusal(f"{shown(value)} is not a noise interface")

@@ -41,7 +41,7 @@ def same(machine: Machine, left: Any, right: Any) -> bool:
 
 
 def equal(machine: Machine, left: Any, right: Any) -> bool:
-    """`==`. A number is no text, no list and not None."""
+    """`==`. A number is not a text, not a list and not None."""
     if is_number(left) and is_number(right):
         if Symbol in (type(left), type(right)):
             return machine.decide(Condition.compare(Symbol.of(left) - Symbol.of(right), "=="))

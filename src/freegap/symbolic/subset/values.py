@@ -231,7 +231,7 @@ def _known(value: Any) -> bool:
 
 def _decimal(value: float) -> Any:
     if math.isnan(value):
-        raise NotReadable("NaN is no number")
+        raise NotReadable("NaN is not a number")
     if math.isinf(value):
         return value
     if value == 0 and math.copysign(1, value) < 0:

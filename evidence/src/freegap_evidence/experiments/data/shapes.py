@@ -6,7 +6,7 @@ parameters come from published numbers alone:
     Kosarak    990,002 records, 41,270 items, 8,019,015 item occurrences, the most frequent item in 601,374
                records. The law c(r) = 601,374·r^−s with that sum has s ≈ 0.965. Where the head of the real
                histogram is at hand (a file of item,count), it is used, and the law continues from its end.
-    BMS-POS    515,597 records, 1,657 items, 6.5 items a record. The law c(r) = c₁·((1 + r₀)/(r + r₀))^s with
+    BMS-POS    515,597 records, 1,657 items, 6.5 per record. The law c(r) = c₁·((1 + r₀)/(r + r₀))^s with
                r₀ = 5 and c₁ = 200,000 has the sum for s ≈ 1.30; its two largest answers average 1.8·10⁵ and
                its 24 largest 0.7·10⁵, inside the axis of Ding 2020, figure 5-8 (0.5 to 2.0·10⁵).
 

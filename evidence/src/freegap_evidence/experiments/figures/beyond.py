@@ -81,7 +81,7 @@ def draw_cost(table: Table) -> Any:
         own.margins(y=0.12)
         own.set_title(mechanism)
         own.grid(axis="x", visible=False)
-    axes[0].set_ylabel("milliseconds a release")
+    axes[0].set_ylabel("milliseconds per release")
     legend(figure, axes[0], columns=2)
     return figure
 

@@ -41,7 +41,7 @@ def plan(
 
 @dataclass(frozen=True)
 class ThresholdNoise:
-    """threshold: one a run; answers: for each branch of the plan an array of runs × answers."""
+    """threshold: one per run; answers: for each branch of the plan an array of runs × answers."""
 
     threshold: Floats
     answers: tuple[Floats, ...]

@@ -27,7 +27,7 @@ def reach(scale: float, threshold_scale: float, *, chances: int) -> float:
 
 
 def chunks(runs: int, cells: int) -> Iterator[int]:
-    """Numbers of runs that add up to `runs`, each small enough for arrays of `cells` a run."""
+    """Numbers of runs that add up to `runs`, each small enough for arrays of `cells` per run."""
     most = max(1, _CELLS // max(1, cells))
     for begin in range(0, runs, most):
         yield min(most, runs - begin)

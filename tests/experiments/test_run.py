@@ -14,7 +14,7 @@ from freegap_evidence.experiments import adaptivity, error_reduction
 from freegap_evidence.experiments.data.sets import DataSet, data_sets
 from freegap_evidence.experiments.experiment import Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.registry import EXPERIMENTS, FAMILIES, find
-from freegap_evidence.experiments.running import Finished, run
+from freegap_evidence.experiments.run import Finished, run
 from freegap_evidence.experiments.table import Table
 
 from freegap.errors import InvalidArgument
@@ -134,7 +134,7 @@ def test_the_record_says_how_it_was_made(tmp_path: Path) -> None:
     go(small("fig-5-7"), tmp_path, runs=30, seed=9)
     record = json.loads((tmp_path / "fig-5-7.json").read_text(encoding="utf-8"))
     assert (record["runs"], record["seed"], record["parameters"]["k"]) == (30, 9, [2, 14, 16])
-    assert record["repeated"] == "30 runs a point"
+    assert record["repeated"] == "30 runs per point"
     assert record["data"][0]["items"] == len(flat(("x",))[0].counts)
     assert {"freegap", "program", "python", "numpy", "scipy", "matplotlib"} <= set(record["versions"])
     assert isinstance(record["holds"], bool)
@@ -153,13 +153,13 @@ def test_an_audit_figure(tmp_path: Path) -> None:
 
 def test_what_was_repeated_how_often_is_said_truly() -> None:
     said = {name: experiment.computation.counted(10_000) for name, experiment in BY_ID.items()}
-    assert said["fig-5-4"] == said["pvldb-fig-3"] == "10,000 runs a point"
-    assert said["arxiv-fig-1"] == said["arxiv-fig-3"] == "20,000 runs a point"
-    assert said["fig-5-9"] == "100,000 runs a point"
-    assert said["branches"] == "2,500 runs a point"
+    assert said["fig-5-4"] == said["pvldb-fig-3"] == "10,000 runs per point"
+    assert said["arxiv-fig-1"] == said["arxiv-fig-3"] == "20,000 runs per point"
+    assert said["fig-5-9"] == "100,000 runs per point"
+    assert said["branches"] == "2,500 runs per point"
     assert said["fig-4-2"] == "500,000 samples to confirm with, 100,000 to search with"
     assert "3 at n = 41,270, where the paper has 1,000 (table 4) and 100 (table 5)" in said["secure-table-4"]
-    assert said["exact-accuracy"].endswith("exact and 10,000 insecure runs a point")
+    assert said["exact-accuracy"].endswith("exact and 10,000 insecure runs per point")
     assert said["fig-5-1"] == "computed, without runs"
 
 
@@ -187,7 +187,7 @@ def test_a_run_on_base_2_has_all_columns(tmp_path: Path) -> None:
     done = go(replace(experiment, computation=computation), tmp_path, runs=400)
     assert done.comparison.holds
     assert done.table.numbers("most_spent").max() <= 0.7
-    assert done.record["repeated"] == "20 releases a point"
+    assert done.record["repeated"] == "20 releases per point"
 
 
 def test_every_experiment_is_complete() -> None:
@@ -208,7 +208,7 @@ def test_every_experiment_is_complete() -> None:
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)
     assert [e.id for e in find(["fig-5-4", "fig-5-4"])] == ["fig-5-4"]
-    with pytest.raises(InvalidArgument, match=r"fig-9-9.*Known are: fig-4-2"):
+    with pytest.raises(InvalidArgument, match=r"fig-9-9.*The experiments are: fig-4-2"):
         find(["fig-9-9"])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from freegap.errors import InvalidArgument
 from freegap.report.shell import safe, shell
 from freegap_evidence.experiments.experiment import Experiment
-from freegap_evidence.experiments.running import read_record
+from freegap_evidence.experiments.run import read_record
 
 __all__ = ["gather", "markdown", "page"]
 
@@ -32,7 +32,7 @@ _YOURSELF = """## Run it yourself
 ```sh
 pip install ./evidence
 freegap experiment list
-freegap experiment run all --runs 200            # minutes; the papers have 10,000 runs a point
+freegap experiment run all --runs 200            # minutes; the papers have 10,000 runs per point
 freegap experiment run fig-5-4 --data kosarak.dat.gz
 freegap experiment run chapter-5 --data folder   # with kosarak.dat, bms-pos.dat or T40I10D100K.dat in it
 freegap experiment run fig-5-2 --data sales.parquet --item product --person customer

@@ -40,7 +40,7 @@ def draw_clamping(table: Table) -> Any:
         axes.set(xscale="log", xlabel=label, ylim=(0, 1.05))
     by_width.set_ylabel("F-Measure")
     x = grids.numbers("resolution")
-    cost.plot(x, grids.numbers("milliseconds"), "o-", color=BLUE, label="milliseconds a release")
+    cost.plot(x, grids.numbers("milliseconds"), "o-", color=BLUE, label="milliseconds per release")
     cost.plot(
         x, grids.numbers("precision_bits") / 1000, "s--", color=GREY, label="thousand bits of precision"
     )

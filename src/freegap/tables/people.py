@@ -59,8 +59,8 @@ def counted(
     item: str | None,
     person: str | None,
     domain: Any,
-    domain_column: str | None = None,
-    observed_keys_are_public: bool = False,
+    domain_column: str | None,
+    observed_keys_are_public: bool,
 ) -> Iterator[Counted]:
     """Count the people of each item of the domain; names can be found until the context ends."""
     with open_source(table, item, person) as opened:

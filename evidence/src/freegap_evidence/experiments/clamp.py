@@ -20,7 +20,7 @@ from freegap.mechanisms.sparse_vector import sparse_vector
 from freegap.values.above import AboveThreshold
 from freegap_evidence.experiments.data.sets import T40_NAME
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
-from freegap_evidence.experiments.figures.clamping import draw_clamping
+from freegap_evidence.experiments.figures.clamp import draw_clamping
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS"]
@@ -129,7 +129,7 @@ def _compare(table: Table) -> Comparison:
         f"at every width. From resolution {coarsest['resolution']:g} to {finest['resolution']:g}: "
         f"F-measure {coarsest['f_measure']:.2f} and {finest['f_measure']:.2f}, "
         f"{coarsest['precision_bits']:,} and {finest['precision_bits']:,} bits of precision, "
-        f"{coarsest['milliseconds']:.1f} and {finest['milliseconds']:.1f} ms a release "
+        f"{coarsest['milliseconds']:.1f} and {finest['milliseconds']:.1f} ms per release "
         f"({smooth['milliseconds']:.1f} ms on continuous noise)"
     )
     holds = (
@@ -161,7 +161,7 @@ EXPERIMENTS = (
             },
             data=(T40_NAME,),
             timed=True,
-            counted=lambda runs: f"{_runs(runs):,} releases a point",
+            counted=lambda runs: f"{_runs(runs):,} releases per point",
         ),
         draw=draw_clamping,
         compare=_compare,

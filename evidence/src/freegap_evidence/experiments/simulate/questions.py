@@ -19,7 +19,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Asked:
-    """Some runs: the counts in the order asked, the thresholds (one a run), and what was answered."""
+    """Some runs: the counts in the order asked, the thresholds (one per run), and what was answered."""
 
     counts: Floats
     thresholds: Floats

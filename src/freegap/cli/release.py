@@ -97,7 +97,7 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         _require_writable(html, plot)
     with progress_bar(as_json, TaskProgressColumn()) as bar:
         task = bar.add_task("counting people", total=None)
-        from freegap.tables.watching import watched
+        from freegap.tables.progress import watched
 
         with watched(lambda done: bar.update(task, total=1, completed=done)):
             release = run()

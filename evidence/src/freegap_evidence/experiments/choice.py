@@ -17,8 +17,8 @@ from freegap_evidence.experiments.experiment import Comparison, Computation, Exp
 from freegap_evidence.experiments.figures.beyond import draw_choosing
 from freegap_evidence.experiments.hybrids import HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
 from freegap_evidence.experiments.simulate.above import plan
-from freegap_evidence.experiments.simulate.asking import asked
 from freegap_evidence.experiments.simulate.noise import Floats
+from freegap_evidence.experiments.simulate.questions import asked
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS"]
