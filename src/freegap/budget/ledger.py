@@ -102,7 +102,7 @@ class Ledger:
         >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
         >>> account = ledger.create("shop", epsilon=1, delta="1e-6")
         >>> account.measure, account.unit, float(account.remaining), account.own_delta_remaining
-        ('epsilon-delta', 'rho', 0.0230..., Fraction(1, 2000000))
+        ('epsilon-delta', 'rho', 0.0229..., Fraction(1, 2000000))
         """
         name = name_argument("dataset", dataset)
         total = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)

@@ -74,7 +74,7 @@ def create(
     if as_json:
         print_json({"ledger": ledger.url, **account.to_dict()})
     else:
-        _print(Text(f"{dataset}: {_in_all(account)}, {_left(account)}"))
+        _print_left(account)
         _print(Text(printable(f"Ledger: {ledger.url}"), style="dim"))
 
 
@@ -94,7 +94,7 @@ def record(
     if as_json:
         print_json(account.to_dict())
     else:
-        _print(Text(f"{dataset}: {_left(account)} of {_in_all(account)}"))
+        _print_left(account)
 
 
 @app.command()
@@ -129,7 +129,8 @@ def show(
         _print(_charge_table(dataset, made))
         _print(_bar(account))
         _print(_legend(account))
-        _print(Text(f"{_in_all(account)}: {_left(account)}"))
+        for line in _left(account):
+            _print(Text(line))
         for following in more:
             _print(Text(f"One more release of {following.in_words()}", style="dim"))
 
@@ -230,17 +231,24 @@ def _one_more(account: Account, epsilon: str, rho: str) -> list[_Next]:
     return following
 
 
-def _in_all(account: Account) -> str:
-    return f"{in_words(account.declared)} in all"
+def _print_left(account: Account) -> None:
+    first, *rest = _left(account)
+    for line in (f"{account.dataset}: {first}", *rest):
+        _print(Text(line))
 
 
-def _left(account: Account) -> str:
-    """What is left, in the budget's own words."""
+def _left(account: Account) -> list[str]:
+    """What is left, in the budget's own words, and in those in which it is kept."""
+    declared = f"{in_words(account.declared)} in all"
     if account.measure == account.unit:
-        return f"{_shown(account.remaining)} left"
-    left = f"{account.budget.sign} = {_shown(account.remaining)} of {_shown(account.total)} left"
-    own = f"{_shown(account.own_delta_remaining)} of {_shown(account.own_delta)}"
-    return f"kept as {left}, and δ = {own} for releases with a δ"
+        return [f"{declared}: {_shown(account.remaining)} left"]
+    left = f"{_shown(account.remaining)} of {_shown(account.total)} is left"
+    own = f"{_shown(account.own_delta_remaining)} of {_shown(account.own_delta)} is left"
+    return [
+        declared,
+        f"kept as {account.budget.sign}, of which {left}",
+        f"of δ for releases with one of their own {own}",
+    ]
 
 
 def _account_table(url: str, accounts: Sequence[Account]) -> Table:
