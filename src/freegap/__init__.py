@@ -35,8 +35,9 @@ if _typing.TYPE_CHECKING:
     from freegap.charging import Charging
     from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
     from freegap.estimate.selecting import Estimates, select_and_measure
+    from freegap.forms import Change, Selection, Stream
     from freegap.mechanisms.exponential import Choice, exponential_mechanism
-    from freegap.mechanisms.hybrids import HybridTopK, hybrid_sparse_vector, hybrid_top_k
+    from freegap.mechanisms.hybrids import hybrid_sparse_vector, hybrid_top_k
     from freegap.mechanisms.measuring import Measurement, measure
     from freegap.mechanisms.noisy_score import NoisyScore
     from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
@@ -49,13 +50,12 @@ if _typing.TYPE_CHECKING:
     from freegap.mechanisms.top_k import noisy_max, noisy_top_k
     from freegap.padding import pad_to
     from freegap.prover import prove
-    from freegap.prover.forms import Change, Selection, Stream
     from freegap.prover.report import Proof, Refutation
     from freegap.tables.releases import above, top_k
     from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
     from freegap.values.above import AboveThreshold
     from freegap.values.counts import Counts
-    from freegap.values.results import Release, TopK
+    from freegap.values.results import HybridTopK, Release, TopK
 
 __version__ = "0.2.0"
 
@@ -141,7 +141,7 @@ _HOMES = {
     "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
     "freegap.estimate.selecting": "Estimates select_and_measure",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
-    "freegap.mechanisms.hybrids": "HybridTopK hybrid_sparse_vector hybrid_top_k",
+    "freegap.mechanisms.hybrids": "hybrid_sparse_vector hybrid_top_k",
     "freegap.mechanisms.measuring": "Measurement measure",
     "freegap.mechanisms.noisy_score": "NoisyScore",
     "freegap.mechanisms.online": "Above AdaptiveSparseVector Below SparseVector",
@@ -150,11 +150,11 @@ _HOMES = {
     "freegap.mechanisms.top_k": "noisy_max noisy_top_k",
     "freegap.padding": "pad_to",
     "freegap.prover": "prove",
-    "freegap.prover.forms": "Change Selection Stream",
+    "freegap.forms": "Change Selection Stream",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",
     "freegap.values.counts": "Counts",
-    "freegap.values.results": "Release TopK",
+    "freegap.values.results": "HybridTopK Release TopK",
     "freegap.auditor": "AuditReport Command Counterexample assert_private audit",
     "freegap.budget.ledger": "Ledger Reservation",
     "freegap.budget.records": "Account Entry Verification",

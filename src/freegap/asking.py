@@ -9,42 +9,35 @@ It holds its noise, so there is one of it: it is not copied, not pickled, and of
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
-from freegap.bits import note_draw
+from freegap.bits import OfOneProcess, note_draw
 from freegap.charging import held
 from freegap.errors import BudgetSpent, FreegapError
+from freegap.values.plans import ReleasePlan
 
 __all__ = ["Asking"]
 
 
-class Asking(ABC):
+class Asking(OfOneProcess, ABC):
     """An object that answers questions until its budget is spent, or until it is closed.
 
     As a context manager it is closed at the end of the block, whatever ends it. A question that was
     interrupted counts as answered at its full price: what is settled is never below what was released.
     """
 
-    def _open(
-        self,
-        ledger: Any,
-        what: str,
-        epsilon: Fraction,
-        parameters: dict[str, Any],
-        draw: Callable[[], None],
-    ) -> None:
-        """Claim ε, reserve it where a ledger is given, then draw what the object begins with."""
-        self._process = os.getpid()
+    def _open(self, ledger: Any, what: str, plan: ReleasePlan, draw: Callable[[], None]) -> None:
+        """Claim the plan's ε, reserve it where a ledger is given, then draw what the object begins with."""
+        OfOneProcess.__init__(self)
         self._lock = threading.RLock()
         self._closed = False
-        self._claim = held(ledger, what, epsilon, parameters, self, draw)
+        self._claim = held(ledger, what, plan, self, draw)
 
     @abstractmethod
     def _charge(self) -> Fraction:
@@ -69,7 +62,7 @@ class Asking(ABC):
     @contextmanager
     def _question(self) -> Iterator[None]:
         """One question at a time, in the process that made the object, paid for by its claim."""
-        if os.getpid() != self._process:  # before the lock, which a child may have inherited as taken
+        if not self._in_own_process:  # before the lock, which a child may have inherited as taken
             raise FreegapError(
                 f"this {type(self).__name__} was made in another process: two processes would use the same "
                 "noise twice. Make one in each process, each with a budget of its own."
@@ -96,7 +89,7 @@ class Asking(ABC):
         Closing again does nothing. If the ledger cannot take it down, an `UnsettledWarning` says so, and the
         whole budget stays charged.
         """
-        if os.getpid() == self._process:
+        if self._in_own_process:
             with self._lock:
                 self._closed = True
             self._settle()
@@ -108,7 +101,7 @@ class Asking(ABC):
     @contextmanager
     def _between_questions(self) -> Iterator[None]:
         """While a question is being answered, what is spent is not known yet."""
-        with self._lock if os.getpid() == self._process else nullcontext():
+        with self._lock if self._in_own_process else nullcontext():
             yield
 
     def __enter__(self) -> Self:
@@ -121,10 +114,3 @@ class Asking(ABC):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def __reduce__(self) -> NoReturn:
-        """Neither copied nor sent elsewhere: a second one would use the same noise again."""
-        raise FreegapError(
-            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
-            "Make a new one with a budget of its own."
-        )

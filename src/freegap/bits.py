@@ -29,7 +29,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from freegap.errors import BitsExhausted, InvalidArgument
+from freegap.errors import BitsExhausted, FreegapError, InvalidArgument
 
 __all__ = [
     "PAYER",
@@ -135,7 +135,26 @@ class _Reservoir:
         return taken
 
 
-class SystemBits:
+class OfOneProcess:
+    """What holds noise, or the right to draw some: of the process that made it, and there is one of it."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    @property
+    def _in_own_process(self) -> bool:
+        """False in a forked child, which has a copy and must not use it."""
+        return os.getpid() == self._process
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Neither copied nor sent elsewhere: a second one would use the same noise again."""
+        raise FreegapError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would use the same noise again. "
+            "Make a new one with a budget of its own."
+        )
+
+
+class SystemBits(OfOneProcess):
     """Bits from the operating system's generator (`os.urandom`), buffered.
 
     Thread-safe. Fork-safe: a child process never hands out bits that its parent buffered, because
@@ -156,7 +175,7 @@ class SystemBits:
         # The lock is replaced as well: at a fork another thread of the parent may hold it.
         self._lock = threading.Lock()
         self._reservoir = _Reservoir()
-        self._owner = os.getpid()
+        super().__init__()
 
     def bits(self, n: int) -> int:
         """The next n bits as an integer in [0, 2**n)."""
@@ -165,7 +184,7 @@ class SystemBits:
         if n >= 128:
             surplus = -n % 8
             return int.from_bytes(os.urandom((n + surplus) // 8), "big") >> surplus
-        if os.getpid() != self._owner:
+        if not self._in_own_process:
             self._forget()
         with self._lock:
             reservoir = self._reservoir

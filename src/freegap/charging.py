@@ -3,7 +3,7 @@
 A mechanism takes `ledger: LedgerAndDataset | None = None`, checks its arguments and reads the answers. It
 ends with
 
-    return charged(ledger, "noisy_top_k", plan.epsilon, plan.parameters(), lambda: _drawn(plan, read, source))
+    return charged(ledger, plan, lambda: _drawn(plan, read, source))
 
 and everything that draws is in `_drawn`. ε is the most that the release can cost, whatever the noise and the
 answers. An object that is asked later ends its `__init__` in the same way (`freegap.asking`).
@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,9 +46,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from freegap.bits import PAYER, last_unpaid_draw
+from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.measures import Measure, Pure, converted
+from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
 __all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
@@ -63,11 +63,13 @@ class Charging(Protocol):
         dataset: str,
         release: Callable[[], Any],
         *,
-        epsilon: Any,
+        epsilon: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         what: str,
         parameters: dict[str, Any],
     ) -> Any:
-        """Reserve ε durably, run the release, settle at what it spent, and return it."""
+        """Reserve ε, ρ, or ε and δ durably, run the release, settle at what it spent, and return it."""
 
 
 LedgerAndDataset = tuple[Charging, str]
@@ -97,17 +99,14 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
     )
 
 
-def charged(
-    ledger: Any, what: str, epsilon: Fraction, parameters: dict[str, Any], release: Callable[[], R]
-) -> R:
-    """Make a release that costs at most ε: claimed and, where a ledger is given, reserved there first.
+def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
+    """Make a release that costs at most the plan's ε: claimed and, where a ledger is given, reserved first.
 
-    what, parameters: the mechanism and its public parameters, for the journal.
     release: draws. All that can be refused was refused before, without drawing.
     """
 
     def claimed() -> R:
-        claim = _claim(what, epsilon)
+        claim = _claim(plan.mechanism, _asked(plan))
         if claim is None:
             return release()
         with claim.in_full_if_it_fails(), claim.paying():
@@ -116,28 +115,22 @@ def charged(
         claim.close(result.spent)
         return result
 
-    result: R = _through(ledger, claimed, what, epsilon, parameters)
+    result: R = _through(ledger, claimed, plan.mechanism, plan)
     return result
 
 
-def held(
-    ledger: Any,
-    what: str,
-    epsilon: Fraction,
-    parameters: dict[str, Any],
-    thing: object,
-    start: Callable[[], None],
-) -> Claim | None:
+def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callable[[], None]) -> Claim | None:
     """As `charged`, for an object that is asked later: its claim stays open until the object closes it.
 
+    what: the kind of object.
     start: draws what the object begins with.
     """
     claim: Claim | None = None
 
     def opened() -> _Opened:
         nonlocal claim
-        claim = _claim(what, epsilon)
-        ticket = _Opened(epsilon)
+        claim = _claim(what, _asked(plan))
+        ticket = _Opened(_asked(plan).spent)
         if claim is None:
             start()
             return ticket
@@ -147,7 +140,7 @@ def held(
         claim.hand_out(ticket)
         return ticket
 
-    _through(ledger, opened, what, epsilon, parameters)
+    _through(ledger, opened, what, plan)
     return claim
 
 
@@ -158,22 +151,26 @@ class _Opened:
     spent: Fraction
 
 
-def _through(
-    ledger: Any, release: Callable[[], Any], what: str, epsilon: Fraction, parameters: dict[str, Any]
-) -> Any:
+def _through(ledger: Any, release: Callable[[], Any], what: str, plan: ReleasePlan) -> Any:
     account = ledger_argument(ledger)
     if account is None:
         return release()
-    return account[0].charge(account[1], release, epsilon=epsilon, what=what, parameters=parameters)
+    asked: dict[str, Any] = _asked(plan).arguments()
+    return account[0].charge(account[1], release, **asked, what=what, parameters=dict(plan.parameters))
 
 
-def _claim(what: str, epsilon: Fraction) -> Claim | None:
+def _asked(plan: ReleasePlan) -> Measure:
+    """The most that the release may be charged, in its measure."""
+    return Pure(plan.epsilon)
+
+
+def _claim(what: str, asked: Measure) -> Claim | None:
     """A claim of its own, where an allowance is in force; within another claim, that one pays."""
     payer = PAYER.get()
-    return payer.claim(what, Pure(epsilon)) if isinstance(payer, Allowance) else None
+    return payer.claim(what, asked) if isinstance(payer, Allowance) else None
 
 
-class Allowance:
+class Allowance(OfOneProcess):
     """What one reservation pays for: claims that together never exceed its limit."""
 
     pays = False
@@ -185,7 +182,7 @@ class Allowance:
         self._over = False
         self._settle: Callable[[Fraction], None] | None = None
         self._witness = last_unpaid_draw()
-        self._process = os.getpid()
+        super().__init__()
         self._lock = threading.RLock()
 
     @contextmanager
@@ -205,16 +202,11 @@ class Allowance:
 
     @property
     def _all_paid(self) -> bool:
-        return self.own_process and last_unpaid_draw() is self._witness
-
-    @property
-    def own_process(self) -> bool:
-        """Whether this is the process that reserved; a forked child has a copy, and must not use it."""
-        return os.getpid() == self._process
+        return self._in_own_process and last_unpaid_draw() is self._witness
 
     def claim(self, what: str, asked: Measure) -> Claim:
         """Set what is asked for aside for a release that is about to draw, or refuse."""
-        if not self.own_process:
+        if not self._in_own_process:
             raise FreegapError(
                 "the ledger has reserved for a release in the process that called it, not in a child. "
                 "Nothing was drawn. Pass ledger=(...) to the releases that the child makes."
@@ -249,7 +241,7 @@ class Allowance:
 
         In full, and at once, where the sum may not be all that was released.
         """
-        if not self.own_process:
+        if not self._in_own_process:
             return
         with self._lock:
             made_here = any(result is made for claim in self._claims for made in claim.handed_out)
@@ -272,7 +264,7 @@ class Allowance:
     def _settle_once(self, total: Fraction) -> None:
         with self._lock:
             settle, self._settle = self._settle, None
-        if settle is not None and self.own_process:
+        if settle is not None and self._in_own_process:
             settle(total)
 
 
@@ -291,7 +283,7 @@ class Claim:
     @property
     def pays(self) -> bool:
         """Whether draws under it are paid for."""
-        return self.is_open and self._allowance.own_process
+        return self.is_open and self._allowance._in_own_process
 
     @contextmanager
     def paying(self) -> Iterator[None]:

@@ -74,6 +74,10 @@ class Measure(ABC):
         self._require_like(other)
         return self.spent <= other.spent and self.delta <= other.delta
 
+    def arguments(self) -> dict[str, Fraction]:
+        """The amounts by the names of the arguments that ask for them: epsilon, rho, delta."""
+        return dict(zip(self.name.split("-"), (self.spent, self.delta), strict=False))
+
     def to_dict(self) -> dict[str, str]:
         """For JSON: the measure, and exact amounts as text."""
         parts = {"measure": self.name, "spent": str(self.spent)}

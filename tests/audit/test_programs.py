@@ -73,6 +73,18 @@ def test_outputs_of_every_kind_are_the_same() -> None:
     assert {REAL, INTEGER} <= set(outputs.codes.ravel().tolist())
 
 
+@pytest.mark.usefixtures("all_repeated")
+def test_many_answers_are_compared_at_once() -> None:
+    def largest(answers: Any, noise: Any) -> Any:
+        noisy = [answer + noise.laplace(1) for answer in answers]
+        return max(noisy), min(noisy, key=abs), max(range(len(noisy)), key=noisy.__getitem__)
+
+    outputs = run_batch(largest, [0.0] * 70, {}, 300, rng())
+    assert outputs is not None
+    assert len(outputs) == 300
+    assert run_batch(largest, [0.0], {}, 0, rng()) is not None
+
+
 def test_the_order_of_the_runs_tells_nothing_of_their_paths() -> None:
     """The rows stand as they were drawn, not path by path: parts of a sample are samples."""
 

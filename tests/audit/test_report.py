@@ -63,7 +63,7 @@ def test_pictures_are_drawn(passed: fg.AuditReport, tmp_path: Path, what: str, e
 
 
 def test_a_picture_that_does_not_exist_is_refused(passed: fg.AuditReport, tmp_path: Path) -> None:
-    with pytest.raises(fg.InvalidArgument, match="no picture"):
+    with pytest.raises(fg.InvalidArgument, match="not a picture"):
         passed.plot(tmp_path / "x.svg", what="sunset")
     with pytest.raises(fg.InvalidArgument, match="path"):
         passed.plot(tmp_path / "x.nonsense")

@@ -47,7 +47,7 @@ def test_batch_and_online_agree_on_the_same_bits(digits: int, gaps: tuple[int, .
     further = 0
     for seed in range(40):
         k = int(generator.integers(1, 30))
-        plan = Base2Plan.checked(
+        plan = Base2Plan.read(
             50, k=k, eta=base2.share_epsilon(3, k=k), low=0, high=100, width=35, gaps=gaps, sensitivity=1,
             resolution=1,
         )  # fmt: skip
@@ -65,7 +65,7 @@ def test_batch_and_online_agree_on_the_same_bits(digits: int, gaps: tuple[int, .
 def test_blocks_join_seamlessly() -> None:
     answers = np.full(150_000, -60)
     answers[[10, 65_535, 65_536, 140_000]] = 50
-    plan = Base2Plan.checked(
+    plan = Base2Plan.read(
         0, k=4, eta=base2.share_epsilon(8, k=4), low=-60, high=60, width=120, sensitivity=1, resolution=1
     )
     found = list(FastRun(plan, SeededBits(1)).ask_all(answers))

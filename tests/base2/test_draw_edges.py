@@ -27,18 +27,18 @@ def planned(**changed: Any) -> Base2Plan:
         "k": 3, "eta": base2.share_epsilon(2, k=3, sensitivity=1, resolution="1/2"), "low": -4, "high": 9,
         "width": 5, "sensitivity": 1, "resolution": "1/2",
     }  # fmt: skip
-    return Base2Plan.checked(2, **(usual | changed))
+    return Base2Plan.read(2, **(usual | changed))
 
 
 def test_what_a_release_has_on_record() -> None:
     plan = planned()
-    assert plan.public["threshold"] == 2
-    assert (plan.public["low"], plan.public["high"], plan.public["width"]) == (-4, 9, 5)
-    assert (plan.public["resolution"], plan.public["sensitivity"]) == (Fraction(1, 2), 1)
-    assert plan.public["eta"] == [[part.x, part.y, part.z] for part in plan.eta]
+    assert plan.parameters["threshold"] == 2
+    assert (plan.parameters["low"], plan.parameters["high"], plan.parameters["width"]) == (-4, 9, 5)
+    assert (plan.parameters["resolution"], plan.parameters["sensitivity"]) == (Fraction(1, 2), 1)
+    assert plan.parameters["eta"] == [[part.x, part.y, part.z] for part in plan.eta]
     bits = (plan.threshold_weights.bits, plan.answer_weights.bits)
     assert bits[0] != bits[1]
-    assert plan.public["precision_bits"] == max(bits)
+    assert plan.parameters["precision_bits"] == max(bits)
     # In units of the grid the range is −8 … 18 about a threshold of 4, and ten more on either side.
     assert plan.threshold_weights.reach == 24  # 18 − 4 + 10
     assert planned(low=-40).threshold_weights.reach == 94  # |−80 − 4 − 10|

@@ -245,14 +245,14 @@ GRID: dict[str, Any] = {
 def test_the_reach_is_the_farthest_that_can_occur_on_either_side() -> None:
     eta = base2.share_epsilon(2, k=1)
     for threshold, reach in ((0, 13), (10, 13), (7, 10), (9, 12)):
-        plan = Base2Plan.checked(
+        plan = Base2Plan.read(
             threshold, k=1, eta=eta, low=0, high=10, width=3, gaps=(1, 5), sensitivity=1, resolution=1
         )
         assert (plan.threshold_weights.reach, plan.answer_weights.reach) == (reach, 8)
 
 
 def test_a_range_of_one_answer_is_a_range() -> None:
-    plan = Base2Plan.checked(
+    plan = Base2Plan.read(
         5, k=1, eta=base2.share_epsilon(2, k=1), low=5, high=5, width=1, sensitivity=1, resolution=1
     )
     assert (plan.low, plan.high) == (5, 5)
@@ -294,7 +294,7 @@ def test_a_record_on_a_grid_that_is_not_1() -> None:
         "sensitivity": Fraction(1, 2),
         "eta": [[part.x, part.y, part.z] for part in eta],
     }
-    plan = Base2Plan.checked("5/4", eta=eta, gaps=gaps, **GRID)
+    plan = Base2Plan.read("5/4", eta=eta, gaps=gaps, **GRID)
     weights = plan.threshold_weights, plan.answer_weights
     assert precision == max(weight.bits for weight in weights) > min(weight.bits for weight in weights)
 

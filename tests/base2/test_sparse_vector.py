@@ -29,7 +29,7 @@ Law = dict[Hashable, Fraction]
 def plan_of(k: int, low: int, high: int, width: int, gaps: tuple[int, ...] = (), delta: int = 1) -> Base2Plan:
     """η₁ = Δ·log2(4/3), η₂ = 2kΔ·log2(4/3): after the divisions both noises have the base 3/4."""
     eta = (Eta(3, 2, delta), Eta(3, 2, 2 * k * delta))
-    return Base2Plan.checked(
+    return Base2Plan.read(
         0, k=k, eta=eta, low=low, high=high, width=width, gaps=gaps, sensitivity=delta, resolution=1
     )
 
@@ -199,7 +199,7 @@ def test_answers_off_the_grid_and_out_of_range_are_private_as_well() -> None:
 def test_the_noise_is_scaled_by_sensitivity_count_and_resolution() -> None:
     """2^(−η₁γ/Δ) and 2^(−η₂γ/(2kΔ)), as in Ilvento 2020, algorithm 2, lines 3 and 7."""
     one, two = Eta(3, 2, 2 * 5), Eta(5, 3, 2 * 3 * 2 * 5)
-    plan = Base2Plan.checked(
+    plan = Base2Plan.read(
         "5/4", k=3, eta=(one, two), low=0, high=10, width="5/2", sensitivity="5/2", resolution="1/4"
     )
     delta, grid = Fraction(5, 2), Fraction(1, 4)

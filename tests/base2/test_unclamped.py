@@ -199,3 +199,11 @@ def test_bad_input_is_refused_before_anything_is_drawn(options: dict[str, Any], 
     with pytest.raises(InvalidArgument) as caught:
         base2.unclamped_sparse_vector(given.pop("answers"), given.pop("threshold"), **given)
     assert message in str(caught.value)
+
+
+def test_thresholds_are_in_the_units_of_the_answers() -> None:
+    eta = base2.share_epsilon(40, k=2, resolution="1/4")
+    release = base2.unclamped_sparse_vector(
+        [90, -90, 90], ["1/2", 3, "5/4"], k=2, eta=eta, resolution="1/4", bits=SeededBits(5)
+    )
+    assert (release.indices, release.thresholds) == ((0, 2), (Fraction(1, 2), Fraction(5, 4)))

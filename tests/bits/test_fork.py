@@ -61,10 +61,10 @@ def test_a_fork_that_python_does_not_see_is_noticed() -> None:
     ours = fg.SystemBits()
     ours.bits(64)
     buffered = ours._reservoir.value
-    ours._owner = -1  # as after such a fork
+    ours._process = -1  # as after such a fork
     ours.bits(64)
     assert ours._reservoir.value != buffered & ((1 << ours._reservoir.count) - 1)
-    assert ours._owner == os.getpid()
+    assert ours._process == os.getpid()
 
 
 @needs_fork

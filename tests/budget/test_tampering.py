@@ -97,6 +97,9 @@ def test_a_removed_line_shows(written: str, sequence: int) -> None:
         connection.execute(delete(JOURNAL).where(JOURNAL.c.sequence == sequence))
     outcome = Ledger(written).verify()
     assert (outcome.ok, outcome.broken) == (False, sequence)
+    if sequence < 12:
+        missing = f"line {sequence} is missing: after line {sequence - 1} comes line {sequence + 1}"
+        assert missing in str(outcome.reason)
 
 
 @pytest.mark.parametrize("sequence", [5, 12])

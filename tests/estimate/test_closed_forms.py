@@ -17,6 +17,7 @@ from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
 from freegap.exact.reals import at_precision
 from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NoiseName
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 
 ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
 
@@ -78,10 +79,12 @@ def test_selected_above_a_threshold(noise: NoiseName) -> None:
         ANSWERS, 4, epsilon=2, threshold=10, split="1/4", noise=noise, bits=fg.SeededBits(3), **grid
     )
     assert isinstance(r.selection, fg.AboveThreshold)
+    plan = r.selection.plan
+    assert isinstance(plan, ThresholdPlan)
     assert r.measurement is not None
     assert len(r.labels) >= 2
     for i, branch in enumerate(r.selection.branches):
-        law = gap_noise(r.selection, branch)
+        law = gap_noise(plan, branch)
         half = 0 if noise == "geometric" else r.selection.resolution / 2
         by_gap = r.selection.estimates[i] + half - Fraction(law.mean)
         a, b = r.measurement.variance, Fraction(law.variance)
@@ -148,10 +151,11 @@ def test_gap_noise_of_each_branch() -> None:
     r = fg.adaptive_sparse_vector(
         [90, 12, 60], 10, k=3, epsilon=4, branches=2, noise="laplace", bits=fg.SeededBits(2)
     )
+    assert isinstance(r.plan, ThresholdPlan)
     scales = [Fraction(scale) for scale in r.parameters["scales"]]
-    assert [gap_noise(r, branch).scale for branch in range(3)] == scales[::-1]
+    assert [gap_noise(r.plan, branch).scale for branch in range(3)] == scales[::-1]
     assert fg.gap_variances(r) == tuple(
-        2 * float(gap_noise(r, branch).scale) ** 2 + 2 * float(r.parameters["threshold_scale"]) ** 2
+        2 * float(gap_noise(r.plan, branch).scale) ** 2 + 2 * float(r.parameters["threshold_scale"]) ** 2
         for branch in r.branches
     )
 

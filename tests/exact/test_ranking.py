@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,11 +19,13 @@ from freegap.exact import screening
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking, Ranked
 from freegap.exact.reals import LazyNoise, Real
-from freegap.mechanisms.top_k import program
+from freegap.mechanisms import top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from tests.distributions import same_distribution_p
 from tests.laws import EXACT_LAWS as LAWS
 
 GRID = Fraction(1, 1024)
+FORM = top_k.form(TopKPlan.read("noisy_top_k", k=1, epsilon=1))
 
 
 def ranked(
@@ -56,7 +59,7 @@ def by_the_program(
     digits = KeyedDigits(SeededBits(seed), len(values))
     answers = [int(value) * grain for value in values]
     noise = LazyNoise(reader=lambda i: digits.stream(i))
-    items, gaps = program(answers, noise, k=top - 1, scale=scale, law=law)
+    items, gaps = replace(FORM, k=top - 1, scale=scale, law=law).program(answers, noise)
     return items, [gap.floor(GRID) for gap in gaps]
 
 
@@ -258,7 +261,7 @@ def test_resolutions_beyond_int64_with_and_without_ties(denominator: int, values
     for seed in range(3):
         found = ranked(np.array(values), 3, seed=seed, resolution=grid)
         noise = LazyNoise(reader=KeyedDigits(SeededBits(seed), 3).stream)
-        items, gaps = program(values, noise, k=2, scale=Fraction(5))
+        items, gaps = replace(FORM, k=2, scale=Fraction(5)).program(values, noise)
         assert (found.items[:2], found.gaps) == (items, [gap.floor(grid) for gap in gaps])
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import freegap as fg
 from freegap.bits import SeededBits
-from freegap.mechanisms.hybrids import _with_threshold
 from freegap.mechanisms.population import read_population
 
 GRID = Fraction(1, 1024)
@@ -24,7 +23,7 @@ LARGE = sorted({sign * (2**power + near) for power in POWERS for near in (-1, 0,
 def test_answers_and_threshold_are_what_they_were(bar: Fraction) -> None:
     for answer in LARGE:
         for answers in ([answer, 3], [3, answer], [answer, -answer]):
-            values, grain = _with_threshold(read_population(answers, GRID), bar, GRID)
+            values, grain = read_population(answers, GRID).with_threshold(bar, GRID)
             assert [int(value) * grain for value in values] == [*answers, bar]
 
 
@@ -32,12 +31,12 @@ def test_answers_and_threshold_are_what_they_were(bar: Fraction) -> None:
 def test_arrays_are_left_before_differences_overflow(sign: int, beyond: bool) -> None:
     largest = 2**61 - (0 if beyond else 1)
     for answers, bar in (([sign * largest, 0], 5), ([1, 2], sign * largest)):
-        values, grain = _with_threshold(read_population(answers, GRID), Fraction(bar), GRID)
+        values, grain = read_population(answers, GRID).with_threshold(Fraction(bar), GRID)
         assert isinstance(values, np.ndarray) != beyond
         assert [int(value) * grain for value in values] == [*answers, bar]
     # In units of the grid there are 2^10 for each unit of an answer.
     largest = 2**51 - (0 if beyond else 1)
-    values, _ = _with_threshold(read_population([sign * largest, 0], GRID), Fraction(1, 2), GRID)
+    values, _ = read_population([sign * largest, 0], GRID).with_threshold(Fraction(1, 2), GRID)
     assert isinstance(values, np.ndarray) != beyond
 
 

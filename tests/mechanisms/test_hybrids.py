@@ -13,12 +13,9 @@ from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import LazyNoise
 from freegap.laws import ContinuousNoiseName
-from freegap.mechanisms.hybrids import (
-    hybrid_sparse_vector_program,
-    hybrid_top_k_charge,
-    hybrid_top_k_program,
-)
-from freegap.mechanisms.threshold_plan import plan_threshold
+from freegap.mechanisms.hybrids import sparse_vector_form, top_k_charge, top_k_form
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 
 GRID = Fraction(1, 1024)
 ANSWERS = st.lists(st.integers(-20, 20), min_size=1, max_size=20)
@@ -47,13 +44,12 @@ def test_hybrid_top_k_is_its_program(
     # The program has the threshold as item 0, the release as its last item.
     reader = LazyNoise(reader=lambda i: digits.stream(len(answers) if i == 0 else i - 1))
     bar = threshold // GRID * GRID
-    items, gaps = hybrid_top_k_program(
-        [Fraction(a) for a in answers], reader, k=k, scale=2 * k / epsilon, threshold=bar, law=noise
-    )
+    plan = TopKPlan.read("hybrid_top_k", k=k, epsilon=epsilon, noise=noise)
+    items, gaps = top_k_form(plan, bar).program([Fraction(a) for a in answers], reader)
     assert release.indices == tuple(i - 1 for i in items if i != 0)
     assert release.reached == (0 in items)
     assert list(release.gap_multiples or ()) == [gap.floor(GRID) for gap in gaps]
-    assert release.spent == hybrid_top_k_charge((items, gaps), k=k, epsilon=epsilon)
+    assert release.spent == top_k_charge(plan, (items, gaps))
 
 
 @settings(max_examples=80, deadline=None)
@@ -76,13 +72,11 @@ def test_hybrid_sparse_vector_is_its_program(
     k = data.draw(st.integers(1, len(answers)))
     options: Any = {"k": k, "epsilon": 1, "noise": noise, "monotonic": monotonic}
     release = fg.hybrid_sparse_vector(answers, threshold, **options, bits=SeededBits(seed))
-    plan = plan_threshold(**options, sensitivity=1, resolution=GRID, share=None)
+    plan = ThresholdPlan.read("hybrid_sparse_vector", **options)
     digits = KeyedDigits(SeededBits(seed), len(answers))
     n = len(answers)
     reader = LazyNoise(reader=lambda i: digits.stream(n, 1) if i == "threshold" else digits.stream(i))
-    items, gaps = hybrid_sparse_vector_program(
-        [Fraction(a) for a in answers], reader, plan=plan, threshold=threshold
-    )
+    items, gaps = sparse_vector_form(plan, threshold).program([Fraction(a) for a in answers], reader)
     assert list(release.indices) == items
     assert list(release.gap_multiples or ()) == [gap.floor(GRID) for gap in gaps]
     assert release.spent == plan.threshold_budget + len(items) * plan.answer_budget

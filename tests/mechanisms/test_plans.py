@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -15,8 +17,8 @@ import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.exact.reals import at_precision
 from freegap.laws import GEOMETRIC, LAWS
-from freegap.mechanisms.threshold_plan import mean_difference, optimal_share, plan_threshold
-from freegap.mechanisms.top_k_plan import plan_top_k
+from freegap.mechanisms.threshold_plan import ThresholdPlan, mean_difference, optimal_share
+from freegap.mechanisms.top_k_plan import TopKPlan
 
 NOISES = ["laplace", "exponential", "geometric"]
 FINE = Fraction(1, 2**20)
@@ -25,9 +27,9 @@ FINE = Fraction(1, 2**20)
 def plan(**changed: Any) -> Any:
     usual: dict[str, Any] = {
         "k": 3, "epsilon": Fraction(7, 5), "sensitivity": 2, "monotonic": False, "noise": "laplace",
-        "resolution": 1, "share": Fraction(1, 3), "halvings": 2, "margin": Fraction(3, 2),
+        "resolution": 1, "share": Fraction(1, 3), "branches": 2, "margin": Fraction(3, 2),
     }  # fmt: skip
-    return plan_threshold(**(usual | changed))
+    return ThresholdPlan.read("sparse_vector", **(usual | changed))
 
 
 def exact_geometric(scale: Fraction) -> tuple[Any, Any]:
@@ -96,10 +98,10 @@ def test_margins_are_standard_deviations_rounded_up(noise: str, margin: Fraction
 
 
 def test_how_many_branches_and_which_margins() -> None:
-    assert len(plan(halvings=0).branches) == 1
-    assert len(plan(halvings=64).branches) == 65
+    assert len(plan(branches=0).branches) == 1
+    assert len(plan(branches=64).branches) == 65
     with pytest.raises(InvalidArgument, match="branches = 65: must be at most 64"):
-        plan(halvings=65)
+        plan(branches=65)
     with pytest.raises(InvalidArgument, match="margin = -1: must be at least 0"):
         plan(margin=-1)
     with pytest.raises(InvalidArgument, match="must be a whole number with geometric noise"):
@@ -142,8 +144,14 @@ def test_which_share_is_taken() -> None:
 @pytest.mark.parametrize("monotonic", [True, False])
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_the_scale_of_top_k(noise: str, monotonic: bool) -> None:
-    made = plan_top_k(
-        k=4, epsilon=Fraction(1, 3), sensitivity=5, monotonic=monotonic, noise=noise, resolution=1
+    made = TopKPlan.read(
+        "noisy_top_k",
+        k=4,
+        epsilon=Fraction(1, 3),
+        sensitivity=5,
+        monotonic=monotonic,
+        noise=noise,
+        resolution=1,
     )
     assert made.scale == (1 if monotonic else 2) * 5 * 4 * 3
     assert made.law is LAWS[noise]
@@ -178,3 +186,19 @@ def test_p_values_of_every_gap() -> None:
         exact = at_precision(200, partial(p_value_of, gap))
         assert changed.p_value == pytest.approx(exact, rel=1e-12, abs=0)
     assert type(choice)(**{**vars(choice), "gap": None}).p_value is None
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        fg.noisy_top_k([9, 5, 1], 2, epsilon=1, bits=fg.SeededBits(1)),
+        fg.noisy_max([9, 5, 1], epsilon=1, noise="geometric", gap=False, bits=fg.SeededBits(1)),
+        fg.adaptive_sparse_vector([9, 5, 1], 4, k=2, epsilon=1, noise="laplace", bits=fg.SeededBits(1)),
+        fg.hybrid_top_k([9, 5, 1], 4, k=2, epsilon=1, bits=fg.SeededBits(1)),
+        fg.measure([9], epsilon=1, bits=fg.SeededBits(1)),
+    ],
+    ids=lambda release: release.plan.mechanism,
+)
+def test_a_release_carries_its_plan_wherever_it_goes(release: fg.Release) -> None:
+    assert (release.epsilon, release.parameters) == (release.plan.epsilon, dict(release.plan.parameters))
+    assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301

@@ -20,25 +20,14 @@ from freegap.errors import BudgetSpent, FreegapError, InvalidArgument
 from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import LazyNoise
-from freegap.mechanisms.sparse_vector import charge, program
-from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share, plan_threshold
+from freegap.mechanisms.sparse_vector import form
+from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share
 
 NOISES = ["laplace", "exponential", "geometric"]
 
 
 def plan_of(**options: Any) -> ThresholdPlan:
-    arguments = {
-        "k": 2,
-        "epsilon": 1,
-        "sensitivity": 1,
-        "monotonic": False,
-        "noise": "exponential",
-        "resolution": Fraction(1, 1024),
-        "share": None,
-        "halvings": 0,
-        **options,
-    }
-    return plan_threshold(**arguments)
+    return ThresholdPlan.read("sparse_vector", **{"k": 2, "epsilon": 1, **options})
 
 
 def by_the_program(answers: Any, threshold: Any, plan: ThresholdPlan, seed: int) -> list[Any]:
@@ -48,7 +37,7 @@ def by_the_program(answers: Any, threshold: Any, plan: ThresholdPlan, seed: int)
     def reader(label: Any) -> Any:
         return digits.stream(0, 1) if label == "threshold" else digits.stream(label[0] + 1, label[1] + 1)
 
-    output = program([Fraction(a) for a in answers], LazyNoise(reader=reader), plan=plan, threshold=threshold)
+    output = form(plan).program([Fraction(a - threshold) for a in answers], LazyNoise(reader=reader))
     return [None if entry is None else (entry[0].floor(plan.resolution), entry[1]) for entry in output]
 
 
@@ -58,6 +47,7 @@ def by_the_program(answers: Any, threshold: Any, plan: ThresholdPlan, seed: int)
     threshold=st.integers(-10, 10),
     k=st.integers(1, 4),
     branches=st.integers(0, 3),
+    stop_after=st.none() | st.integers(1, 3),
     monotonic=st.booleans(),
     noise=st.sampled_from(NOISES),
     epsilon=st.fractions(Fraction(1, 20), 20, max_denominator=20),
@@ -68,24 +58,28 @@ def test_batch_online_and_program_agree_on_the_same_bits(
     threshold: int,
     k: int,
     branches: int,
+    stop_after: int | None,
     monotonic: bool,
     noise: str,
     epsilon: Fraction,
     seed: int,
 ) -> None:
     options: Any = {"k": k, "epsilon": epsilon, "monotonic": monotonic, "noise": noise}
-    plan = plan_of(**options, halvings=branches)
+    options |= {"branches": branches, "stop_after": stop_after}
+    plan = plan_of(**options)
     expected = by_the_program(answers, threshold, plan, seed)
 
-    batch = fg.adaptive_sparse_vector(answers, threshold, **options, branches=branches, bits=SeededBits(seed))
+    batch = fg.adaptive_sparse_vector(answers, threshold, **options, bits=SeededBits(seed))
     budgets = [plan.branches[len(plan.branches) - 1 - b].budget for b in batch.branches]
     found: list[Any] = [None] * batch.answered
     for i, multiple, budget in zip(batch.indices, batch.gap_multiples or (), budgets, strict=True):
         found[i] = (multiple, budget)
     assert found == expected
-    assert batch.spent == charge(expected, plan=plan) <= epsilon
+    charge = form(plan).charge
+    assert charge is not None
+    assert batch.spent == charge(expected) <= epsilon
 
-    online = fg.AdaptiveSparseVector(threshold, **options, branches=branches, bits=SeededBits(seed))
+    online = fg.AdaptiveSparseVector(threshold, **options, bits=SeededBits(seed))
     replies = []
     for answer in answers:
         if online.exhausted:
@@ -100,7 +94,7 @@ def test_batch_online_and_program_agree_on_the_same_bits(
 @pytest.mark.parametrize("branches", [0, 1])
 def test_nearly_everything_refined_gives_the_same(noise: str, branches: int) -> None:
     """A filter of one bit and digits one at a time: every decision is exact, and none changes."""
-    plan = plan_of(noise=noise, halvings=branches, k=5)
+    plan = plan_of(noise=noise, branches=branches, k=5)
     offsets = np.arange(-20, 20, dtype=float)
 
     def found(seed: int, **precision: int) -> Any:
@@ -246,13 +240,13 @@ def test_the_optimal_share() -> None:
             assert float(optimal_share(k, monotonic=monotonic, halvings=1)) == pytest.approx(
                 1 / (1 + (4 * c * c * k * k) ** (1 / 3)), abs=1e-6
             )
-    assert plan_of(share="top", halvings=1).share == optimal_share(2, halvings=1)
-    assert plan_of(share="middle", halvings=1).share == optimal_share(2)
+    assert plan_of(share="top", branches=1).share == optimal_share(2, halvings=1)
+    assert plan_of(share="middle", branches=1).share == optimal_share(2)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_margins_are_standard_deviations_rounded_up(noise: str) -> None:
-    plan = plan_of(noise=noise, halvings=2, margin=2)
+    plan = plan_of(noise=noise, branches=2, margin=2)
     for branch in plan.branches[:-1]:
         s = float(branch.scale)
         deviation = {
@@ -364,7 +358,7 @@ class NoBits:
         ({"share": "most"}, "share = 'most': is not a number"),
         (
             {"noise": "gaussian"},
-            "noise = 'gaussian': is not a known noise. Pass one of 'laplace', 'exponential', ",
+            "noise = 'gaussian': is not a known noise. Pass one of 'exponential', 'laplace', ",
         ),
         ({"sensitivity": "0.3"}, "sensitivity = '0.3': must be a multiple of the resolution 1/1024"),
         ({"sensitivity": "0.5", "noise": "geometric"}, "must be a whole number with geometric noise"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,9 +15,8 @@ from freegap_evidence.assurance.library import LIBRARY
 
 import freegap as fg
 from freegap.errors import InvalidArgument
-from freegap.mechanisms import top_k
-from freegap.prover.forms import Change, Selection, Stream
-from freegap.prover.registry import LibraryEntry
+from freegap.forms import Change, Selection, Stream
+from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 from freegap.symbolic import real
 
@@ -201,35 +199,20 @@ def test_selections_that_leak(release: Any) -> None:
     assert fg.prove(Selection(1, "laplace", 2, release, shifts), epsilon=1).holds is not True
 
 
-def test_a_program_that_leaks_beyond_the_sizes_of_its_form() -> None:
-    entry = LIBRARY[0]
-    claim = next(c for c in entry.claims if c.queries is None)
-    assert prove_claim(entry, claim).holds
-
-    def leaky(answers: Any, noise: Any, *, k: int, scale: Any, law: str) -> Any:
-        found = top_k.program(answers, noise, k=k, scale=scale, law=law)
-        return found if len(answers) != 8 else (found[0], [answers[0]])
-
-    proof = prove_claim(replace(entry, program=leaky), claim)
-    assert proof.holds is None
-    assert "n = 8" in str(proof.reason)
+CHARGED = [
+    (entry, claim)
+    for entry in LIBRARY
+    for claim in entry.claims
+    if claim.queries is None and entry.form(**claim.parameters).charge is not None
+]
 
 
-CHARGED = [entry for entry in LIBRARY if entry.form is not None and entry.charge is not None]
-
-
-@pytest.mark.parametrize("entry", CHARGED, ids=lambda entry: entry.name)
-def test_a_charge_of_nothing_for_all_n(entry: LibraryEntry) -> None:
-    claim = next(c for c in entry.claims if c.queries is None)
-    proof = prove_claim(replace(entry, charge=lambda output: 0), claim)
-    assert proof.holds is None
-    assert "does not charge" in str(proof.reason)
-    made: Any = entry.form
-
-    @functools.wraps(made)
+@pytest.mark.parametrize(("entry", "claim"), CHARGED[::12], ids=lambda given: getattr(given, "name", ""))
+def test_a_charge_of_nothing_for_all_n(entry: LibraryEntry, claim: PrivacyClaim) -> None:
     def free(**given: Any) -> Any:
-        return replace(made(**given), start_charge=0, entry_charge=lambda entry: 0)
+        made: Any = entry.form(**given)
+        return replace(made, start_charge=0, entry_charge=lambda entry: 0)
 
-    proof = prove_claim(replace(entry, charge=lambda output: 0, form=free), claim)
+    proof = prove_claim(replace(entry, form=free), claim)
     assert proof.holds is not True
     assert "more than it is charged" in str(proof.reason)

@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 
 import freegap as fg
 from freegap.cli import app
-from freegap.mechanisms import top_k
-from freegap.prover.forms import Selection
+from freegap.forms import Selection
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 
-TOP_K = "freegap.mechanisms.top_k:program"
+from . import plain_top_k
+
+TOP_K = "tests.prove.plain_top_k:program"
 OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2"]
 
 
@@ -26,7 +27,7 @@ def run(*arguments: str) -> Any:
 
 
 def test_a_mechanism_and_its_alignment() -> None:
-    done = run(TOP_K, "--alignment", "freegap.mechanisms.top_k:alignment", *OPTIONS)
+    done = run(TOP_K, "--alignment", "tests.prove.plain_top_k:alignment", *OPTIONS)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("proved: program(k=1, scale=2) on 3 answers is private at ε = 1")
 
@@ -62,8 +63,8 @@ def test_progress_goes_by_path() -> None:
     seen: list[tuple[str, int, int]] = []
     parameters = {"k": 1, "scale": 2, "law": "laplace"}
     fg.prove(
-        top_k.program,
-        top_k.alignment,
+        plain_top_k.program,
+        plain_top_k.alignment,
         epsilon=1,
         queries=3,
         parameters=parameters,
@@ -74,7 +75,7 @@ def test_progress_goes_by_path() -> None:
 
 
 def test_a_refutation_has_its_own_exit_code() -> None:
-    alignment = ["--alignment", "freegap.mechanisms.top_k:alignment"]
+    alignment = ["--alignment", "tests.prove.plain_top_k:alignment"]
     done = run(TOP_K, *alignment, "--epsilon", "3/4", "--parameter", "k=1", "--parameter", "scale=2")
     assert done.exit_code == 1
     assert "refuted by:" in done.output

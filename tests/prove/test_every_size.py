@@ -7,19 +7,21 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
-from freegap_evidence.assurance.library import LIBRARY
 
 import freegap as fg
 from freegap.base2 import ideal
 from freegap.errors import InvalidArgument
+from freegap.forms import Change, Selection, Stream
 from freegap.mechanisms import top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.check import problem_of
-from freegap.prover.forms import Change, Selection, Stream
+from freegap.prover.replay import GivenNoise
 
-from . import programs
+from . import plain_top_k, programs
 
 
 def gaps(values: Any, runner_up: Any) -> list[Any]:
@@ -27,7 +29,9 @@ def gaps(values: Any, runner_up: Any) -> list[Any]:
 
 
 def selection(k: int, law: str, factor: int = 2, release: Any = gaps) -> Selection:
-    return Selection(k, law, Fraction(factor * k), release, partial(top_k.shifts, law=law))
+    return Selection(
+        k, law, Fraction(factor * k), release, partial(top_k.shifts, one_sided=law == "exponential")
+    )
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -54,7 +58,7 @@ def test_half_the_noise_is_enough_for_monotonic_answers_only() -> None:
 
 
 def test_the_laplace_alignment_of_exponential_noise() -> None:
-    form = replace(selection(1, "exponential"), shifts=partial(top_k.shifts, law="laplace"))
+    form = replace(selection(1, "exponential"), shifts=partial(top_k.shifts, one_sided=False))
     proof = fg.prove(form, epsilon=1)
     assert proof.refutation is not None
     assert proof.refutation.condition == "support"
@@ -97,7 +101,7 @@ def test_a_shift_that_is_not_one_to_one() -> None:
 
 @pytest.mark.parametrize("law", ["geometric", "gumbel", "staircase"])
 def test_other_laws_are_not_decided(law: str) -> None:
-    form = Selection(1, law, Fraction(2), gaps, partial(top_k.shifts, law="laplace"))
+    form = Selection(1, law, Fraction(2), gaps, partial(top_k.shifts, one_sided=False))
     assert "not a continuous law" in str(prove_form(form).reason)
 
 
@@ -107,15 +111,18 @@ def prove_form(form: Selection) -> Any:
     return prove_selection(problem_of(form.program, epsilon=1, queries=1), form)
 
 
-def test_the_form_is_the_released_program() -> None:
-    from freegap.prover.equivalence import require_same
-    from freegap.symbolic import NotDecided
-
-    parameters = {"k": 2, "scale": Fraction(4), "law": "exponential"}
-    released = problem_of(top_k.program, epsilon=1, queries=4, parameters=parameters)
-    require_same(released, problem_of(selection(2, "exponential").program, epsilon=1, queries=4))
-    with pytest.raises(NotDecided, match="not shown to agree"):
-        require_same(released, problem_of(selection(1, "exponential").program, epsilon=1, queries=4))
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("law", ["laplace", "exponential"])
+def test_the_form_is_the_program_of_the_paper(k: int, law: str) -> None:
+    plan = TopKPlan.read("noisy_top_k", k=k, epsilon=1, noise=law)
+    random = Random(k)
+    for n in range(k + 1, k + 9):
+        answers, moved, drawn = ([Fraction(random.randrange(1000), 7) for _ in range(n)] for _ in range(3))
+        noise = dict(enumerate(drawn))
+        output = top_k.form(plan).program(answers, GivenNoise(noise))
+        assert output == plain_top_k.program(answers, GivenNoise(noise), k=k, scale=plan.scale, law=law)
+        shifted = top_k.form(plan).alignment(answers, moved, output, noise)
+        assert shifted == plain_top_k.alignment(answers, moved, output, noise, law=law)
 
 
 # Streams ------------------------------------------------------------
@@ -187,19 +194,13 @@ def test_the_stream_is_the_program_of_the_papers() -> None:
     assert bounded.holds
     noise = {"threshold": Fraction(1), 0: Fraction(3), 1: Fraction(-5), 2: Fraction(2)}
     labelled = {(i, "answer") if isinstance(i, int) else i: value for i, value in noise.items()}
-    from freegap.prover.replay import GivenNoise
-
     parameters |= {"epsilon": Fraction(1), "sensitivity": Fraction(1)}
     expected = programs.sparse_vector([0, 0, 0], GivenNoise(noise), **parameters)
     assert stream(2).program([0, 0, 0], GivenNoise(labelled)) == expected
 
 
 def test_discrete_sparse_vector_with_gap_for_all_n() -> None:
-    (entry,) = (entry for entry in LIBRARY if entry.program is ideal.program)
-    assert entry.form is not None
-    form = entry.form(
-        k=2, eta=(Fraction(1, 4), Fraction(3, 4)), sensitivity=Fraction(1), width=3, gaps=(1, 2)
-    )
+    form = ideal.form(k=2, eta=(Fraction(1, 4), Fraction(3, 4)), width=3, gaps=(1, 2))
     proof = fg.prove(form, epsilon=1, resolution=1)
     assert proof.holds, str(proof)
     assert fg.prove(form, epsilon="3/4", resolution=1).holds is False

@@ -11,10 +11,10 @@ from freegap_evidence.assurance.library import LIBRARY, plan
 
 import freegap as fg
 from freegap.base2 import ideal
-from freegap.mechanisms import top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry
 
-from . import programs
+from . import plain_top_k, programs
 
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
@@ -30,14 +30,14 @@ Case = tuple[str, LibraryEntry, dict[str, Any]]
 
 def mechanisms(k: int, law: str, monotonic: bool) -> Iterator[Case]:
     """Name, entry of the library and parameters of each mechanism with continuous noise."""
-    scaled = {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
+    ranked = {"plan": TopKPlan.read("noisy_top_k", k=k, epsilon=1, monotonic=monotonic, noise=law)}
     planned = [{"plan": plan(k, law, monotonic, halvings=halvings)} for halvings in (0, 1, 2)]
-    yield "top-k with gap", TOP_K, scaled
+    yield "top-k with gap", TOP_K, ranked
     yield "sparse vector with gap", SPARSE_VECTOR, planned[0]
-    yield "sparse vector", SPARSE_VECTOR, planned[0] | {"gap": False}
+    yield "sparse vector", SPARSE_VECTOR, {"plan": plan(k, law, monotonic, gap=False)}
     yield "adaptive", ADAPTIVE, planned[1]
     yield "adaptive, two branches", ADAPTIVE, planned[2]
-    yield "hybrid top-k", HYBRID_TOP_K, scaled
+    yield "hybrid top-k", HYBRID_TOP_K, ranked
     yield "hybrid sparse vector", HYBRID_SPARSE_VECTOR, planned[0]
 
 
@@ -52,14 +52,9 @@ def every(sizes: list[tuple[int, int]]) -> list[Any]:
 
 
 def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+    form = entry.form(**parameters)
     proof = fg.prove(
-        entry.program,
-        entry.alignment,
-        epsilon=1,
-        queries=n,
-        neighbours=neighbours,
-        parameters=parameters,
-        charge=entry.charge,
+        form.program, form.alignment, epsilon=1, queries=n, neighbours=neighbours, charge=form.charge
     )
     assert proof.holds, str(proof)
     assert all(condition.holds for condition in proof.conditions)
@@ -69,7 +64,7 @@ def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, An
         # The only overcharge: a hybrid that releases the threshold, which does not move by itself.
         assert (entry, neighbours) == (HYBRID_TOP_K, "each")
         assert "0" in output
-        assert charged - smallest == Fraction(1, 2 * parameters["k"])
+        assert charged - smallest == Fraction(1, 2 * parameters["plan"].k)
 
 
 @pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(3, 1), (3, 2)]))
@@ -85,7 +80,7 @@ def test_five_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: 
 
 def test_top_k_of_five() -> None:
     parameters = {"k": 3, "scale": Fraction(6), "law": "laplace"}
-    proof = fg.prove(top_k.program, top_k.alignment, epsilon=1, queries=5, parameters=parameters)
+    proof = fg.prove(plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=5, parameters=parameters)
     assert proof.holds
     assert (proof.paths, proof.outputs) == (120, 60)
 
@@ -93,8 +88,8 @@ def test_top_k_of_five() -> None:
 @pytest.mark.parametrize("law", LAWS)
 def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
     proof = fg.prove(
-        top_k.program,
-        top_k.alignment,
+        plain_top_k.program,
+        plain_top_k.alignment,
         epsilon=1,
         queries=3,
         neighbours="monotonic",
@@ -110,7 +105,12 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
 def test_other_relations(neighbours: str) -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "laplace"}
     proof = fg.prove(
-        top_k.program, top_k.alignment, epsilon=1, queries=3, neighbours=neighbours, parameters=parameters
+        plain_top_k.program,
+        plain_top_k.alignment,
+        epsilon=1,
+        queries=3,
+        neighbours=neighbours,
+        parameters=parameters,
     )
     assert proof.holds
     assert proof.tightness is not None
@@ -143,20 +143,15 @@ def test_a_renewed_threshold() -> None:
     assert proof.holds, str(proof)
 
 
-CLAMPED = {"eta": (QUARTER, Fraction(3, 4)), "width": 2, "gaps": (1, 2)}
+CLAMPED: dict[str, Any] = {"eta": (QUARTER, Fraction(3, 4)), "width": 2, "gaps": (1, 2)}
 
 
 @pytest.mark.parametrize(("queries", "count"), [(3, 1), (2, 2)])
 def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
     """Ilvento 2020, algorithm 4, with its clamped alignment and theorem 5.5."""
+    form = ideal.form(k=count, **CLAMPED)
     proof = fg.prove(
-        ideal.program,
-        ideal.alignment,
-        epsilon=1,
-        queries=queries,
-        resolution=1,
-        parameters=CLAMPED | {"k": count},
-        charge=ideal.charge,
+        form.program, form.alignment, epsilon=1, queries=queries, resolution=1, charge=form.charge
     )
     assert proof.holds, str(proof)
     assert proof.tightness is not None
@@ -165,15 +160,8 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
 
 @pytest.mark.long
 def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
-    proof = fg.prove(
-        ideal.program,
-        ideal.alignment,
-        epsilon=1,
-        queries=3,
-        resolution="1/2",
-        parameters=CLAMPED | {"k": 2, "resolution": Fraction(1, 2)},
-        charge=ideal.charge,
-    )
+    form = ideal.form(k=2, resolution=Fraction(1, 2), **CLAMPED)
+    proof = fg.prove(form.program, form.alignment, epsilon=1, queries=3, resolution="1/2", charge=form.charge)
     assert proof.holds, str(proof)
 
 
@@ -227,8 +215,8 @@ def test_a_capped_number_is_one_kind_of_output() -> None:
 
 def test_the_report_names_every_condition() -> None:
     proof = fg.prove(
-        top_k.program,
-        top_k.alignment,
+        plain_top_k.program,
+        plain_top_k.alignment,
         epsilon=1,
         queries=3,
         parameters={"k": 1, "scale": 2, "law": "exponential"},

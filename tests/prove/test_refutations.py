@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.mechanisms import top_k
 from freegap.prover.replay import GivenNoise
 from freegap.prover.report import Proof
 
-from . import broken, programs
+from . import broken, plain_top_k, programs
 
 QUARTER = Fraction(1, 4)
 
@@ -82,27 +81,29 @@ def test_adaptive_with_the_wrong_stopping_rule() -> None:
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_quarter_less_is_refuted(law: str, k: int) -> None:
     parameters = {"k": k, "scale": Fraction(2 * k), "law": law}
-    proof = fg.prove(top_k.program, top_k.alignment, epsilon="3/4", queries=3, parameters=parameters)
-    refuted(proof, top_k.program, parameters, "cost")
+    proof = fg.prove(
+        plain_top_k.program, plain_top_k.alignment, epsilon="3/4", queries=3, parameters=parameters
+    )
+    refuted(proof, plain_top_k.program, parameters, "cost")
 
 
 def test_the_laplace_alignment_makes_exponential_noise_negative() -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "exponential"}
-    proof = fg.prove(top_k.program, broken.laplace_shifts, epsilon=1, queries=3, parameters=parameters)
-    refuted(proof, top_k.program, parameters, "support")
+    proof = fg.prove(plain_top_k.program, broken.laplace_shifts, epsilon=1, queries=3, parameters=parameters)
+    refuted(proof, plain_top_k.program, parameters, "support")
 
 
 def test_equation_5_4_of_the_paper_is_not_one_to_one() -> None:
     """It raises the runner-up of the neighbour, whose own noise then appears nowhere."""
     parameters: dict[str, Any] = {"k": 1, "scale": Fraction(2), "law": "exponential"}
     align = programs.top_k_alignment_of_the_paper
-    proof = fg.prove(top_k.program, align, epsilon=1, queries=3, parameters=parameters)
-    refuted(proof, top_k.program, parameters, "injective")
+    proof = fg.prove(plain_top_k.program, align, epsilon=1, queries=3, parameters=parameters)
+    refuted(proof, plain_top_k.program, parameters, "injective")
     found = proof.refutation
     assert found is not None
     assert found.other_noise is not None
     outputs = [
-        top_k.program(found.answers, GivenNoise(noise), **parameters)
+        plain_top_k.program(found.answers, GivenNoise(noise), **parameters)
         for noise in (found.noise, found.other_noise)
     ]
     assert outputs[0] == outputs[1] == found.output
@@ -119,7 +120,7 @@ def test_two_answers_cannot_show_it() -> None:
     """With one unselected answer both runner-ups are one, and the paper's alignment is right."""
     parameters = {"k": 1, "scale": Fraction(2), "law": "exponential"}
     align = programs.top_k_alignment_of_the_paper
-    assert fg.prove(top_k.program, align, epsilon=1, queries=2, parameters=parameters).holds
+    assert fg.prove(plain_top_k.program, align, epsilon=1, queries=2, parameters=parameters).holds
 
 
 def test_geometric_top_k_has_ties() -> None:
@@ -127,9 +128,9 @@ def test_geometric_top_k_has_ties() -> None:
     cost."""
     parameters = {"k": 1, "scale": Fraction(2), "law": "geometric"}
     proof = fg.prove(
-        top_k.program, top_k.alignment, epsilon=1, queries=3, resolution=1, parameters=parameters
+        plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=3, resolution=1, parameters=parameters
     )
-    refuted(proof, top_k.program, parameters, "output")
+    refuted(proof, plain_top_k.program, parameters, "output")
 
 
 def test_real_answers_leave_the_lattice() -> None:
@@ -162,7 +163,7 @@ def test_lost_volume_is_refuted() -> None:
 
 def test_a_refutation_is_json() -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "exponential"}
-    proof = fg.prove(top_k.program, broken.laplace_shifts, epsilon=1, queries=3, parameters=parameters)
+    proof = fg.prove(plain_top_k.program, broken.laplace_shifts, epsilon=1, queries=3, parameters=parameters)
     plain = proof.to_dict()
     assert plain["verdict"] == "refuted"
     assert plain["refutation"]["condition"] == "support"

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.mechanisms import top_k
 
-from . import broken, programs
+from . import broken, plain_top_k, programs
 
 QUARTER = Fraction(1, 4)
 
@@ -19,8 +18,8 @@ QUARTER = Fraction(1, 4)
 @pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
 def test_top_k_of_a_thousand(law: str, neighbours: str, factor: int) -> None:
     proof = fg.prove(
-        top_k.program,
-        top_k.alignment,
+        plain_top_k.program,
+        plain_top_k.alignment,
         epsilon=1,
         queries=1000,
         neighbours=neighbours,
@@ -48,11 +47,11 @@ def test_sparse_vector_of_a_thousand(law: str) -> None:
 
 @pytest.mark.parametrize(
     ("alignment", "epsilon", "condition"),
-    [(broken.laplace_shifts, "1", "support"), (top_k.alignment, "3/4", "cost")],
+    [(broken.laplace_shifts, "1", "support"), (plain_top_k.alignment, "3/4", "cost")],
 )
 def test_wrong_alignments_are_found(alignment: Any, epsilon: str, condition: str) -> None:
     proof = fg.prove(
-        top_k.program,
+        plain_top_k.program,
         alignment,
         epsilon=epsilon,
         queries=50,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.prover.forms import Selection
+from freegap.forms import Selection
 from freegap.symbolic import NotDecided, SymbolicNoise, real
 from freegap.symbolic.subset import follow
 

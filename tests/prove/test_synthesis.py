@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.mechanisms import top_k
 from freegap.prover.report import Proof
 from freegap.prover.templates import compiled
 
-from . import broken, programs
+from . import broken, plain_top_k, programs
 
 QUARTER = Fraction(1, 4)
 SHARED = {"k": 1, "share": QUARTER}
@@ -30,7 +29,7 @@ def found(proof: Proof) -> Any:
     ("program", "charge", "parameters", "queries", "smallest"),
     [
         pytest.param(
-            top_k.program, None, {"k": 1, "scale": 2, "law": "laplace"}, 3, 1, id="noisy max with gap"
+            plain_top_k.program, None, {"k": 1, "scale": 2, "law": "laplace"}, 3, 1, id="noisy max with gap"
         ),
         pytest.param(
             programs.sparse_vector, programs.sparse_vector_charge, SHARED, 3, 1, id="sparse vector with gap"
@@ -99,7 +98,7 @@ def test_each_direction_of_monotonic_answers_has_its_own() -> None:
 def test_cheaper_than_the_paper_where_that_is_possible() -> None:
     """Top 2 of 3: to keep all three noisy answers costs 3/4, less than to keep the gaps of two."""
     parameters = {"k": 2, "scale": Fraction(4), "law": "laplace"}
-    proof = fg.prove(top_k.program, epsilon=1, queries=3, parameters=parameters)
+    proof = fg.prove(plain_top_k.program, epsilon=1, queries=3, parameters=parameters)
     assert proof.holds
     assert proof.tightness is not None
     assert proof.tightness.epsilon == Fraction(3, 4)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
 import freegap as fg
@@ -166,3 +167,18 @@ def test_the_engine_draws_no_bar_of_its_own(watcher: Callable[[float], None] | N
         (shows,) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
     assert not prints
     assert shows == (watcher is not None)
+
+
+def test_what_does_not_fit_into_memory_is_written_encrypted() -> None:
+    with open_connection() as connection:
+        (encrypted,) = connection.execute("SELECT current_setting('temp_file_encryption')").fetchone()
+    assert encrypted
+
+
+def test_a_directory_named_like_a_column_is_no_column(tmp_path: Path) -> None:
+    """Paths are not data: person=7 in a path would make one person of everybody in the file."""
+    place = tmp_path / "person=7"
+    place.mkdir()
+    people = pl.DataFrame({"item": [1, 1, 1], "person": [1, 2, 3]})
+    people.write_parquet(place / "a.parquet")
+    assert counts_of(tmp_path / "**" / "*.parquet", range(2)) == {0: 0, 1: 3}

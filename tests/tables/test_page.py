@@ -18,12 +18,14 @@ from freegap.report.pictures import save, svg
 from freegap.tables.chart import draw
 from freegap.tables.page import page
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
+from freegap.values.plans import PlainPlan
 
 # Kept after the run, for people to look at.
 ARTEFACTS = Path(__file__).parents[2] / "out" / "artefacts"
 HOSTILE = ("<script>alert(1)</script>", "a $x$ & b \x1b[31m\x00", "x" * 500)
 PRIVACY = PrivacyUnit("one value of the column 'c<'", "tables that differ by one person", "9 public items")
 TOP = TopItems(
+    plan=PlainPlan("top_k", Fraction(1), {"k": 3, "scale": Fraction(3)}),
     labels=HOSTILE,
     gap_multiples=(5000, 100, 7),
     resolution=Fraction(1, 1024),
@@ -31,10 +33,8 @@ TOP = TopItems(
     standard_errors=(9.0, 9.0, 9.0),
     intervals=((880.0, 921.0), (580.0, 621.0), (-23.0, 18.0)),
     privacy=PRIVACY,
-    epsilon=Fraction(1),
     spent=Fraction(1),
     private=True,
-    parameters={"k": 3, "scale": Fraction(3)},
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
 ABOVE = ItemsAbove(

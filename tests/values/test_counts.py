@@ -127,3 +127,11 @@ def test_no_release_tells_the_group_of_an_item() -> None:
     with pytest.raises(InvalidArgument, match="name: must be a function"):
         fg.Counts([5, 900], [3, 1], name=3)  # type: ignore[arg-type]
     assert repr(fg.Counts([5, 900], [3, 1], name=named)) == "<Counts: 4 items>"
+
+
+@pytest.mark.parametrize("start", [2**63 - 2, 2**63])
+def test_domains_beyond_int64(start: int) -> None:
+    items = np.array([start + 1, start + 8], dtype=np.uint64)
+    counts = fg.Counts.over(range(start, start + 9), items=items, values=[9, 5])
+    alone = {counts.label(group, 0) for group, size in enumerate(counts.sizes) if size == 1}
+    assert alone == {start + 1, start + 8}

@@ -61,12 +61,13 @@ def run_batch(
                     group = _Group(runs, drawn, rng, waiting)
                     with np.errstate(all="ignore"):  # as Python's floats do
                         found = _gathered(many(list(answers), group.noise, **keywords), group)
+                    runs = group.runs
                     _repeat(program, answers, keywords, group, found, REPEATED // (len(done) + 1))
                 else:
                     alone = [[column[i] for column in drawn] for i in range(len(runs))]
                     outputs = [_replayed(program, answers, keywords, draws, rng)[0] for draws in alone]
-                    group, found = _Group(runs, drawn, rng, waiting), from_objects(outputs)
-                done.append((group.runs, found))
+                    found = from_objects(outputs)
+                done.append((runs, found))
         except Exception:  # run one by one, it says itself what is wrong
             return None
     places = np.empty(size, dtype=np.intp)
@@ -262,7 +263,7 @@ def _extreme(
     table = [value.now() if isinstance(value, _Column) else np.full(len(group.runs), value) for value in keys]
     best = np.argmax(table, axis=0) if plain is max else np.argmin(table, axis=0)  # the first, as in Python
     if all(isinstance(item, _Column) for item in items):
-        return _Column(group, np.choose(best, [item.now() for item in items]))
+        return _Column(group, np.array([item.now() for item in items])[best, np.arange(len(best))])
     return items[group.part_by(best)]
 
 

@@ -69,7 +69,7 @@ def sparse_vector(
     >>> release.above, float(release.spent)
     ((False, True, False, True), 0.9982078413661882)
     """
-    plan = Base2Plan.checked(
+    plan = Base2Plan.read(
         threshold,
         k=k,
         eta=eta,
@@ -79,11 +79,11 @@ def sparse_vector(
         sensitivity=sensitivity,
         resolution=resolution,
     )
-    return run_batch(plan, answers, ledger, bits, with_gaps=False)
+    return run_batch(plan, answers, ledger, bits)
 
 
 def run_batch(
-    plan: Base2Plan, answers: Any, ledger: LedgerAndDataset | None, bits: BitSource | None, *, with_gaps: bool
+    plan: Base2Plan, answers: Any, ledger: LedgerAndDataset | None, bits: BitSource | None
 ) -> AboveThreshold:
     """Read all answers, then ask until k were above."""
     units, names = array_units(answers, plan.resolution, plan.low, plan.high, plan.threshold)
@@ -91,10 +91,9 @@ def run_batch(
 
     def release() -> AboveThreshold:
         found = list(FastRun(plan, source).ask_all(units))
-        return released(plan, found, len(units), names=names, with_gaps=with_gaps, private=source.private)
+        return released(plan, found, len(units), names=names, private=source.private)
 
-    what = "base2.sparse_vector_with_gap" if with_gaps else "base2.sparse_vector"
-    return charged(ledger, what, plan.epsilon, plan.public, release)
+    return charged(ledger, plan, release)
 
 
 class OnlineRun(Asking):
@@ -111,7 +110,7 @@ class OnlineRun(Asking):
         def draw() -> None:
             self._fast = FastRun(plan, source)
 
-        self._open(ledger, f"base2.{type(self).__name__}", plan.epsilon, plan.public, draw)
+        self._open(ledger, f"base2.{type(self).__name__}", plan, draw)
 
     @property
     def remaining(self) -> int:
@@ -150,11 +149,10 @@ class OnlineRun(Asking):
             self._in_doubt -= 1
             return reached
 
-    def _release(self, *, with_gaps: bool) -> AboveThreshold:
+    def release(self) -> AboveThreshold:
+        """The record of everything answered so far."""
         with self._between_questions():
-            record = released(
-                self._plan, self._found, self._asked, with_gaps=with_gaps, private=self._private
-            )
+            record = released(self._plan, self._found, self._asked, private=self._private)
             record = replace(record, spent=self.spent)  # also for questions that were not answered
         if self._claim is not None:
             self._claim.hand_out(record)
@@ -189,7 +187,7 @@ class DiscreteSparseVector(OnlineRun):
         ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        plan = Base2Plan.checked(
+        plan = Base2Plan.read(
             threshold,
             k=k,
             eta=eta,
@@ -204,7 +202,3 @@ class DiscreteSparseVector(OnlineRun):
     def ask(self, answer: Any) -> bool:
         """Whether the noisy answer is at or above the noisy threshold."""
         return self._answer(answer) is not None
-
-    def release(self) -> AboveThreshold:
-        """The record of everything answered so far."""
-        return self._release(with_gaps=False)

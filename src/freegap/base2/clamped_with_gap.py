@@ -55,7 +55,7 @@ def sparse_vector_with_gap(
     >>> release.gaps
     (None, Fraction(400, 1), None, Fraction(350, 1))
     """
-    plan = Base2Plan.checked(
+    plan = Base2Plan.read(
         threshold,
         k=k,
         eta=eta,
@@ -66,7 +66,7 @@ def sparse_vector_with_gap(
         sensitivity=sensitivity,
         resolution=resolution,
     )
-    return run_batch(plan, answers, ledger, bits, with_gaps=True)
+    return run_batch(plan, answers, ledger, bits)
 
 
 class DiscreteSparseVectorWithGap(OnlineRun):
@@ -97,7 +97,7 @@ class DiscreteSparseVectorWithGap(OnlineRun):
         ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        plan = Base2Plan.checked(
+        plan = Base2Plan.read(
             threshold,
             k=k,
             eta=eta,
@@ -116,7 +116,3 @@ class DiscreteSparseVectorWithGap(OnlineRun):
         if reached is None:
             return None
         return self._plan.gaps[reached - 1] * self._plan.resolution if reached else Fraction(0)
-
-    def release(self) -> AboveThreshold:
-        """The record of everything answered so far."""
-        return self._release(with_gaps=True)

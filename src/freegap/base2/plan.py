@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.base2.eta import Eta
+from freegap.base2.ideal import charge
 from freegap.base2.reading import eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
@@ -28,6 +29,7 @@ class Base2Plan:
     threshold: what they are compared with.
     width: w; the noisy threshold is clamped to within w of each answer.
     gaps: g_1 < g_2 < …, none for the plain mechanism.
+    with_gaps: whether they are released, which is another mechanism even where there are none.
     threshold_weights: weights of the threshold noise, base 2^(−η₁γ/Δ).
     answer_weights: weights of the answer noise, base 2^(−η₂γ/(2kΔ)).
     """
@@ -43,9 +45,10 @@ class Base2Plan:
     sensitivity: Fraction
     threshold_weights: Weights
     answer_weights: Weights
+    with_gaps: bool
 
     @classmethod
-    def checked(
+    def read(
         cls,
         threshold: Rational,
         *,
@@ -54,9 +57,9 @@ class Base2Plan:
         low: Rational,
         high: Rational,
         width: Rational,
-        gaps: Sequence[Rational] = (),
-        sensitivity: Rational,
-        resolution: Rational,
+        gaps: Sequence[Rational] | None = None,
+        sensitivity: Rational = 1,
+        resolution: Rational = 1,
     ) -> Base2Plan:
         """Check all public parameters and fix the precision."""
         k = count_argument("k", k)
@@ -72,7 +75,7 @@ class Base2Plan:
             raise InvalidArgument(
                 "width", width, "must be greater than 0", "Several times the noise scale is a good width."
             )
-        ladder = _gaps_argument(gaps, grid)
+        ladder = () if gaps is None else _gaps_argument(gaps, grid)
         first, second = pair_argument(eta)
         far = max(abs(lowest - middle - w), abs(highest - middle + w))
         return cls(
@@ -87,7 +90,13 @@ class Base2Plan:
             sensitivity=delta,
             threshold_weights=Weights(threshold_base(first, grid, delta), far),
             answer_weights=Weights(answer_base(second, grid, delta, k), w + max(ladder, default=0)),
+            with_gaps=gaps is not None,
         )
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the mechanism, for all answers at once."""
+        return "base2.sparse_vector_with_gap" if self.with_gaps else "base2.sparse_vector"
 
     @property
     def epsilon(self) -> Fraction:
@@ -100,10 +109,10 @@ class Base2Plan:
         Ilvento 2020, theorem 3.3 with lemma 3.2 before its step (C): each ⊤ costs 2^(η₂/k), each ⊥ nothing.
         Where nothing was asked nothing was released, and that is free.
         """
-        return self.eta[0].epsilon + self.eta[1].epsilon * found / self.k if asked else Fraction(0)
+        return charge([part.epsilon for part in self.eta], self.k, found) if asked else Fraction(0)
 
     @property
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """The parameters for the record of a release."""
         grid = self.resolution
         return {

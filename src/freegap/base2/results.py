@@ -9,6 +9,7 @@ from typing import Any
 from freegap.base2.plan import Base2Plan
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import named
+from freegap.values.plans import PlainPlan
 
 __all__ = ["released"]
 
@@ -19,7 +20,6 @@ def released(
     asked: int,
     *,
     names: Sequence[Any] | None = None,
-    with_gaps: bool,
     private: bool,
 ) -> AboveThreshold:
     """The record of a run.
@@ -33,16 +33,14 @@ def released(
     places = [position for position, _ in found]
     answered = places[-1] + 1 if len(found) == plan.k else asked
     return AboveThreshold(
+        plan=PlainPlan(plan.mechanism, plan.epsilon, plan.parameters),  # without the weights, which are large
         questions=range(answered) if names is None else tuple(names[:answered]),
         indices=tuple(places) if names is None else (),
         labels=named(names, places),
-        gap_multiples=tuple(ladder[reached] for _, reached in found) if with_gaps else None,
+        gap_multiples=tuple(ladder[reached] for _, reached in found) if plan.with_gaps else None,
         branches=(0,) * len(found),
         thresholds=(Fraction(plan.threshold * plan.resolution),) * len(found),
         resolution=plan.resolution,
-        mechanism="base2.sparse_vector" + ("_with_gap" if with_gaps else ""),
-        epsilon=plan.epsilon,
         spent=plan.charge(asked, len(found)),
         private=private,
-        parameters=plan.public,
     )

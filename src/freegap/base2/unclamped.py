@@ -25,6 +25,7 @@ from typing import Any
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
+from freegap.base2.ideal import charge
 from freegap.base2.plan import answer_base, pair_argument, threshold_base
 from freegap.base2.reading import multiple_argument
 from freegap.base2.samplers import laplace_at
@@ -34,6 +35,7 @@ from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import as_array, exact_number, named, split_labels
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.thresholds import one_threshold_each
 
@@ -121,12 +123,13 @@ def unclamped_sparse_vector(
         "sensitivity": delta,
         "eta": [[part.x, part.y, part.z] for part in (first, second)],
     }
+    plan = PlainPlan("base2.unclamped_sparse_vector", budget, parameters)
 
     def release() -> AboveThreshold:
         places = list(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))
         answered = places[-1] + 1 if len(places) == k else len(units)
-        charge = first.epsilon + second.epsilon * len(places) / k
         return AboveThreshold(
+            plan=plan,
             questions=range(answered) if names is None else tuple(names[:answered]),
             indices=tuple(places) if names is None else (),
             labels=named(names, places),
@@ -134,14 +137,11 @@ def unclamped_sparse_vector(
             branches=(0,) * len(places),
             thresholds=tuple(lines[i] * grid for i in places),
             resolution=grid,
-            mechanism="base2.unclamped_sparse_vector",
-            epsilon=budget,
-            spent=charge if units else Fraction(0),
+            spent=charge([first.epsilon, second.epsilon], k, len(places)) if units else Fraction(0),
             private=source.private,
-            parameters=parameters,
         )
 
-    return charged(ledger, "base2.unclamped_sparse_vector", budget, parameters, release)
+    return charged(ledger, plan, release)
 
 
 def _thresholds(threshold: Any, grid: Fraction, n: int, names: Sequence[Any] | None) -> list[int]:

@@ -194,9 +194,7 @@ class Budget:
 
 
 def _measure_text(measure: Measure) -> str:
-    words = measure.name.split("-")
-    amounts = (measure.spent, measure.delta)
-    return " + ".join(f"{amount_text(amount)} {word}" for amount, word in zip(amounts, words, strict=False))
+    return " + ".join(f"{amount_text(amount)} {word}" for word, amount in measure.arguments().items())
 
 
 def _parsed_measure(text: str) -> Measure:
@@ -222,8 +220,4 @@ def _parts(text: str) -> dict[str, Fraction]:
 
 def in_words(measure: Measure) -> str:
     """For people, in a few characters: ε = 1/2, δ = 1/1000000."""
-    words = measure.name.split("-")
-    amounts = (measure.spent, measure.delta)
-    return ", ".join(
-        f"{_SIGNS[word]} = {shown(amount)}" for amount, word in zip(amounts, words, strict=False)
-    )
+    return ", ".join(f"{_SIGNS[word]} = {shown(amount)}" for word, amount in measure.arguments().items())

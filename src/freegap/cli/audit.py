@@ -99,7 +99,7 @@ def audit(
     if plot is not None:
         report.plot(plot)
     if as_json:
-        typer.echo(report.to_json(indent=2))
+        print_json(report.to_dict())
     else:
         _show(report)
     if report.violated:

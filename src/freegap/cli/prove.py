@@ -19,8 +19,8 @@ from freegap.cli.evidence import evidence
 from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
+from freegap.forms import Selection, Stream
 from freegap.prover import prove
-from freegap.prover.forms import Selection, Stream
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.values.neighbours import DIRECTIONS
 from freegap.values.processes import processes

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from freegap.errors import InvalidArgument
 from freegap.estimate.noise_laws import GapNoise
-from freegap.laws import law_named
-from freegap.mechanisms.hybrids import HybridTopK
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
+from freegap.values.results import HybridTopK
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 
@@ -32,24 +33,20 @@ def confidence_argument(confidence: Rational) -> Fraction:
     return number
 
 
-def gap_noise(release: AboveThreshold, branch: int) -> GapNoise:
-    """The law of the noise in the gaps that a branch of this release gave."""
-    scales = release.parameters["scales"]  # the cheapest branch first, the base branch last
-    return GapNoise(
-        law_named(release.parameters["noise"]),
-        Fraction(scales[len(scales) - 1 - branch]),
-        release.parameters["threshold_scale"],
+def gap_noise(plan: ThresholdPlan, branch: int) -> GapNoise:
+    """The law of the noise in the gaps that a branch of this plan gives; the base branch is branch 0."""
+    return GapNoise(plan.law, plan.branches[-1 - branch].scale, plan.threshold_scale)
+
+
+def _threshold_plan(release: AboveThreshold) -> ThresholdPlan:
+    if isinstance(release.plan, ThresholdPlan):
+        return release.plan
+    raise InvalidArgument(
+        "release",
+        f"<{release.plan.mechanism}>",
+        "must have exponential, Laplace or geometric noise; the gaps of a base-2 release are of a list",
+        "Ask with sparse_vector, adaptive_sparse_vector or hybrid_sparse_vector.",
     )
-
-
-def _require_known_noise(release: AboveThreshold) -> None:
-    if "scales" not in release.parameters:
-        raise InvalidArgument(
-            "release",
-            f"<{release.mechanism}>",
-            "must have exponential, Laplace or geometric noise; the gaps of a base-2 release are of a list",
-            "Ask with sparse_vector, adaptive_sparse_vector or hybrid_sparse_vector.",
-        )
 
 
 def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tuple[float, ...]:
@@ -71,11 +68,10 @@ def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tup
             "must be a sparse-vector release with gaps",
             "Ask with gap=True.",
         )
-    _require_known_noise(release)
+    plan = _threshold_plan(release)
     # A question has one chance to be wrong in each branch: the error is divided among them.
-    chances = len(release.parameters["scales"])
-    level = 1 - (1 - float(confidence_argument(confidence))) / chances
-    below = {branch: gap_noise(release, branch).quantile(level) for branch in set(release.branches)}
+    level = 1 - (1 - float(confidence_argument(confidence))) / len(plan.branches)
+    below = {branch: gap_noise(plan, branch).quantile(level) for branch in set(release.branches)}
     # Gaps were rounded down, which only lowers the bound; one beyond all doubles is the largest of them.
     return tuple(
         min(double(estimate), sys.float_info.max) - below[branch]
@@ -93,13 +89,12 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
     >>> fg.gap_variances(r)  # exponential noise of scale 3, twice
     (18.0, 18.0)
     """
-    if isinstance(release, HybridTopK):
-        law, scale = law_named(release.parameters["noise"]), float(release.parameters["scale"])
-        both = 2 * float(law.variance(scale))
+    if isinstance(release, HybridTopK) and isinstance(release.plan, TopKPlan):
+        both = 2 * float(release.plan.law.variance(float(release.plan.scale)))
         return (both,) * len(release.estimates or ())
     if isinstance(release, AboveThreshold):
-        _require_known_noise(release)
-        return tuple(gap_noise(release, branch).variance for branch in release.branches)
+        plan = _threshold_plan(release)
+        return tuple(gap_noise(plan, branch).variance for branch in release.branches)
     raise InvalidArgument(
         "release", type(release).__name__, "must be a release with gaps to a threshold", "See hybrid_top_k."
     )

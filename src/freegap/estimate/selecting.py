@@ -19,15 +19,17 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
-from freegap.laws import LAPLACE, NoiseName, law_named
+from freegap.laws import LAPLACE, NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measuring import Measurement, measure
 from freegap.mechanisms.population import read_population
 from freegap.mechanisms.sparse_vector import draw_above, read_offsets
-from freegap.mechanisms.threshold_plan import plan_threshold
-from freegap.mechanisms.top_k import draw_top_k, read_top_k
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k import draw_top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
     count_argument,
@@ -167,40 +169,41 @@ def select_and_measure(
     }
     select: Callable[[], tuple[TopK | AboveThreshold, list[int]]]
     if threshold is None:
-        top_k_plan, population = read_top_k(answers, **shared)
-        select = partial(draw_top_k, top_k_plan, population, source)
+        top = TopKPlan.read("noisy_top_k", **shared)
+        population = read_population(answers, top.resolution)
+        top.require_enough(population.items)
+        select = partial(draw_top_k, top, population, source)
+        fuse: Callable[[Any, Measurement | None], Fused] = partial(_fuse_top_k, top)
     else:
         if isinstance(answers, Counts):
             raise InvalidArgument(
                 "answers", REDACTED, "must be listed one by one for a threshold", "Leave out the threshold."
             )
-        plan = plan_threshold(share=None, **shared)
-        read, offsets = read_offsets(answers, threshold, plan)
-        select = partial(draw_above, read, offsets, plan, "sparse_vector", source)
+        above = ThresholdPlan.read("sparse_vector", **shared)
+        select = partial(draw_above, above, *read_offsets(above, answers, threshold), source)
+        fuse = partial(_fuse_above, above)
     parameters = {"k": k, "split": part, "noise": noise, "monotonic": monotonic}
+    plan = PlainPlan("select_and_measure", budget, parameters)
 
     def release() -> Estimates:
         selection, places = select()
         measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
-        return _fused(selection, measurement, budget, parameters, private=source.private)
+        return _estimates(plan, selection, measurement, fuse(selection, measurement), private=source.private)
 
-    return charged(ledger, "select_and_measure", budget, parameters, release)
+    return charged(ledger, plan, release)
 
 
-def _fused(
+def _estimates(
+    plan: PlainPlan,
     selection: TopK | AboveThreshold,
     measurement: Measurement | None,
-    budget: Fraction,
-    parameters: dict[str, Any],
+    fused: Fused,
     *,
     private: bool,
 ) -> Estimates:
-    estimates, variances, terms = (
-        _fuse_top_k(selection, measurement)
-        if isinstance(selection, TopK)
-        else _fuse_above(selection, measurement)
-    )
+    estimates, variances, terms = fused
     return Estimates(
+        plan=plan,
         indices=selection.indices,
         labels=selection.labels,
         estimates=tuple(estimates),
@@ -209,10 +212,8 @@ def _fused(
         measurement=measurement,
         terms=tuple(terms),
         rounding=float(selection.resolution) * (len(selection.labels) + 1),
-        epsilon=budget,
         spent=selection.spent + (measurement.spent if measurement is not None else 0),
         private=private,
-        parameters=parameters,
     )
 
 
@@ -242,13 +243,11 @@ def _measured(
 Fused = tuple[list[Fraction], list[float], list[tuple[WeightedNoise, ...]]]
 
 
-def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
+def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement | None) -> Fused:
     """Ding 2020, theorem 5.9, with the λ of the noise that was used."""
     if measurement is None:
         raise AssertionError("top-k always selects")
-    k = len(selection.labels)
-    scale: Fraction = selection.parameters["scale"]
-    law = law_named(selection.parameters["noise"])
+    k, scale, law = plan.k, plan.scale, plan.law
     ratio = Fraction(law.variance(scale)) / measurement.variance
     # Rounding down takes half a grid step from each gap on average.
     gaps = [gap + selection.resolution / 2 for gap in selection.gaps[:-1]]
@@ -265,19 +264,18 @@ def _fuse_top_k(selection: TopK, measurement: Measurement | None) -> Fused:
     return estimates, [variance] * k, [terms] * k
 
 
-def _fuse_above(selection: AboveThreshold, measurement: Measurement | None) -> Fused:
+def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Measurement | None) -> Fused:
     """Ding 2020, section 5.4.3: inverse-variance weights."""
     estimates: list[Fraction] = []
     variances: list[float] = []
     terms: list[tuple[WeightedNoise, ...]] = []
     if measurement is None:
         return estimates, variances, terms
-    lattice = law_named(selection.parameters["noise"]).lattice
-    half = Fraction(0) if lattice else selection.resolution / 2
+    half = Fraction(0) if plan.law.lattice else plan.resolution / 2
     for measured, by_gap, branch in zip(
         measurement.values, selection.estimates, selection.branches, strict=True
     ):
-        gap = gap_noise(selection, branch)
+        gap = gap_noise(plan, branch)
         gap_variance = Fraction(gap.variance)
         centred = by_gap + half - Fraction(gap.mean)
         value, fused = inverse_variance([(measured, measurement.variance), (centred, gap_variance)])

@@ -34,6 +34,7 @@ from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
     double,
@@ -147,6 +148,7 @@ def exponential_mechanism(
         "resolution": grid,
         "form": "Gumbel" if sampler is None else "black box",
     }
+    plan = PlainPlan("exponential_mechanism", budget, parameters)
 
     def release() -> Choice:
         if sampler is None:
@@ -155,17 +157,16 @@ def exponential_mechanism(
             place, multiple = _by_sampler(read, rate, grid, source, sampler)
         utility_gap = multiple * grid if wants_gap else None
         return Choice(
+            plan=plan,
             index=next(iter(read.indices([place])), None),
             label=read.labels([place])[0],
             gap=None if utility_gap is None else utility_gap * rate,
             utility_gap=utility_gap,
-            epsilon=budget,
             spent=budget,
             private=source.private,
-            parameters=parameters,
         )
 
-    return charged(ledger, "exponential_mechanism", budget, parameters, release)
+    return charged(ledger, plan, release)
 
 
 def _by_gumbel(read: Answers, rate: Fraction, grid: Fraction, source: BitSource) -> tuple[int, int]:

@@ -15,178 +15,113 @@ Release  the k largest noisy answers in order, as far as they are above the nois
          each to the threshold
 Charge   (θ + (1−θ)t/k)·ε, t the number of released items
 Theorem  Ding 2020, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
+
+`top_k_form` and `sparse_vector_form` are the mechanisms as in the paper, for any kind of number, with their
+charges and proofs; the releases are the same functions of the same noise by the fast core.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
+from freegap.forms import Aligned
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.laws.labelled import LabelledNoise
+from freegap.mechanisms import top_k
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.sparse_vector import threshold_lift
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap.mechanisms.top_k import alignment as top_k_alignment
-from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
-from freegap.values.answers import GridValues
 from freegap.values.rationals import Rational
-from freegap.values.results import Column, TopK, aligned, as_double, text_of
+from freegap.values.results import HybridTopK
 from freegap.values.thresholds import read_threshold
 
 __all__ = [
-    "HybridTopK",
     "hybrid_sparse_vector",
-    "hybrid_sparse_vector_alignment",
-    "hybrid_sparse_vector_charge",
-    "hybrid_sparse_vector_program",
     "hybrid_top_k",
-    "hybrid_top_k_alignment",
-    "hybrid_top_k_charge",
-    "hybrid_top_k_program",
+    "sparse_vector_charge",
+    "sparse_vector_form",
+    "top_k_charge",
+    "top_k_form",
 ]
 
-
-def hybrid_top_k_program(
-    answers: Sequence[Any],
-    noise: LabelledNoise[Any],
-    *,
-    k: int,
-    scale: Any,
-    threshold: Any = 0,
-    law: str = "exponential",
-) -> tuple[list[int], list[Any]]:
-    """Ding 2020, algorithm 19, on any numbers: item 0 is the threshold; gaps not rounded."""
-    draw = getattr(noise, law)
-    noisy = [value + draw(scale, label=i) for i, value in enumerate([threshold, *answers])]
-    order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
-    stop = order.index(0) + 1 if 0 in order[:k] else k
-    gaps = [noisy[a] - noisy[b] for a, b in pairwise(order)]
-    return order[:stop], gaps[:stop]
+Output = tuple[Sequence[int], Sequence[Any]]
 
 
-def hybrid_top_k_charge(
-    output: tuple[Sequence[int], Sequence[Any]], *, k: int, epsilon: Fraction
-) -> Fraction:
+def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Aligned:
+    """Ding 2020, algorithm 19: top-k, in which item 0 is the threshold, which no neighbour moves."""
+    ranking = top_k.form(plan)
+
+    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Output:
+        items, gaps = ranking.program([threshold, *answers], noise)
+        stop = _reached(plan, items, 0)
+        return items[:stop], gaps[:stop]
+
+    def alignment(
+        answers: Sequence[Any], neighbour: Sequence[Any], output: Output, noise: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        return ranking.alignment([threshold, *answers], [threshold, *neighbour], output, noise)
+
+    return Aligned(program, alignment, partial(top_k_charge, plan))
+
+
+def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:
+    """How many of the k largest items are released: those down to the threshold, or all."""
+    return items.index(threshold) + 1 if threshold in items else plan.k
+
+
+def top_k_charge(plan: TopKPlan, output: Output) -> Fraction:
     """ε/k for each released item, the threshold included."""
-    return epsilon * len(output[0]) / k
+    return plan.epsilon * len(output[0]) / plan.k
 
 
-def hybrid_top_k_alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: tuple[list[int], list[Any]],
-    noise: Mapping[Any, Any],
-    *,
-    law: str,
-    threshold: Any = 0,
-) -> dict[Any, Any]:
-    """That of top-k, for the released items; the threshold is item 0, which no neighbour moves."""
-    return top_k_alignment([threshold, *answers], [threshold, *neighbour], output, noise, law=law)
+def sparse_vector_form(plan: ThresholdPlan, threshold: Any = 0) -> Aligned:
+    """Ding 2020, algorithm 20: the threshold rises by Δ (by 0 if monotonic and no answer rises), and the
+    released items with it."""
+
+    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Output:
+        draw = getattr(noise, plan.law.name)
+        branch = plan.branches[-1]
+        bar = threshold + draw(plan.threshold_scale, label="threshold")
+        noisy = [answer + draw(branch.scale, label=i) - branch.shift for i, answer in enumerate(answers)]
+        order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: plan.k]
+        gaps = _not_below([noisy[i] - bar for i in order])
+        return order[: len(gaps)], gaps
+
+    def alignment(
+        answers: Sequence[Any], neighbour: Sequence[Any], output: Output, noise: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
+        lift = threshold_lift(plan, "decreasing" if falling else "each")
+        moved: dict[Any, Any] = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
+        return moved | {"threshold": noise["threshold"] + lift}
+
+    return Aligned(program, alignment, partial(sparse_vector_charge, plan))
 
 
-def hybrid_sparse_vector_program(
-    answers: Sequence[Any], noise: LabelledNoise[Any], *, plan: ThresholdPlan, threshold: Any = 0
-) -> tuple[list[int], list[Any]]:
-    """Ding 2020, algorithm 20, on any numbers; gaps not rounded."""
-    draw = getattr(noise, plan.law.name)
-    branch = plan.branches[-1]
-    bar = threshold + draw(plan.threshold_scale, label="threshold")
-    noisy = [answer + draw(branch.scale, label=i) - branch.shift for i, answer in enumerate(answers)]
-    items: list[int] = []
-    for i in sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: plan.k]:
-        if noisy[i] < bar:
+def _not_below(distances: Iterable[Any]) -> list[Any]:
+    """The falling distances to the threshold, as far as they are not below it."""
+    found: list[Any] = []
+    for distance in distances:
+        if distance < 0:
             break
-        items.append(i)
-    return items, [noisy[i] - bar for i in items]
+        found.append(distance)
+    return found
 
 
-def hybrid_sparse_vector_charge(
-    output: tuple[Sequence[int], Sequence[Any]], *, plan: ThresholdPlan
-) -> Fraction:
+def sparse_vector_charge(plan: ThresholdPlan, output: Output) -> Fraction:
     """ε₀, and ε₁ for each released item."""
     return plan.threshold_budget + plan.answer_budget * len(output[0])
-
-
-def hybrid_sparse_vector_alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: tuple[Sequence[int], Sequence[Any]],
-    noise: Mapping[Any, Any],
-    *,
-    plan: ThresholdPlan,
-) -> dict[Any, Any]:
-    """Raise the threshold by Δ (by 0 if monotonic and no answer rises), and the released items with it."""
-    lift = threshold_lift(answers, neighbour, plan)
-    moved: dict[Any, Any] = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
-    return moved | {"threshold": noise["threshold"] + lift}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HybridTopK(TopK):
-    """The largest items above a threshold.
-
-    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
-
-    reached: whether the threshold was reached, so that no further items are above it.
-    """
-
-    threshold: Fraction
-    reached: bool
-
-    @cached_property
-    def estimates(self) -> tuple[Fraction, ...] | None:
-        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
-        if not self.reached:
-            return None
-        estimates: list[Fraction] = []
-        total = self.threshold
-        for gap in reversed(self.gaps[:-1]):
-            total += gap
-            estimates.append(total)
-        return tuple(reversed(estimates))
-
-    @property
-    def title(self) -> str:
-        """One line that says what this is."""
-        below = "all that are" if self.reached else "the first"
-        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
-
-    def columns(self) -> list[Column]:
-        """Rank, label and gap, and estimates where the threshold was reached."""
-        own = len(self.labels)
-        columns = [
-            Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("gap to next", aligned(self.gaps[:own]), numeric=True),
-        ]
-        if self.estimates is not None:
-            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
-        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
-        return super().to_dict() | {
-            "mechanism": "hybrid_top_k",
-            "threshold": str(self.threshold),
-            "reached": self.reached,
-            "estimates": estimates,
-        }
 
 
 def hybrid_top_k(
@@ -213,7 +148,9 @@ def hybrid_top_k(
     >>> r.indices, r.reached, r.spent  # two items and the threshold
     ((0, 2), True, Fraction(1, 1))
     """
-    plan = plan_top_k(
+    noise_argument(noise, CONTINUOUS_NOISES)
+    plan = TopKPlan.read(
+        "hybrid_top_k",
         k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -222,46 +159,29 @@ def hybrid_top_k(
         resolution=resolution,
     )
     bar = read_threshold(threshold, discrete=False) // plan.resolution * plan.resolution
-    population = read_population(answers, plan.resolution)
-    _require_enough(plan.k, population.items)
+    population = _read_enough(plan, answers)
     source = source_or_system(bits)
-    return charged(
-        ledger,
-        "hybrid_top_k",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: _drawn_top_k(population, bar, plan, source),
-    )
+    return charged(ledger, plan, lambda: _drawn_top_k(plan, population, bar, source))
 
 
-def _drawn_top_k(population: Population, bar: Fraction, plan: TopKPlan, source: BitSource) -> HybridTopK:
-    values, grain = _with_threshold(population, bar, plan.resolution)
-    sizes = population.sizes
-    ranking = NoisyRanking(
-        values,
-        grain=grain,
-        scale=plan.scale,
-        resolution=plan.resolution,
-        law=plan.law.continuous,
-        digits=KeyedDigits(source, len(values)),
-        sizes=None if sizes is None else np.append(sizes, 1),
-    )
-    ranked = ranking.largest(plan.k + 1)
+def _drawn_top_k(plan: TopKPlan, population: Population, bar: Fraction, source: BitSource) -> HybridTopK:
     place = len(population.values)
-    reached = place in ranked.items[: plan.k]
-    stop = ranked.items.index(place) + 1 if reached else plan.k
-    items = [i for i in ranked.items[:stop] if i != place]
+    digits = KeyedDigits(source, place + 1)
+    ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits, threshold=bar)
+    ranked = ranking.largest(plan.k + 1)
+    stop = _reached(plan, ranked.items[: plan.k], place)
+    output = ranked.items[:stop], ranked.gaps[:stop]
+    items = [i for i in output[0] if i != place]
     return HybridTopK(
+        plan=plan,
         indices=population.indices(items),
         labels=population.labels(items, source),
-        gap_multiples=tuple(ranked.gaps[:stop]),
+        gap_multiples=tuple(output[1]),
         resolution=plan.resolution,
         threshold=bar,
-        reached=reached,
-        epsilon=plan.epsilon,
-        spent=plan.epsilon * stop / plan.k,
+        reached=len(items) < stop,
+        spent=top_k_charge(plan, output),
         private=source.private,
-        parameters=plan.parameters(),
     )
 
 
@@ -290,7 +210,8 @@ def hybrid_sparse_vector(
     (0, 2)
     """
     noise_argument(noise, CONTINUOUS_NOISES)
-    plan = plan_threshold(
+    plan = ThresholdPlan.read(
+        "hybrid_sparse_vector",
         k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -300,73 +221,43 @@ def hybrid_sparse_vector(
         share=share,
     )
     bar = read_threshold(threshold, discrete=False)
-    population = read_population(answers, plan.resolution)
-    _require_enough(plan.k, population.items)
+    population = _read_enough(plan, answers)
     source = source_or_system(bits)
-    return charged(
-        ledger,
-        "hybrid_sparse_vector",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: _drawn_above(population, bar, plan, source),
-    )
+    return charged(ledger, plan, lambda: _drawn_above(plan, population, bar, source))
 
 
 def _drawn_above(
-    population: Population, bar: Fraction, plan: ThresholdPlan, source: BitSource
+    plan: ThresholdPlan, population: Population, bar: Fraction, source: BitSource
 ) -> AboveThreshold:
     branch = plan.branches[-1]
     digits = KeyedDigits(source, len(population.values))
-    ranking = NoisyRanking(
-        population.values,
-        grain=population.grain,
-        scale=branch.scale,
-        resolution=plan.resolution,
-        law=plan.law.continuous,
-        digits=digits,
-        sizes=population.sizes,
-    )
+    ranking = population.ranking(plan.law.continuous, branch.scale, plan.resolution, digits)
     # Stream (n, 1) is no item's: it is the threshold's.
     stream = digits.stream(len(population.values), 1)
     drawn = Real(0, {Variable(plan.law.continuous, stream): plan.threshold_scale})
     ranked = ranking.largest(plan.k)
-    items: list[int] = []
-    gaps: list[int] = []
-    for item, rank in zip(ranked.items, ranked.ranks, strict=True):
-        value = ranking.noisy_answer(item, rank) - drawn - (bar + branch.shift)
-        if value < 0:
-            break
-        items.append(item)
-        gaps.append(value.floor(plan.resolution))
+    gaps = _not_below(
+        ranking.noisy_answer(item, rank) - drawn - (bar + branch.shift)
+        for item, rank in zip(ranked.items, ranked.ranks, strict=True)
+    )
+    items = ranked.items[: len(gaps)]
     return AboveThreshold(
+        plan=plan,
         questions=population.questions,
         indices=population.indices(items),
         labels=population.labels(items, source),
-        gap_multiples=tuple(gaps),
+        gap_multiples=tuple(gap.floor(plan.resolution) for gap in gaps),
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
-        mechanism="hybrid_sparse_vector",
-        epsilon=plan.epsilon,
-        spent=hybrid_sparse_vector_charge((items, gaps), plan=plan),
+        spent=sparse_vector_charge(plan, (items, gaps)),
         private=source.private,
-        parameters=plan.parameters(),
     )
 
 
-def _with_threshold(population: Population, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:
-    """The answers and, as the last item, the threshold, in common units."""
-    values = population.values
-    grain = population.grain if (bar / population.grain).denominator == 1 else grid
-    factor, last = int(population.grain / grain), int(bar / grain)
-    if isinstance(values, np.ndarray):
-        # Where all answers are 0 the factor itself must fit as well.
-        largest = max(factor * max(int(values.max()), -int(values.min()), 1), abs(last))
-        if largest < 2**61:  # so that differences fit an int64
-            return np.append(values * factor, last), grain
-    return [*(int(value) * factor for value in values), last], grain
-
-
-def _require_enough(k: int, n: int) -> None:
+def _read_enough(plan: TopKPlan | ThresholdPlan, answers: Any) -> Population:
+    population = read_population(answers, plan.resolution)
+    k, n = plan.k, population.items
     if k > n:
         raise InvalidArgument("k", k, f"must be at most the number of answers, which is {n}", f"Pass k={n}.")
+    return population

@@ -6,7 +6,7 @@ Release  each noisy answer, rounded to the nearest multiple of γ
 Charge   ε
 Theorem  each answer is ε/n-private (the Laplace mechanism: Ding et al. 2023, theorem 3.3); n of them add up
          to ε; rounding is post-processing. Rounding to the nearest rather than down keeps the estimates free
-         of bias. By alignment: the noise makes up for what the answer lost, at most Δ in each (`alignment`).
+         of bias. By alignment: the noise makes up for what the answer lost, at most Δ in each (`form`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
+from freegap.forms import Aligned
 from freegap.laws import LAPLACE
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
+from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import (
     Rational,
     positive_rational,
@@ -34,7 +36,21 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
-__all__ = ["Measurement", "alignment", "measure", "program"]
+__all__ = ["Measurement", "form", "measure"]
+
+
+def form(scale: Fraction) -> Aligned:
+    """The mechanism before rounding, for any kind of number: what is proved private."""
+
+    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> list[Any]:
+        return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
+
+    def alignment(
+        answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
+    ) -> dict[Any, Any]:
+        return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}
+
+    return Aligned(program, alignment)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,39 +128,24 @@ def measure(
     scale = n * delta / budget
     require_scale(scale, epsilon)
     source = source_or_system(bits)
-    parameters = {"scale": scale, "sensitivity": delta}
-    return charged(
-        ledger, "measure", budget, parameters, lambda: _drawn(read, grid, budget, parameters, source)
-    )
+    plan = PlainPlan("measure", budget, {"scale": scale, "sensitivity": delta})
+    return charged(ledger, plan, lambda: _drawn(plan, read, scale, grid, source))
 
 
 def _drawn(
-    read: Answers, grid: Fraction, budget: Fraction, parameters: dict[str, Any], source: BitSource
+    plan: ReleasePlan, read: Answers, scale: Fraction, grid: Fraction, source: BitSource
 ) -> Measurement:
-    n, scale = len(read), parameters["scale"]
+    n = len(read)
     noise = floored_noise(
         LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
     )
     per_value = int(read.grain / grid)
     return Measurement(
+        plan=plan,
         labels=read.labels(range(n)),
         multiples=tuple(int(v) * per_value + e for v, e in zip(read.values, noise, strict=True)),
         scale=scale,
         resolution=grid,
-        epsilon=budget,
-        spent=budget,
+        spent=plan.epsilon,
         private=source.private,
-        parameters=parameters,
     )
-
-
-def program(answers: Sequence[Any], noise: LabelledNoise[Any], *, scale: Fraction) -> list[Any]:
-    """The mechanism before rounding, for any kind of number: what is proved private."""
-    return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
-
-
-def alignment(
-    answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
-) -> dict[Any, Any]:
-    """Noise on the neighbour that gives the same output."""
-    return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}

@@ -7,7 +7,6 @@ because the alignment leaves all earlier replies as they are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -18,11 +17,11 @@ from freegap.charging import LedgerAndDataset
 from freegap.errors import BudgetSpent
 from freegap.exact.comparing import BELOW
 from freegap.laws import NoiseName
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
-from freegap.mechanisms.sparse_vector import noisy_threshold
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
+from freegap.mechanisms.sparse_vector import entry_charge, noisy_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.answers import exact_number
-from freegap.values.rationals import Rational, count_argument
+from freegap.values.rationals import Rational
 from freegap.values.thresholds import read_own_threshold, read_threshold
 
 __all__ = ["Above", "AdaptiveSparseVector", "Below", "SparseVector"]
@@ -59,19 +58,10 @@ class _Online(Asking):
     """What both online classes share: a noisy threshold, and a budget that answers above use up."""
 
     def __init__(
-        self,
-        plan: ThresholdPlan,
-        threshold: Any,
-        ledger: LedgerAndDataset | None,
-        bits: BitSource | None,
-        *,
-        gap: bool,
-        stop_after: int | None,
+        self, plan: ThresholdPlan, threshold: Any, ledger: LedgerAndDataset | None, bits: BitSource | None
     ) -> None:
         self._plan = plan
         self._threshold = None if threshold is None else read_threshold(threshold, discrete=plan.law.lattice)
-        self._gap = gap
-        self._stop_after = math.inf if stop_after is None else stop_after
         source = source_or_system(bits)
         self.private: bool = source.private
         self._asked = 0
@@ -81,7 +71,7 @@ class _Online(Asking):
         def draw() -> None:
             self._bar = noisy_threshold(plan, source)
 
-        self._open(ledger, type(self).__name__, plan.epsilon, plan.parameters(), draw)
+        self._open(ledger, plan.mechanism, plan, draw)
 
     @property
     def epsilon(self) -> Fraction:
@@ -92,8 +82,7 @@ class _Online(Asking):
         return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
 
     def _is_over(self) -> bool:
-        left = self._plan.epsilon - self._charge()
-        return left < self._plan.answer_budget or self._above >= self._stop_after
+        return self._plan.ends(self._charge(), self._above)
 
     @property
     def remaining(self) -> Fraction:
@@ -124,11 +113,11 @@ class _Online(Asking):
             if number == BELOW:
                 self._answers_spent -= self._plan.answer_budget
                 return _BELOW
-            branch = self._plan.branches[number]
+            gap = multiple * self._plan.resolution if self._plan.gap else None
+            price = entry_charge((gap, self._plan.branches[number].budget))
             self._above += 1
-            self._answers_spent -= self._plan.answer_budget - branch.budget
-            gap = multiple * self._plan.resolution if self._gap else None
-            return Above(gap, branch.budget, len(self._plan.branches) - 1 - number)
+            self._answers_spent -= self._plan.answer_budget - price
+            return Above(gap, price, len(self._plan.branches) - 1 - number)
 
     def _offset(self, answer: Any, threshold: Any) -> Fraction | int:
         plan = self._plan
@@ -145,7 +134,7 @@ class _Online(Asking):
     def _refuse(self) -> NoReturn:
         why = (
             f"{self._above} answers above the threshold were given, as asked for"
-            if self._above >= self._stop_after
+            if self._above == self._plan.stop_after
             else f"of ε = {self.epsilon} only {self.remaining} is left, less than the "
             f"{self._plan.answer_budget} that another answer above the threshold may cost"
         )
@@ -188,7 +177,8 @@ class SparseVector(_Online):
         ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        plan = plan_threshold(
+        plan = ThresholdPlan.read(
+            "SparseVector",
             k=k,
             epsilon=epsilon,
             sensitivity=sensitivity,
@@ -196,8 +186,9 @@ class SparseVector(_Online):
             noise=noise,
             resolution=resolution,
             share=share,
+            gap=gap,
         )
-        super().__init__(plan, threshold, ledger, bits, gap=flag_argument("gap", gap), stop_after=None)
+        super().__init__(plan, threshold, ledger, bits)
 
 
 class AdaptiveSparseVector(_Online):
@@ -227,7 +218,8 @@ class AdaptiveSparseVector(_Online):
         ledger: LedgerAndDataset | None = None,
         bits: BitSource | None = None,
     ) -> None:
-        plan = plan_threshold(
+        plan = ThresholdPlan.read(
+            "AdaptiveSparseVector",
             k=k,
             epsilon=epsilon,
             sensitivity=sensitivity,
@@ -235,8 +227,8 @@ class AdaptiveSparseVector(_Online):
             noise=noise,
             resolution=resolution,
             share=share,
-            halvings=branches,
+            branches=branches,
             margin=margin,
+            stop_after=stop_after,
         )
-        stop = None if stop_after is None else count_argument("stop_after", stop_after)
-        super().__init__(plan, threshold, ledger, bits, gap=True, stop_after=stop)
+        super().__init__(plan, threshold, ledger, bits)

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.bits import BitSource
+from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import sample_without_replacement
+from freegap.exact.ranking import NoisyRanking
+from freegap.laws import ExactLaw
 from freegap.values.answers import Answers, GridValues, read_answers
 from freegap.values.counts import Counts
 
@@ -45,6 +48,39 @@ class Population:
     def items(self) -> int:
         """How many items there are in all."""
         return len(self.answers) if self.counts is None else self.counts.items
+
+    def ranking(
+        self,
+        law: ExactLaw,
+        scale: Fraction,
+        resolution: Fraction,
+        digits: KeyedDigits,
+        *,
+        threshold: Fraction | None = None,
+    ) -> NoisyRanking:
+        """The answers with noise of this law and scale, of which the largest can be asked for.
+
+        threshold: takes part as one item more, the last.
+        """
+        values, grain, sizes = self.values, self.grain, self.sizes
+        if threshold is not None:
+            values, grain = self.with_threshold(threshold, resolution)
+            sizes = None if sizes is None else np.append(sizes, 1)
+        return NoisyRanking(
+            values, grain=grain, scale=scale, resolution=resolution, law=law, digits=digits, sizes=sizes
+        )
+
+    def with_threshold(self, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:
+        """The answers and, as the last item, the threshold, in common units."""
+        values = self.values
+        grain = self.grain if (bar / self.grain).denominator == 1 else grid
+        factor, last = int(self.grain / grain), int(bar / grain)
+        if isinstance(values, np.ndarray):
+            # Where all answers are 0 the factor itself must fit as well.
+            largest = max(factor * max(int(values.max()), -int(values.min()), 1), abs(last))
+            if largest < 2**61:  # so that differences fit an int64
+                return np.append(values * factor, last), grain
+        return [*(int(value) * factor for value in values), last], grain
 
     def indices(self, selected: Sequence[int]) -> tuple[int, ...]:
         """The selected places as they may be released: a group's number would tell its private answer."""

@@ -55,6 +55,7 @@ from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
+from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
@@ -334,18 +335,18 @@ class _Search:
             "most_draws": self.steps,
             **public,
         }
-        return charged(ledger, what, charge, parameters, lambda: self._found(search(), charge, parameters))
+        plan = PlainPlan(what, charge, parameters)
+        return charged(ledger, plan, lambda: self._found(plan, search()))
 
-    def _found(self, drawn: Drawn | None, charge: Fraction, parameters: dict[str, Any]) -> Candidate:
+    def _found(self, plan: ReleasePlan, drawn: Drawn | None) -> Candidate:
         return Candidate(
+            plan=plan,
             index=None if drawn is None or self._names is not None else drawn.candidate,
             label=None if drawn is None else named(self._names, [drawn.candidate])[0],
             output=None if drawn is None else drawn.output,
             score=None if drawn is None else drawn.score,
-            epsilon=charge,
-            spent=charge,
+            spent=plan.epsilon,
             private=self._source.private,
-            parameters=parameters,
         )
 
 

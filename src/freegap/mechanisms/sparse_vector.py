@@ -10,13 +10,13 @@ Theorem  Ding 2020, theorem 5.3 with the alignment of equation 5.1 (footnote 5 i
          and geometric noise section 5.4.2. Algorithm 16's mean of a geometric variable is one too large,
          which changes nothing in a comparison; a gap that is a whole number is shifted by a whole number.
 
-`program` is the mechanism as in the paper, for any kind of number, and `alignment` its proof. The releases
-compute the same function of the same noise by `freegap.exact.comparing`; a test compares them.
+`form` is the mechanism as in the paper, for any kind of number, with its proof. The releases compute the same
+function of the same noise by `freegap.exact.comparing`, here for all answers at once and in `online` one by
+one; tests compare them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,22 +24,22 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
 from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
+from freegap.forms import Stream
 from freegap.laws import NoiseName
 from freegap.laws.labelled import LabelledNoise
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import Answers, read_answers
-from freegap.values.rationals import Rational, count_argument
+from freegap.values.rationals import Rational
 from freegap.values.thresholds import Offsets, subtract_threshold
 
 __all__ = [
     "adaptive_sparse_vector",
-    "alignment",
-    "charge",
     "draw_above",
+    "entry_charge",
+    "form",
     "noisy_threshold",
-    "program",
     "read_offsets",
     "sparse_vector",
     "threshold_lift",
@@ -48,66 +48,65 @@ __all__ = [
 _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 10, 1 << 16
 
 
-def program(
-    answers: Sequence[Any],
-    noise: LabelledNoise[Any],
-    *,
-    plan: ThresholdPlan,
-    threshold: Any = 0,
-    gap: bool = True,
-) -> list[Any]:
-    """Ding 2020, algorithm 16, with any number of branches (one: algorithm 17); gaps not rounded.
+def form(plan: ThresholdPlan) -> Stream:
+    """Ding 2020, algorithm 16, with any number of branches (one: algorithm 17), and equation 5.1.
 
-    One entry for each question answered: None, or (gap or True, budget of the branch).
+    Answers are those less their thresholds. One entry for each question answered: None, or (gap or True,
+    budget of the branch); gaps are not rounded. The state is what was spent, how many were above (where that
+    matters), and the noisy threshold.
     """
-    draw = getattr(noise, plan.law.name)
-    bar = threshold + draw(plan.threshold_scale, label="threshold")
-    spent = plan.threshold_budget
-    output: list[Any] = []
-    for i, answer in enumerate(answers):
+
+    def start(noise: LabelledNoise[Any]) -> tuple[Fraction, int, Any]:
+        return (
+            plan.threshold_budget,
+            0,
+            getattr(noise, plan.law.name)(plan.threshold_scale, label="threshold"),
+        )
+
+    def step(
+        state: tuple[Fraction, int, Any], answer: Any, noise: LabelledNoise[Any]
+    ) -> tuple[Any, Any, bool]:
+        spent, above, bar = state
+        draw = getattr(noise, plan.law.name)
+        noisy = [answer + draw(b.scale, label=j) - b.shift for j, b in enumerate(plan.branches)]
         entry = None
-        noisy = [answer + draw(b.scale, label=(i, j)) - b.shift for j, b in enumerate(plan.branches)]
         for value, branch in zip(noisy, plan.branches, strict=True):
             if value - bar >= branch.margin:
-                entry = (value - bar if gap else True, branch.budget)
-                spent += branch.budget
+                entry = (value - bar if plan.gap else True, branch.budget)
+                above += 0 if plan.stop_after is None else 1
                 break
-        output.append(entry)
-        if spent > plan.epsilon - plan.answer_budget:
-            break
-    return output
+        spent += entry_charge(entry)
+        return (spent, above, bar), entry, plan.ends(spent, above)
+
+    def start_shifts(direction: str) -> dict[str, Fraction]:
+        return {"threshold": threshold_lift(plan, direction)}
+
+    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[int, Any]:
+        if entry is None:
+            return {}
+        branch = [branch.budget for branch in plan.branches].index(entry[1])
+        return {branch: threshold_lift(plan, direction) + answer - neighbour}
+
+    return Stream(
+        start,
+        step,
+        start_shifts,
+        step_shifts,
+        direction="monotonic" if plan.monotonic else "each",
+        start_charge=plan.threshold_budget,
+        entry_charge=entry_charge,
+    )
 
 
-def charge(output: Sequence[Any], *, plan: ThresholdPlan) -> Fraction:
-    """ε₀ and the budget of each branch that answered ⊤."""
-    return plan.threshold_budget + sum((entry[1] for entry in output if entry), Fraction(0))
+def entry_charge(entry: tuple[Any, Fraction] | None) -> Fraction:
+    """⊥ is free; ⊤ costs the budget of its branch."""
+    return Fraction(0) if entry is None else entry[1]
 
 
-def threshold_lift(answers: Sequence[Any], neighbour: Sequence[Any], plan: ThresholdPlan) -> Fraction:
+def threshold_lift(plan: ThresholdPlan, direction: str) -> Fraction:
     """By how much the threshold's noise rises: Δ; 0 if monotonic and no answer rises (Ding 2020, footnote
     5)."""
-    falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
-    return Fraction(0) if falling else plan.sensitivity
-
-
-def alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: Sequence[Any],
-    noise: Mapping[Any, Any],
-    *,
-    plan: ThresholdPlan,
-) -> dict[Any, Any]:
-    """Ding 2020, equation 5.1: raise the threshold, and with it what was above it by the branch that had
-    it."""
-    lift = threshold_lift(answers, neighbour, plan)
-    budgets = [branch.budget for branch in plan.branches]
-    moved: dict[Any, Any] = {"threshold": noise["threshold"] + lift}
-    for i, entry in enumerate(output):
-        if entry is not None:
-            label = (i, budgets.index(entry[1]))
-            moved[label] = noise[label] + lift + answers[i] - neighbour[i]
-    return moved
+    return Fraction(0) if plan.monotonic and direction == "decreasing" else plan.sensitivity
 
 
 def sparse_vector(
@@ -142,7 +141,8 @@ def sparse_vector(
     >>> r.above, r.spent
     ((False, True, False, True), Fraction(1, 1))
     """
-    plan = plan_threshold(
+    plan = ThresholdPlan.read(
+        "sparse_vector",
         k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -150,17 +150,9 @@ def sparse_vector(
         noise=noise,
         resolution=resolution,
         share=share,
+        gap=gap,
     )
-    wants_gap = flag_argument("gap", gap)
-    read, offsets = read_offsets(answers, threshold, plan)
-    source = source_or_system(bits)
-    return charged(
-        ledger,
-        "sparse_vector",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: draw_above(read, offsets, plan, "sparse_vector", source, gap=wants_gap)[0],
-    )
+    return _released(plan, answers, threshold, ledger, bits)
 
 
 def adaptive_sparse_vector(
@@ -197,7 +189,8 @@ def adaptive_sparse_vector(
     >>> len(r.indices), set(r.branches)
     (3, {1})
     """
-    plan = plan_threshold(
+    plan = ThresholdPlan.read(
+        "adaptive_sparse_vector",
         k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -205,19 +198,25 @@ def adaptive_sparse_vector(
         noise=noise,
         resolution=resolution,
         share=share,
-        halvings=branches,
+        branches=branches,
         margin=margin,
+        stop_after=stop_after,
     )
-    stop = None if stop_after is None else count_argument("stop_after", stop_after)
-    read, offsets = read_offsets(answers, threshold, plan)
+    return _released(plan, answers, threshold, ledger, bits)
+
+
+def _released(
+    plan: ThresholdPlan, answers: Any, threshold: Any, ledger: LedgerAndDataset | None, bits: BitSource | None
+) -> AboveThreshold:
+    read, offsets = read_offsets(plan, answers, threshold)
     source = source_or_system(bits)
-    return charged(
-        ledger,
-        "adaptive_sparse_vector",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: draw_above(read, offsets, plan, "adaptive_sparse_vector", source, stop_after=stop)[0],
-    )
+    return charged(ledger, plan, lambda: draw_above(plan, read, offsets, source)[0])
+
+
+def read_offsets(plan: ThresholdPlan, answers: Any, threshold: Any) -> tuple[Answers, Offsets]:
+    """The answers, and how far they are above the threshold; nothing that comes later can be refused."""
+    read = read_answers(answers, plan.resolution)
+    return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.law.lattice)
 
 
 def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
@@ -231,21 +230,8 @@ def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
     )
 
 
-def read_offsets(answers: Any, threshold: Any, plan: ThresholdPlan) -> tuple[Answers, Offsets]:
-    """The answers, and how far they are above the threshold; nothing that comes later can be refused."""
-    read = read_answers(answers, plan.resolution)
-    return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.law.lattice)
-
-
 def draw_above(
-    read: Answers,
-    offsets: Offsets,
-    plan: ThresholdPlan,
-    mechanism: str,
-    source: BitSource,
-    *,
-    gap: bool = True,
-    stop_after: int | None = None,
+    plan: ThresholdPlan, read: Answers, offsets: Offsets, source: BitSource
 ) -> tuple[AboveThreshold, list[int]]:
     """The release of both mechanisms, and the places of what was above among the answers."""
     bar = noisy_threshold(plan, source)
@@ -261,27 +247,25 @@ def draw_above(
         for j, (place, number) in enumerate(zip(passed.tolist(), branches.tolist(), strict=True)):
             places.append(begin + place)
             numbers.append(number)
-            if gap:
+            if plan.gap:
                 gaps.append(gap_of(j))
-            spent += plan.branches[number].budget
-            done = spent > plan.epsilon - plan.answer_budget or len(places) == stop_after
+            spent += entry_charge((True, plan.branches[number].budget))
+            done = plan.ends(spent, len(places))
             if done:
                 break
         begin += len(doubles)
         size = min(2 * size, _LARGEST_CHUNK)
     last = len(plan.branches) - 1
     release = AboveThreshold(
+        plan=plan,
         questions=read.questions(places[-1] + 1 if done else len(read)),
         indices=read.indices(places),
         labels=read.labels(places),
-        gap_multiples=tuple(gaps) if gap else None,
+        gap_multiples=tuple(gaps) if plan.gap else None,
         branches=tuple(last - number for number in numbers),
         thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
-        mechanism=mechanism,
-        epsilon=plan.epsilon,
         spent=spent,
         private=source.private,
-        parameters=plan.parameters(),
     )
     return release, places

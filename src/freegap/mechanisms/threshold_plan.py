@@ -17,13 +17,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from freegap.errors import InvalidArgument
 from freegap.exact.comparing import Branch
 from freegap.laws import NOISES, Law
 from freegap.laws.law import as_ball
-from freegap.mechanisms.arguments import flag_argument, noise_argument, require_whole_sensitivity
+from freegap.mechanisms.arguments import (
+    DEFAULT_RESOLUTION,
+    flag_argument,
+    noise_argument,
+    require_whole_sensitivity,
+)
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
@@ -34,7 +39,7 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["ThresholdPlan", "mean_difference", "optimal_share", "plan_threshold"]
+__all__ = ["ThresholdPlan", "mean_difference", "optimal_share"]
 
 _MOST_HALVINGS = 64  # of ε₁; beyond that a branch finds nothing
 _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
@@ -44,6 +49,7 @@ _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
 class ThresholdPlan:
     """The budget of one sparse-vector release, divided; the cheapest branch comes first."""
 
+    mechanism: str
     epsilon: Fraction
     k: int
     share: Fraction
@@ -54,12 +60,84 @@ class ThresholdPlan:
     threshold_budget: Fraction
     threshold_scale: Fraction
     branches: tuple[Branch, ...]
+    gap: bool
+    stop_after: int | None
+
+    @classmethod
+    def read(
+        cls,
+        mechanism: str,
+        *,
+        k: Any,
+        epsilon: Any,
+        sensitivity: Any = 1,
+        monotonic: Any = False,
+        noise: Any = "exponential",
+        resolution: Any = DEFAULT_RESOLUTION,
+        share: Any = None,
+        gap: Any = True,
+        branches: Any = 0,
+        margin: Any = 2,
+        stop_after: Any = None,
+    ) -> Self:
+        """Read the arguments of the sparse-vector mechanisms, and divide the budget."""
+        k = count_argument("k", k)
+        budget = positive_rational("epsilon", epsilon)
+        grid = resolution_argument(resolution)
+        delta = sensitivity_argument(sensitivity, grid)
+        law = noise_argument(noise, NOISES)
+        flag = flag_argument("monotonic", monotonic)
+        halvings = count_argument("branches", branches, least=0)
+        if halvings > _MOST_HALVINGS:
+            raise InvalidArgument(
+                "branches", halvings, f"must be at most {_MOST_HALVINGS}", "The paper has 1."
+            )
+        deviations = rational("margin", margin)
+        if deviations < 0:
+            raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
+        if law.lattice:
+            require_whole_sensitivity(delta, sensitivity)
+            grid = Fraction(1)  # gaps are whole numbers
+        theta = _share_argument(share, k, flag, halvings)
+        first, each = theta * budget, (1 - theta) * budget / k
+        scale = (1 if flag else 2) * delta / each
+        threshold_scale = delta / first
+        require_scale(scale, epsilon)
+        require_scale(threshold_scale, epsilon)
+        return cls(
+            mechanism=mechanism,
+            epsilon=budget,
+            k=k,
+            share=theta,
+            sensitivity=delta,
+            monotonic=flag,
+            law=law,
+            resolution=grid,
+            threshold_budget=first,
+            threshold_scale=threshold_scale,
+            branches=tuple(
+                Branch(
+                    budget=each / 2**j,
+                    scale=scale * 2**j,
+                    shift=mean_difference(law, scale * 2**j, threshold_scale),
+                    margin=_deviations(law, scale * 2**j, deviations) if j else Fraction(0),
+                )
+                for j in range(halvings, -1, -1)
+            ),
+            gap=flag_argument("gap", gap),
+            stop_after=None if stop_after is None else count_argument("stop_after", stop_after),
+        )
 
     @property
     def answer_budget(self) -> Fraction:
         """ε₁, the most that one answer above the threshold costs."""
         return self.branches[-1].budget
 
+    def ends(self, spent: Fraction, above: int) -> bool:
+        """Whether no further question is answered: less than ε₁ is left, or enough answers were above."""
+        return spent > self.epsilon - self.answer_budget or above == self.stop_after
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The public parameters, for the record."""
         return {
@@ -83,63 +161,6 @@ def optimal_share(k: int, *, monotonic: bool = False, halvings: int = 0) -> Frac
     """
     c = 1 if monotonic else 2
     return Fraction(round(_FINE / (1 + math.cbrt(c * c * k * k * 4**halvings))) or 1, _FINE)
-
-
-def plan_threshold(
-    *,
-    k: Any,
-    epsilon: Any,
-    sensitivity: Any,
-    monotonic: Any,
-    noise: Any,
-    resolution: Any,
-    share: Any,
-    halvings: Any = 0,
-    margin: Any = 2,
-) -> ThresholdPlan:
-    """Read the arguments that the sparse-vector mechanisms share, and divide the budget."""
-    k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
-    grid = resolution_argument(resolution)
-    delta = sensitivity_argument(sensitivity, grid)
-    law = noise_argument(noise, NOISES)
-    flag = flag_argument("monotonic", monotonic)
-    halvings = count_argument("branches", halvings, least=0)
-    if halvings > _MOST_HALVINGS:
-        raise InvalidArgument("branches", halvings, f"must be at most {_MOST_HALVINGS}", "The paper has 1.")
-    deviations = rational("margin", margin)
-    if deviations < 0:
-        raise InvalidArgument("margin", margin, "must be at least 0", "Pass for example margin=2.")
-    if law.lattice:
-        require_whole_sensitivity(delta, sensitivity)
-        grid = Fraction(1)  # gaps are whole numbers
-    theta = _share_argument(share, k, flag, halvings)
-    first, each = theta * budget, (1 - theta) * budget / k
-    scale = (1 if flag else 2) * delta / each
-    threshold_scale = delta / first
-    require_scale(scale, epsilon)
-    require_scale(threshold_scale, epsilon)
-    branches = tuple(
-        Branch(
-            budget=each / 2**j,
-            scale=scale * 2**j,
-            shift=mean_difference(law, scale * 2**j, threshold_scale),
-            margin=_deviations(law, scale * 2**j, deviations) if j else Fraction(0),
-        )
-        for j in range(halvings, -1, -1)
-    )
-    return ThresholdPlan(
-        epsilon=budget,
-        k=k,
-        share=theta,
-        sensitivity=delta,
-        monotonic=flag,
-        law=law,
-        resolution=grid,
-        threshold_budget=first,
-        threshold_scale=threshold_scale,
-        branches=branches,
-    )
 
 
 def _share_argument(share: Any, k: int, monotonic: bool, halvings: int) -> Fraction:

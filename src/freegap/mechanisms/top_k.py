@@ -26,59 +26,97 @@ Theorem  Ding et al. 2023, lemma 4.1, which has k = 1, c = 2, Δ = 1; for any k 
          ties broken by a uniformly random order. By hand, n = 2, k = 1, q_1 − q_2 = d ≥ 0, p = e^(−1/b):
          P(Y_2 − Y_1 > d) + P(Y_2 − Y_1 = d)/2 = p^d·(p/(1+p) + (1−p)/(1+p)/2) = p^d/2 = P(X_2 − X_1 > d).
          So the fast core draws exponential noise and releases the order. Directly, too: given the coins, ties
-         are broken by a fixed order, for which `tied_alignment` is a proof. The lemma's own program is
+         are broken by a fixed order, for which `tied_form` has a proof. The lemma's own program is
          `freegap.mechanisms.reference.coin_top_k`; tests compare the two.
 
-`program` is the mechanism as in the paper, for any kind of number. `noisy_top_k` computes the same
-function of the same noise by the fast core (`freegap.exact.ranking`); a test compares the two.
+`form` is the mechanism as in the paper, for any kind of number, with its proof. The release computes the same
+function of the same noise by the fast core (`freegap.exact.ranking`); tests compare the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charging import LedgerAndDataset, charged
-from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.ranking import NoisyRanking
-from freegap.laws import GEOMETRIC, NoiseName, law_named
-from freegap.laws.labelled import LabelledNoise
+from freegap.forms import Aligned, Change, Selection
+from freegap.laws import NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
-from freegap.mechanisms.top_k_plan import TopKPlan, plan_top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.rationals import Rational
 from freegap.values.results import TopK
 
-__all__ = [
-    "alignment",
-    "draw_top_k",
-    "noisy_max",
-    "noisy_top_k",
-    "program",
-    "read_top_k",
-    "shifts",
-    "tied_alignment",
-]
+__all__ = ["draw_top_k", "form", "noisy_max", "noisy_top_k", "shifts", "tied_form"]
 
 
-def program(
-    answers: Sequence[Any],
-    noise: LabelledNoise[Any],
-    *,
-    k: int,
-    scale: Any,
-    law: str = "exponential",
-    gap: bool = True,
-) -> tuple[list[int], list[Any]]:
+def form(plan: TopKPlan) -> Selection:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
-    draw = getattr(noise, law)
-    noisy = [answer + draw(scale, label=i) for i, answer in enumerate(answers)]
-    order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: k + 1]
-    gaps = [noisy[a] - noisy[b] for a, b in pairwise(order)]
-    return order[:k], gaps if gap else []
+    return Selection(
+        plan.k,
+        plan.law.name,
+        plan.scale,
+        _gaps if plan.gap else _nothing,
+        partial(shifts, one_sided=plan.law.one_sided),
+    )
+
+
+def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
+    return [a - b for a, b in pairwise([*values, runner_up])]
+
+
+def _nothing(values: Sequence[Any], runner_up: Any) -> list[Any]:
+    return []
+
+
+def shifts(
+    selected: Sequence[Change], runner_up: Change, best: Any, *, one_sided: bool
+) -> tuple[list[Any], Any]:
+    """How far the noise of the selected answers and of the runner-up moves, for the same output.
+
+    best: the largest unselected noisy answer of the neighbour, on the same noise. All other noise stays.
+
+    Laplace: Ding 2020, equation 5.2. Each selected item makes up for its own change and for the change of the
+    best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
+    Otherwise the smallest of them is taken off every selected item, and the runner-up *s on the side of the
+    answers* makes up for it: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).
+
+    Equation 5.4 moves t instead, the runner-up on the neighbour's side. Where s ≠ t, η_t then enters the
+    aligned noise nowhere: it is not one-to-one, so lemma 5.1 does not apply, and `freegap prove` refutes it.
+    With s, the largest unselected noisy answer of the neighbour is s itself, so that s and its shift can
+    be read off the aligned noise; the bound on the cost is the same.
+    """
+    changes = [item.answer - item.neighbour for item in selected]
+    move = best - (runner_up.answer + runner_up.noise)
+    if one_sided:
+        least = min(changes)
+        if least + move < 0:
+            return [change - least for change in changes], runner_up.answer - runner_up.neighbour - least
+    return [change + move for change in changes], 0
+
+
+def tied_form(plan: TopKPlan) -> Aligned:
+    """The order alone, where ties are possible and are broken by place (or any order fixed beforehand).
+
+    Each selected item makes up for its own change, and all of them rise by Δ = 1, or not at all if no answer
+    rises. Selected noisy answers keep their differences, ties included; an unselected one rises by no more.
+    No shift is below 0, so that the noise may be one-sided, and none is above cΔ.
+    """
+
+    def alignment(
+        answers: Sequence[Any],
+        neighbour: Sequence[Any],
+        output: tuple[list[int], list[Any]],
+        noise: Mapping[Any, Any],
+    ) -> dict[Any, Any]:
+        falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
+        return {i: noise[i] + answers[i] - neighbour[i] + (0 if falling else 1) for i in output[0]}
+
+    return Aligned(form(plan).program, alignment)
 
 
 def noisy_top_k(
@@ -115,86 +153,17 @@ def noisy_top_k(
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
     """
-    plan, population = read_top_k(
-        answers,
-        k=k,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        noise=noise,
-        gap=gap,
-        resolution=resolution,
-    )
-    source = source_or_system(bits)
-    return charged(
-        ledger,
+    plan = TopKPlan.read(
         "noisy_top_k",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: draw_top_k(plan, population, source)[0],
-    )
-
-
-def read_top_k(
-    answers: Any,
-    *,
-    k: int,
-    epsilon: Rational,
-    sensitivity: Rational,
-    monotonic: bool,
-    noise: NoiseName,
-    resolution: Rational,
-    gap: bool = True,
-) -> tuple[TopKPlan, Population]:
-    """Check the arguments and read the answers; nothing that comes later can be refused."""
-    if gap is True and noise == GEOMETRIC.name:
-        raise InvalidArgument(
-            "noise",
-            noise,
-            "has ties, and a gap would tell how they were broken",
-            'Pass gap=False with it, or noise="exponential".',
-        )
-    plan = plan_top_k(
         k=k,
         epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
-        resolution=resolution,
         gap=gap,
+        resolution=resolution,
     )
-    population = read_population(answers, plan.resolution)
-    _require_enough(plan, population.items)
-    return plan, population
-
-
-def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, list[int]]:
-    """The release of `noisy_top_k`, and the places of the selected answers among the answers.
-
-    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
-    """
-    ranking = NoisyRanking(
-        population.values,
-        grain=population.grain,
-        scale=plan.scale,
-        resolution=plan.resolution,
-        law=plan.law.continuous,
-        digits=KeyedDigits(source, len(population.values)),
-        sizes=population.sizes,
-    )
-    ranked = ranking.largest(plan.k + plan.gap)
-    selected = ranked.items[: plan.k]
-    release = TopK(
-        indices=population.indices(selected),
-        labels=population.labels(selected, source),
-        gap_multiples=tuple(ranked.gaps) if plan.gap else None,
-        resolution=plan.resolution,
-        epsilon=plan.epsilon,
-        spent=plan.epsilon,
-        private=source.private,
-        parameters=plan.parameters(),
-    )
-    return release, selected
+    return _released(plan, answers, ledger, bits)
 
 
 def noisy_max(
@@ -217,8 +186,8 @@ def noisy_max(
     >>> fg.noisy_max([3, 900, 5], epsilon=1, bits=fg.SeededBits(7)).indices
     (1,)
     """
-    plan, population = read_top_k(
-        answers,
+    plan = TopKPlan.read(
+        "noisy_max",
         k=1,
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -227,86 +196,32 @@ def noisy_max(
         gap=gap,
         resolution=resolution,
     )
+    return _released(plan, answers, ledger, bits)
+
+
+def _released(plan: TopKPlan, answers: Any, ledger: LedgerAndDataset | None, bits: BitSource | None) -> TopK:
+    population = read_population(answers, plan.resolution)
+    plan.require_enough(population.items)
     source = source_or_system(bits)
-    return charged(
-        ledger,
-        "noisy_max",
-        plan.epsilon,
-        plan.parameters(),
-        lambda: draw_top_k(plan, population, source)[0],
+    return charged(ledger, plan, lambda: draw_top_k(plan, population, source)[0])
+
+
+def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, list[int]]:
+    """The release, and the places of the selected answers among the answers.
+
+    For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
+    """
+    digits = KeyedDigits(source, len(population.values))
+    ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits)
+    ranked = ranking.largest(plan.k + plan.gap)
+    selected = ranked.items[: plan.k]
+    release = TopK(
+        plan=plan,
+        indices=population.indices(selected),
+        labels=population.labels(selected, source),
+        gap_multiples=tuple(ranked.gaps) if plan.gap else None,
+        resolution=plan.resolution,
+        spent=plan.epsilon,
+        private=source.private,
     )
-
-
-def _require_enough(plan: TopKPlan, n: int) -> None:
-    k = plan.k
-    if not plan.gap:
-        if k > n:
-            raise InvalidArgument("k", k, f"must be at most the number of answers, {n}", f"Pass k={n}.")
-    elif k >= n:
-        raise InvalidArgument(
-            "k",
-            k,
-            f"must be smaller than the number of answers, which is {n}: the last gap is to a runner-up",
-            f"Pass k={n - 1}." if n > 1 else "Pass at least two answers.",
-        )
-
-
-def shifts(
-    selected: Sequence[tuple[Any, Any, Any]], runner_up: tuple[Any, Any, Any], best: Any, *, law: str
-) -> tuple[list[Any], Any]:
-    """How far the noise of the selected answers and of the runner-up moves, for the same output.
-
-    selected, runner_up: (answer, neighbour's answer, noise); best: the largest unselected noisy answer of the
-    neighbour, on the same noise. All other noise stays.
-
-    Laplace: Ding 2020, equation 5.2. Each selected item makes up for its own change and for the change of the
-    best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
-    Otherwise the smallest of them is taken off every selected item, and the runner-up *s on the side of the
-    answers* makes up for it: η'_s = η_s + (q_s − q'_s) − min_i (q_i − q'_i).
-
-    Equation 5.4 moves t instead, the runner-up on the neighbour's side. Where s ≠ t, η_t then enters the
-    aligned noise nowhere: it is not one-to-one, so lemma 5.1 does not apply, and `freegap prove` refutes it.
-    With s, the largest unselected noisy answer of the neighbour is s itself, so that s and its shift can
-    be read off the aligned noise; the bound on the cost is the same.
-    """
-    changes = [answer - neighbour for answer, neighbour, _ in selected]
-    move = best - (runner_up[0] + runner_up[2])
-    if law_named(law).one_sided:
-        least = min(changes)
-        if least + move < 0:
-            return [change - least for change in changes], runner_up[0] - runner_up[1] - least
-    return [change + move for change in changes], 0
-
-
-def alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: tuple[list[int], list[Any]],
-    noise: Mapping[Any, Any],
-    *,
-    law: str = "exponential",
-) -> dict[Any, Any]:
-    """The aligned noise: what `program` must draw on the neighbour for the same output (see `shifts`)."""
-    chosen = output[0]
-    rest = [i for i in range(len(answers)) if i not in chosen]
-    second = max(rest, key=lambda i: answers[i] + noise[i])
-    best = max(neighbour[i] + noise[i] for i in rest)
-    items = [(answers[i], neighbour[i], noise[i]) for i in [*chosen, second]]
-    moves, last = shifts(items[:-1], items[-1], best, law=law)
-    return {i: noise[i] + move for i, move in zip([*chosen, second], [*moves, last], strict=True)}
-
-
-def tied_alignment(
-    answers: Sequence[Any],
-    neighbour: Sequence[Any],
-    output: tuple[list[int], list[Any]],
-    noise: Mapping[Any, Any],
-) -> dict[Any, Any]:
-    """For the order alone, where ties are possible and are broken by place (or any order fixed beforehand).
-
-    Each selected item makes up for its own change, and all of them rise by Δ = 1, or not at all if no answer
-    rises. Selected noisy answers keep their differences, ties included; an unselected one rises by no more.
-    No shift is below 0, so that the noise may be one-sided, and none is above cΔ.
-    """
-    falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
-    return {i: noise[i] + answers[i] - neighbour[i] + (0 if falling else 1) for i in output[0]}
+    return release, selected

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from freegap.laws import Law, law_named
-from freegap.prover.forms import Change, Known, Labelled
+from freegap.forms import Change, Known, Labelled
 from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise, NoiseInterface
 from freegap.symbolic.subset.machine import Machine
 
@@ -25,11 +24,5 @@ def _known(machine: Machine, noise: object) -> KnownNoise:
     return KnownNoise(noise)
 
 
-def _law_named(machine: Machine, name: object) -> Law:
-    if type(name) is not str:
-        raise machine.refusal("a law is named by a text")
-    return law_named(name)
-
-
 RECORDS.add(Change)
-MODELS.update({Labelled: _labelled, Known: _known, law_named: _law_named})
+MODELS.update({Labelled: _labelled, Known: _known})

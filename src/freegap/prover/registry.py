@@ -1,7 +1,7 @@
 """How a library of mechanisms says what is to be proved of it. Nothing here needs z3.
 
-An entry names a program and its alignment, and lists the claims: one proof for each. The entries of this
-library are put together in freegap-evidence, so that the prover imports no mechanism.
+An entry names a form, and lists the claims: one proof for each. The entries of this library are put together
+in freegap-evidence, so that the prover imports no mechanism.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from freegap.forms import Form
+
 __all__ = ["LibraryEntry", "PrivacyClaim"]
 
 
@@ -18,8 +20,8 @@ __all__ = ["LibraryEntry", "PrivacyClaim"]
 class PrivacyClaim:
     """One statement: with these parameters, on so many answers, the mechanism is private at ε.
 
-    queries: None for every number of answers, by the entry's form.
-    parameters: of the program; with the noise law among them.
+    queries: None for every number of answers.
+    parameters: of the entry's form.
     tight: the smallest ε that the alignment is expected to prove; None for "whatever it is".
     """
 
@@ -36,22 +38,15 @@ class PrivacyClaim:
 
 @dataclass(frozen=True)
 class LibraryEntry:
-    """A mechanism of a library: program, alignment, charge, and the claims to be proved.
+    """A mechanism of a library, and the claims to be proved of it.
 
-    program: `program(answers, noise, **parameters)`, the one that is released.
-    alignment: `alignment(answers, neighbour, output, noise, **parameters)`.
-    charge: `charge(output, **parameters)`, if the charge depends on the output; None for ε.
-    form: `form(**parameters)` makes the `Selection` or `Stream` that is proved for all n. It is also shown to
-        be the same function as the program, at the sizes `form_sizes`.
+    form: `form(**parameters)` makes the form of a claim, the one text that is released and proved. For all n,
+        it must be a `Selection` or a `Stream`.
     """
 
     name: str
-    program: Callable[..., Any]
-    alignment: Callable[..., Mapping[Any, Any]]
+    form: Callable[..., Form]
     claims: tuple[PrivacyClaim, ...]
-    charge: Callable[..., Any] | None = None
-    form: Callable[..., Any] | None = None
-    form_sizes: tuple[int, ...] = (4,)
 
     def title(self, claim: PrivacyClaim) -> str:
         """The claim in one line."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from freegap.errors import InvalidArgument
+from freegap.forms import Aligned, Selection, Stream
 from freegap.prover.check import Progress, problem_of, prove_alignment
-from freegap.prover.equivalence import require_same, require_same_charge, require_same_on_samples
-from freegap.prover.forms import Selection, Stream
 from freegap.prover.problem import Problem
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof
@@ -17,7 +15,6 @@ from freegap.prover.sampled import sample_alignment
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import NotDecided
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -97,51 +94,21 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
 
 
 def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress | None = None) -> Proof:
-    """The proof of one claim of a library; for all n, with the form tied to the released program."""
+    """The proof of one claim of a library."""
+    form = entry.form(**claim.parameters)
     problem = problem_of(
-        entry.program,
+        form.program,
         epsilon=claim.epsilon,
         queries=1 if claim.queries is None else claim.queries,
         sensitivity=claim.sensitivity,
         neighbours=claim.neighbours,
-        parameters=claim.parameters,
-        charge=entry.charge,
+        charge=form.charge,
         resolution=claim.resolution,
     )
     if claim.queries is not None:
-        return prove_alignment(problem, entry.alignment, progress=progress)
-    if entry.form is None:
-        raise InvalidArgument("queries", None, f"is missing, and {entry.name} has no form", "Pass a number.")
-    form = entry.form(**problem.keywords(entry.form))
-    proof = _prove_form(replace(problem, mechanism=form.program, parameters={}, charge=None), form)
-    if not proof.holds:
-        return proof
-    try:
-        tied = _tie(problem, form, entry.form_sizes)
-    except NotDecided as undecided:
-        return replace(proof, holds=None, reason=str(undecided))
-    return replace(proof, claim=f"{proof.claim}; {tied}")
-
-
-_BEYOND = (*range(2, 13), 40)
-_SAMPLES = 6
-
-
-def _tie(problem: Problem, form: Selection | Stream, sizes: Sequence[int]) -> str:
-    """That the form is the released program, and charges what it charges; how far that was checked."""
-    if problem.charge is not None and (isinstance(form, Selection) or form.entry_charge is None):
-        raise NotDecided("the program charges by its output and the form does not say so (entry_charge)")
-    for queries in sizes:
-        sized = replace(problem, queries=queries)
-        require_same(sized, replace(sized, mechanism=form.program, parameters={}, charge=None))
-        if isinstance(form, Stream):
-            require_same_charge(sized, form)
-    beyond = [size for size in _BEYOND if size > max(sizes)]
-    require_same_on_samples(
-        problem, replace(problem, mechanism=form.program, parameters={}, charge=None), beyond, _SAMPLES
-    )
-    shown = ", ".join(map(str, sizes))
-    return (
-        f"that the form is the released program was shown by z3 for n = {shown}, and seen on {_SAMPLES} "
-        f"samples each for n = {', '.join(map(str, beyond))}"
-    )
+        return prove_alignment(problem, form.alignment, progress=progress)
+    if isinstance(form, Aligned):
+        raise InvalidArgument(
+            "queries", None, f"is missing, and {entry.name} has no form for all n", "Pass a number."
+        )
+    return _prove_form(replace(problem, charge=None), form)

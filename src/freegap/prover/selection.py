@@ -34,9 +34,9 @@ from typing import Any
 
 import z3
 
+from freegap.forms import Change, Selection
 from freegap.laws import LAWS, Law, ShiftPrice
 from freegap.prover.classes import formula, holes_of
-from freegap.prover.forms import Change, Selection
 from freegap.prover.outputs import flatten
 from freegap.prover.prices import price_term
 from freegap.prover.problem import Problem

@@ -26,10 +26,10 @@ from typing import Any
 
 import z3
 
+from freegap.forms import Stream
 from freegap.laws.labelled import LabelledNoise
 from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
-from freegap.prover.forms import Stream
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
 from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of, scale_of

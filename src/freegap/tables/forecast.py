@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from freegap.estimate.bounds import gap_noise
 from freegap.estimate.fusion import blue_variance_ratio
-from freegap.estimate.noise_laws import GapNoise
 from freegap.laws import CONTINUOUS_NOISES, LAPLACE
 from freegap.mechanisms.arguments import noise_argument
-from freegap.mechanisms.threshold_plan import plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.tables.results import readable
 from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
 
@@ -88,14 +88,7 @@ def forecast_above(*, k: int, epsilon: Rational, noise: str = "exponential") -> 
     >>> forecast_above(k=20, epsilon=1).least < Fraction(1, 8)
     True
     """
-    plan = plan_threshold(
-        k=count_argument("k", k),
-        epsilon=epsilon,
-        sensitivity=1,
-        monotonic=True,
-        noise=noise_argument(noise, CONTINUOUS_NOISES).name,
-        resolution=Fraction(1, 1024),
-        share=None,
-    )
-    error = math.sqrt(GapNoise(plan.law, plan.branches[-1].scale, plan.threshold_scale).variance)
+    noise_argument(noise, CONTINUOUS_NOISES)
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, epsilon=epsilon, monotonic=True, noise=noise)
+    error = math.sqrt(gap_noise(plan, 0).variance)
     return Forecast("above", plan.threshold_budget, plan.epsilon, error, error)

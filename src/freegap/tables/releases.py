@@ -19,12 +19,14 @@ from freegap.estimate.selecting import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
-from freegap.mechanisms.threshold_plan import plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
-from freegap.mechanisms.top_k_plan import plan_top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
+from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
 from freegap.values.thresholds import read_threshold
 
@@ -82,7 +84,7 @@ def top_k(
     measured = flag_argument("measure", measure)
     # Whatever the mechanisms would refuse is refused here, before ε is reserved.
     selecting = budget / 2 if measured else budget
-    plan_top_k(k=k, epsilon=selecting, sensitivity=1, monotonic=True, noise=noise, resolution=grid)
+    TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     with counted(
@@ -111,7 +113,7 @@ def top_k(
             return _top_items(people, fused.labels, fused.selection, fused)
 
         parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return charged(account, "top_k", budget, parameters, release)
+        return charged(account, PlainPlan("top_k", budget, parameters), release)
 
 
 def above(
@@ -151,8 +153,8 @@ def above(
     if abs(bar) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
     # Whatever the mechanism would refuse is refused here, before ε is reserved.
-    plan_threshold(
-        k=k, epsilon=budget, sensitivity=1, monotonic=True, noise=noise, resolution=grid, share=None
+    plan = ThresholdPlan.read(
+        "hybrid_sparse_vector", k=k, epsilon=budget, monotonic=True, noise=noise, resolution=grid
     )
     source = source_or_system(bits)
     account = ledger_argument(ledger)
@@ -171,10 +173,10 @@ def above(
             found = hybrid_sparse_vector(
                 counts, bar, k=k, epsilon=budget, monotonic=True, noise=noise, resolution=grid, bits=source
             )
-            return _items_above(people, found, k, bar)
+            return _items_above(people, plan, found, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return charged(account, "above", budget, parameters, release)
+        return charged(account, PlainPlan("above", budget, parameters), release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
@@ -185,6 +187,7 @@ def _place(group: int, member: int) -> tuple[int, int]:
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
     whole = selection if fused is None else fused
     return TopItems(
+        plan=whole.plan,
         labels=people.tally.names(places),
         gap_multiples=selection.gap_multiples,
         resolution=selection.resolution,
@@ -192,15 +195,13 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         standard_errors=None if fused is None else fused.standard_errors,
         intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
         privacy=_privacy(people),
-        epsilon=whole.epsilon,
         spent=whole.spent,
         private=whole.private,
-        parameters=dict(whole.parameters),
     )
 
 
-def _items_above(people: Counted, found: Any, k: int, bar: Fraction) -> ItemsAbove:
-    law = gap_noise(found, 0)
+def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
+    law = gap_noise(plan, 0)
     # A gap was rounded down: half a step is missing on average, and at most a whole one.
     step = found.resolution
     estimates = tuple(estimate + step / 2 for estimate in found.estimates)
@@ -208,19 +209,18 @@ def _items_above(people: Counted, found: Any, k: int, bar: Fraction) -> ItemsAbo
     over, under = law.quantile(1 - tail), law.quantile(tail)
     intervals = tuple((float(e) - over, float(e + step) - under) for e in found.estimates)
     return ItemsAbove(
+        plan=plan,
         labels=people.tally.names(found.labels),
-        gap_multiples=found.gap_multiples,
+        gap_multiples=found.gap_multiples or (),
         resolution=step,
         estimates=estimates,
         standard_errors=(math.sqrt(law.variance),) * len(estimates),
         intervals=intervals,
         privacy=_privacy(people),
-        epsilon=found.epsilon,
         spent=found.spent,
         private=found.private,
-        parameters=dict(found.parameters),
         threshold=bar,
-        complete=len(estimates) < k,
+        complete=len(estimates) < plan.k,
     )
 
 

@@ -35,7 +35,6 @@ class AboveThreshold(Release):
     branches: tuple[int, ...]
     thresholds: tuple[Fraction, ...]
     resolution: Fraction
-    mechanism: str
 
     @property
     def answered(self) -> int:
@@ -88,7 +87,7 @@ class AboveThreshold(Release):
         """The release as plain values; `questions` only where they have labels."""
         positions = isinstance(self.questions, range)
         return {
-            "mechanism": self.mechanism,
+            "mechanism": self.plan.mechanism,
             "answered": self.answered,
             "questions": None if positions else [jsonable(question) for question in self.questions],
             "indices": [jsonable(index) for index in self.indices],

@@ -12,17 +12,19 @@ import math
 import numbers
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from freegap.errors import printable
+from freegap.values.plans import ReleasePlan
 
 __all__ = [
     "NOT_PRIVATE",
     "Column",
+    "HybridTopK",
     "Release",
     "TopK",
     "aligned",
@@ -51,16 +53,26 @@ class Column:
 class Release:
     """What all results share.
 
+    plan: what was asked for, with everything that follows from it; public.
     epsilon: the ε that was asked for.
     spent: the ε that was charged, at most `epsilon`.
     private: False where the noise came from a seeded or recorded source.
-    parameters: the public parameters of the release, for the record.
+    parameters: the public parameters of the plan, for the record.
     """
 
-    epsilon: Fraction
+    plan: ReleasePlan
     spent: Fraction
     private: bool
-    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε that was asked for."""
+        return self.plan.epsilon
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The public parameters of the plan."""
+        return dict(self.plan.parameters)
 
     @property
     def title(self) -> str:
@@ -189,6 +201,59 @@ class TopK(Release):
             "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.gaps],
             "resolution": _plain(self.resolution),
             **self._common(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridTopK(TopK):
+    """The largest items above a threshold.
+
+    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
+
+    reached: whether the threshold was reached, so that no further items are above it.
+    """
+
+    threshold: Fraction
+    reached: bool
+
+    @cached_property
+    def estimates(self) -> tuple[Fraction, ...] | None:
+        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
+        if not self.reached:
+            return None
+        estimates: list[Fraction] = []
+        total = self.threshold
+        for gap in reversed(self.gaps[:-1]):
+            total += gap
+            estimates.append(total)
+        return tuple(reversed(estimates))
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        below = "all that are" if self.reached else "the first"
+        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
+
+    def columns(self) -> list[Column]:
+        """Rank, label and gap, and estimates where the threshold was reached."""
+        own = len(self.labels)
+        columns = [
+            Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
+            Column("item", tuple(text_of(label) for label in self.labels)),
+            Column("gap to next", aligned(self.gaps[:own]), numeric=True),
+        ]
+        if self.estimates is not None:
+            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
+        return super().to_dict() | {
+            "mechanism": "hybrid_top_k",
+            "threshold": str(self.threshold),
+            "reached": self.reached,
+            "estimates": estimates,
         }
 
 

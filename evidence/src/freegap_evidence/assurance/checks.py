@@ -10,9 +10,8 @@ answers have the other sign.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -114,10 +113,13 @@ def claims_of(row: Row) -> list[tuple[LibraryEntry, PrivacyClaim]]:
 
 
 def _is_about(claim: PrivacyClaim, proof: Proved, noise: str) -> bool:
-    plan = claim.parameters.get("plan")
-    law = claim.parameters.get("law", noise if plan is None else plan.law.name)
-    wanted = proof.selected or {}
-    return law == noise and all(claim.parameters.get(name) == value for name, value in wanted.items())
+    given, wanted = _given(claim), proof.selected or {}
+    return str(given.get("law", noise)) == noise and all(given.get(n) == v for n, v in wanted.items())
+
+
+def _given(claim: PrivacyClaim) -> Mapping[str, Any]:
+    """What a claim is about: the fields of its plan, or its parameters."""
+    return vars(claim.parameters["plan"]) if "plan" in claim.parameters else claim.parameters
 
 
 def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
         for claim, proof in proofs
     ]
     bounded = [(entry, claim) for entry, claim in found if claim.queries is not None]
-    twin = _prove_twin(*min(bounded, key=lambda pair: (pair[1].queries, pair[1].parameters.get("k", 1))))
+    twin = _prove_twin(*min(bounded, key=lambda pair: (pair[1].queries, _given(pair[1]).get("k", 1))))
     return {
         "claims": len(held),
         "proved": sum(held),
@@ -142,19 +144,20 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
 
 
 def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
-    @functools.wraps(entry.program)
-    def narrow(answers: Sequence[Any], noise: LabelledNoise[Any], **parameters: Any) -> Any:
-        return entry.program(answers, _NarrowNoise(noise), **parameters)
+    form = entry.form(**claim.parameters)
+
+    def narrow(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Any:
+        return form.program(answers, _NarrowNoise(noise))
 
     return prove_any(
         narrow,
-        entry.alignment,
+        form.alignment,
         epsilon=claim.epsilon,
         queries=claim.queries,
         sensitivity=claim.sensitivity,
         neighbours=claim.neighbours,
-        parameters=claim.parameters,
-        charge=entry.charge,
+        parameters=None,
+        charge=form.charge,
         resolution=claim.resolution,
         tightness=False,
         seconds=10,

@@ -1,26 +1,19 @@
 """What is to be proved of this library's own mechanisms: one entry per mechanism, one claim per proof.
 
-To add a mechanism: an `LibraryEntry` with its program, its alignment and its charge, and the claims that the
-library makes for it. `freegap prove --library` and the tests go through all of them.
-
-A form says the same as the program, in the parts that a proof for all n needs; it is shown to be the same
-function as the program, at a bounded size, whenever it is proved.
+To add a mechanism: a `LibraryEntry` with its form, and the claims that the library makes for it. `freegap
+prove --library` and the tests go through all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise, product
-from typing import Any
+from itertools import product
 
 from freegap.base2 import ideal
-from freegap.laws import law_named
-from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
-from freegap.prover.forms import Selection, Stream
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 __all__ = ["LIBRARY", "plan"]
@@ -33,76 +26,82 @@ _NEIGHBOURS = (("each", False), ("monotonic", True))
 # Top-k and the hybrid with it -------------------------------------------------------------
 
 
-def _scaled(k: int, law: str, monotonic: bool) -> dict[str, Any]:
-    return {"k": k, "scale": Fraction(k if monotonic else 2 * k), "law": law}
+def _ranked(
+    k: int,
+    noise: str,
+    neighbours: str,
+    queries: int | None,
+    *,
+    half: bool = False,
+    gap: bool = True,
+    tight: bool = True,
+) -> PrivacyClaim:
+    """half: at the general scale, monotonic answers cost half of ε."""
+    planned = TopKPlan.read(
+        "noisy_top_k", k=k, epsilon=1, monotonic=neighbours == "monotonic" and not half, noise=noise, gap=gap
+    )
+    epsilon = _ONE / 2 if half else _ONE
+    return PrivacyClaim(
+        epsilon,
+        queries,
+        neighbours,
+        {"plan": planned},
+        resolution=_ONE if planned.law.lattice else None,
+        tight=epsilon if tight else None,
+        label=f"k {k}, {noise}" + ("" if gap else ", no gap"),
+    )
 
 
 def _top_k_claims() -> Iterator[PrivacyClaim]:
     """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
-    for queries, law, k in product((5, None), _CONTINUOUS, (1, 2, 3)):
-        for neighbours, monotonic in _NEIGHBOURS:
-            tight = None if queries is None else _ONE
-            yield PrivacyClaim(_ONE, queries, neighbours, _scaled(k, law, monotonic), tight=tight)
-    for law in _CONTINUOUS:  # at the general scale, monotonic answers cost half of it
-        yield PrivacyClaim(Fraction(1, 2), 4, "monotonic", _scaled(2, law, False), tight=Fraction(1, 2))
-    for law, k, (neighbours, monotonic) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic) | {"gap": False})
+    for queries, noise, k, (neighbours, _) in product((5, None), _CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _ranked(k, noise, neighbours, queries, tight=queries is not None)
+    for noise in _CONTINUOUS:
+        yield _ranked(2, noise, "monotonic", 4, half=True)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _ranked(k, noise, neighbours, 4, gap=False, tight=False)
 
 
 def _tied_claims() -> Iterator[PrivacyClaim]:
     """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
-    for k, (neighbours, monotonic) in product((1, 2, 3), _NEIGHBOURS):
-        parameters = _scaled(k, "geometric", monotonic) | {"gap": False}
-        label = f"k {k}, geometric, no gap"
-        yield PrivacyClaim(_ONE, 4, neighbours, parameters, resolution=_ONE, label=label)
-
-
-def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return [a - b for a, b in pairwise([*values, runner_up])]
-
-
-def _top_k_form(*, k: int, scale: Fraction, law: str) -> Selection:
-    return Selection(k, law, scale, _gaps, partial(top_k.shifts, law=law))
+    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
+        yield _ranked(k, "geometric", neighbours, 4, gap=False, tight=False)
 
 
 def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
-    for law, k in product(_CONTINUOUS, (1, 2, 3)):
-        for neighbours, monotonic in _NEIGHBOURS:
-            yield PrivacyClaim(_ONE, 4, neighbours, _scaled(k, law, monotonic), tight=_ONE)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _ranked(k, noise, neighbours, 4)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
 
 
-def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0) -> ThresholdPlan:
+def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = True) -> ThresholdPlan:
     """ε = 1 with a quarter of it for the threshold; the proofs hold for any share."""
-    return plan_threshold(
+    return ThresholdPlan.read(
+        "sparse_vector",
         k=k,
         epsilon=1,
-        sensitivity=1,
         monotonic=monotonic,
         noise=noise,
-        resolution=Fraction(1, 1024),
         share=Fraction(1, 4),
-        halvings=halvings,
+        branches=halvings,
+        gap=gap,
     )
 
 
 def _planned(
-    k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool | None = None
+    k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    parameters: dict[str, Any] = {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings)}
-    if gap is not None:
-        parameters["gap"] = gap
     named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
         queries,
         neighbours,
-        parameters,
-        resolution=_ONE if law_named(noise).lattice else None,
+        {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings, gap=gap)},
+        resolution=_ONE if noise == "geometric" else None,
         tight=_ONE,
-        label=named + (", no gap" if gap is False else ""),
+        label=named + ("" if gap else ", no gap"),
     )
 
 
@@ -129,44 +128,6 @@ def _adaptive_claims() -> Iterator[PrivacyClaim]:
 def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
         yield _planned(k, noise, neighbours, 5)
-
-
-def _sparse_vector_form(*, plan: ThresholdPlan) -> Stream:
-    """One question a step; the state is what was spent and the noisy threshold."""
-
-    def start(noise: LabelledNoise[Any]) -> tuple[Fraction, Any]:
-        bar = getattr(noise, plan.law.name)(plan.threshold_scale, label="threshold")
-        return plan.threshold_budget, bar
-
-    def step(state: tuple[Fraction, Any], answer: Any, noise: LabelledNoise[Any]) -> tuple[Any, Any, bool]:
-        spent, bar = state
-        draw = getattr(noise, plan.law.name)
-        noisy = [answer + draw(b.scale, label=j) - b.shift for j, b in enumerate(plan.branches)]
-        entry = None
-        for value, branch in zip(noisy, plan.branches, strict=True):
-            if value - bar >= branch.margin:
-                entry = (value - bar, branch.budget)
-                spent += branch.budget
-                break
-        return (spent, bar), entry, spent > plan.epsilon - plan.answer_budget
-
-    def lift(direction: str) -> Fraction:
-        return Fraction(0) if plan.monotonic and direction == "decreasing" else plan.sensitivity
-
-    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[int, Any]:
-        if entry is None:
-            return {}
-        branch = [branch.budget for branch in plan.branches].index(entry[1])
-        return {branch: lift(direction) + answer - neighbour}
-
-    return Stream(
-        start,
-        step,
-        lambda direction: {"threshold": lift(direction)},
-        step_shifts,
-        start_charge=plan.threshold_budget,
-        entry_charge=lambda entry: 0 if entry is None else entry[1],
-    )
 
 
 # Measuring ----------------------------------------------------------------------------------
@@ -200,92 +161,13 @@ def _base2_claims() -> Iterator[PrivacyClaim]:
         yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
 
 
-def _base2_form(
-    *, k: int, eta: tuple[Fraction, Fraction], sensitivity: Fraction, width: int | None, gaps: tuple[int, ...]
-) -> Stream:
-    """One question a step; the state is how many ⊤ are left and ρ."""
-
-    def start(noise: LabelledNoise[Any]) -> tuple[int, Any]:
-        return k, noise.discrete_laplace(sensitivity / eta[0], label="threshold")
-
-    def step(state: tuple[int, Any], answer: Any, noise: LabelledNoise[Any]) -> tuple[Any, Any, bool]:
-        left, rho = state
-        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label="answer")
-        distance = answer + nu - ideal.clamp(rho, answer, width)
-        if distance < 0:
-            return (left, rho), None, False
-        return (left - 1, rho), sum(1 for gap in gaps if distance >= gap), left == 1
-
-    def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[str, Any]:
-        if entry is None:
-            return {}
-        rho = state[1]
-        change = ideal.clamp(rho + sensitivity, neighbour, width) - ideal.clamp(rho, answer, width)
-        return {"answer": answer - neighbour + change}
-
-    return Stream(
-        start,
-        step,
-        lambda direction: {"threshold": sensitivity},
-        step_shifts,
-        place_alone=True,
-        start_charge=eta[0],
-        entry_charge=lambda entry: 0 if entry is None else eta[1] / k,
-    )
-
-
 LIBRARY: tuple[LibraryEntry, ...] = (
-    LibraryEntry(
-        "noisy top-k with gap",
-        top_k.program,
-        top_k.alignment,
-        tuple(_top_k_claims()),
-        form=_top_k_form,
-        form_sizes=(4, 5),
-    ),
-    LibraryEntry(
-        "noisy top-k, ties broken by place", top_k.program, top_k.tied_alignment, tuple(_tied_claims())
-    ),
-    LibraryEntry(
-        "sparse vector",
-        sparse_vector.program,
-        sparse_vector.alignment,
-        tuple(_sparse_vector_claims()),
-        charge=sparse_vector.charge,
-        form=_sparse_vector_form,
-        form_sizes=(1, 2, 3),
-    ),
-    LibraryEntry(
-        "adaptive sparse vector",
-        sparse_vector.program,
-        sparse_vector.alignment,
-        tuple(_adaptive_claims()),
-        charge=sparse_vector.charge,
-        form=_sparse_vector_form,
-        form_sizes=(1, 2, 3),
-    ),
-    LibraryEntry(
-        "hybrid top-k",
-        hybrids.hybrid_top_k_program,
-        hybrids.hybrid_top_k_alignment,
-        tuple(_hybrid_top_k_claims()),
-        charge=hybrids.hybrid_top_k_charge,
-    ),
-    LibraryEntry(
-        "hybrid sparse vector",
-        hybrids.hybrid_sparse_vector_program,
-        hybrids.hybrid_sparse_vector_alignment,
-        tuple(_hybrid_sparse_vector_claims()),
-        charge=hybrids.hybrid_sparse_vector_charge,
-    ),
-    LibraryEntry("measure", measuring.program, measuring.alignment, tuple(_measure_claims())),
-    LibraryEntry(
-        "base-2 sparse vector with gap",
-        ideal.program,
-        ideal.alignment,
-        tuple(_base2_claims()),
-        charge=ideal.charge,
-        form=_base2_form,
-        form_sizes=(1, 2),
-    ),
+    LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
+    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_tied_claims())),
+    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims())),
+    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims())),
+    LibraryEntry("hybrid top-k", hybrids.top_k_form, tuple(_hybrid_top_k_claims())),
+    LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_hybrid_sparse_vector_claims())),
+    LibraryEntry("measure", measuring.form, tuple(_measure_claims())),
+    LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
 )

@@ -215,49 +215,48 @@ def _compare_first_version(table: Table) -> Comparison:
     )
 
 
-_COUNTS = {"epsilon": EPSILON, "monotonic": True, "line": "random", "times": 1, "thinner": 1}
-_THINNER = 4
-_ADAPTIVE = Computation(
-    name="adaptive",
-    compute=_compute,
-    parameters={"k": list(range(2, 25, 2)), "branches": [0, 1], "noise": "exponential", **_COUNTS},
-    data=PAPERS,
+def _computation(
+    name: str,
+    ks: list[int],
+    *,
+    noise: str,
+    branches: int = 1,
+    monotonic: bool = True,
+    line: str = "random",
+    times: int = 1,
+    thinner: int = 1,
+) -> Computation:
+    """times, thinner: so many times the runs that are asked for, or so small a part of them."""
+    return Computation(
+        name=name,
+        compute=_compute,
+        parameters={
+            "k": ks,
+            "branches": list(range(branches + 1)),
+            "noise": noise,
+            "epsilon": EPSILON,
+            "monotonic": monotonic,
+            "line": line,
+            "times": times,
+            "thinner": thinner,
+        },
+        data=PAPERS,
+        counted=lambda runs: f"{max(1, times * runs // thinner):,} runs per point",
+    )
+
+
+_ADAPTIVE = _computation("adaptive", list(range(2, 25, 2)), noise="exponential")
+_LAPLACE = _computation("adaptive-laplace", [2, 6, 10, 14, 18, 22], noise="laplace")
+_FIRST = _computation(
+    "adaptive-first-version",
+    [2, 5, 10, 15, 20, 25],
+    noise="laplace",
+    monotonic=False,
+    line="quantile",
+    times=2,
 )
-_LAPLACE = Computation(
-    name="adaptive-laplace",
-    compute=_compute,
-    parameters={"k": [2, 6, 10, 14, 18, 22], "branches": [0, 1], "noise": "laplace", **_COUNTS},
-    data=PAPERS,
-)
-_FIRST = Computation(
-    name="adaptive-first-version",
-    compute=_compute,
-    parameters={
-        "k": [2, 5, 10, 15, 20, 25],
-        "branches": [0, 1],
-        "noise": "laplace",
-        **_COUNTS,
-        "monotonic": False,
-        "line": "quantile",
-        "times": 2,
-    },
-    data=PAPERS,
-    counted=lambda runs: f"{2 * runs:,} runs per point",
-)
-_BRANCHES = Computation(
-    name="branches",
-    compute=_compute,
-    # The noise of the cheapest branch reaches down to rare items: a quarter of the runs is enough work.
-    parameters={
-        "k": [2, 6, 12, 18, 24],
-        "branches": [0, 1, 2, 3, 4],
-        "noise": "exponential",
-        **_COUNTS,
-        "thinner": _THINNER,
-    },
-    data=PAPERS,
-    counted=lambda runs: f"{max(1, runs // _THINNER):,} runs per point",
-)
+# The noise of the cheapest branch reaches down to rare items: a quarter of the runs is enough work.
+_BRANCHES = _computation("branches", [2, 6, 12, 18, 24], noise="exponential", branches=4, thinner=4)
 
 EXPERIMENTS = (
     Experiment(

@@ -225,22 +225,21 @@ _ANY = {"noises": ["laplace"], "monotonic": False, "line": "random", "times": 1}
 _FIRST = _ANY | {"line": "quantile", "times": 2}
 _EPSILONS = ["0.1", "0.3", "0.5", "0.7", "0.9", "1.1", "1.3", "1.5"]
 
-_BY_K = Computation(
-    name="error-reduction-by-k",
-    compute=_compute,
-    parameters={"k": list(range(2, 25, 2)), "epsilon": ["0.7"], **_COUNTS},
-    data=PAPERS,
-)
-_BY_EPSILON = Computation(
-    name="error-reduction-by-epsilon",
-    compute=_compute,
-    parameters={"k": [10], "epsilon": _EPSILONS, **_COUNTS},
-    data=(KOSARAK_NAME, BMS_POS_NAME),
-)
 
-
-def _twice(runs: int) -> str:
-    return f"{2 * runs:,} runs per point"
+def _computation(
+    name: str,
+    ks: list[int],
+    epsilons: list[str],
+    queries: dict[str, Any],
+    data: tuple[str, ...] = PAPERS,
+) -> Computation:
+    return Computation(
+        name=name,
+        compute=_compute,
+        parameters={"k": ks, "epsilon": epsilons, **queries},
+        data=data,
+        counted=lambda runs: f"{queries['times'] * runs:,} runs per point",
+    )
 
 
 EXPERIMENTS = (
@@ -251,7 +250,7 @@ EXPERIMENTS = (
         source="Ding 2020, figure 5-2; Ding et al. 2019, figure 1 and section 7.2 (Laplace noise)",
         states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; "
         "measured and theoretical curves agree; nearly the same on the other data sets",
-        computation=_BY_K,
+        computation=_computation("error-reduction-by-k", list(range(2, 25, 2)), ["0.7"], _COUNTS),
         draw=draw_by_k,
         compare=_compare_by_k,
     ),
@@ -261,7 +260,9 @@ EXPERIMENTS = (
         title="Reduction of the mean squared error against ε, k = 10",
         source="Ding 2020, figure 5-3; Ding et al. 2019, figure 2 and section 7.2 (Laplace noise)",
         states="the improvement is stable for different ε, and as the theory says",
-        computation=_BY_EPSILON,
+        computation=_computation(
+            "error-reduction-by-epsilon", [10], _EPSILONS, _COUNTS, (KOSARAK_NAME, BMS_POS_NAME)
+        ),
         draw=draw_by_epsilon,
         compare=_compare_by_epsilon,
     ),
@@ -271,12 +272,7 @@ EXPERIMENTS = (
         title="Reduction of the mean squared error with the noise for any queries, ε = 0.7",
         source="Ding et al. 2019, section 7.2, without a figure",
         states="the improvement can reach up to 20 % for non-monotonic queries as k increases",
-        computation=Computation(
-            name="any-queries-by-k",
-            compute=_compute,
-            parameters={"k": [2, 4, 6, 10, 14, 18, 24], "epsilon": ["0.7"], **_ANY},
-            data=PAPERS,
-        ),
+        computation=_computation("any-queries-by-k", [2, 4, 6, 10, 14, 18, 24], ["0.7"], _ANY),
         draw=partial(draw_grid, column="k", label="k"),
         compare=_compare_general,
     ),
@@ -287,13 +283,7 @@ EXPERIMENTS = (
         source="Ding et al. 2019 (arXiv), figure 1",
         states="up to 20 % as k increases, for both algorithms, on all three data sets, as the theory says "
         "(budgets 1 : (2k)^⅔, Laplace noise)",
-        computation=Computation(
-            name="first-version-by-k",
-            compute=_compute,
-            parameters={"k": [2, 5, 10, 15, 20, 25], "epsilon": ["0.7"], **_FIRST},
-            data=PAPERS,
-            counted=_twice,
-        ),
+        computation=_computation("first-version-by-k", [2, 5, 10, 15, 20, 25], ["0.7"], _FIRST),
         draw=partial(draw_grid, column="k", label="k"),
         compare=_compare_general,
     ),
@@ -303,13 +293,7 @@ EXPERIMENTS = (
         title="Reduction of the mean squared error against ε, threshold at the 95 % quantile, k = 10",
         source="Ding et al. 2019 (arXiv), figure 2",
         states="the improvement is stable for different ε",
-        computation=Computation(
-            name="first-version-by-epsilon",
-            compute=_compute,
-            parameters={"k": [10], "epsilon": _EPSILONS, **_FIRST},
-            data=PAPERS,
-            counted=_twice,
-        ),
+        computation=_computation("first-version-by-epsilon", [10], _EPSILONS, _FIRST),
         draw=partial(draw_grid, column="epsilon", label="Privacy budget ε"),
         compare=_compare_by_epsilon,
     ),

@@ -84,7 +84,7 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> RegimeC
 
     def expected(record: str, twin: bool) -> Hashable:
         """The twin takes every answer with the other sign."""
-        plan = Base2Plan.checked(threshold, **arguments)
+        plan = Base2Plan.read(threshold, **arguments)
         run = Run(plan, BitDraws(ReplayedBits(record), digits))
         ladder = (0, *plan.gaps)
         entries: list[int | None] = []

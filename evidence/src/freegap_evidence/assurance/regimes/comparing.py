@@ -15,7 +15,7 @@ from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Variable
 from freegap.laws import law_named
 from freegap.mechanisms import sparse_vector as mechanism
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
@@ -130,12 +130,8 @@ class _Asking:
             place, branch = (-1, 0) if label == "threshold" else label
             return Variable(plan.law.continuous, digits.stream(place + 1, branch + 1))
 
-        output = mechanism.program(
-            [answer - bar for answer, bar in zip(self.answers, self.thresholds, strict=True)],
-            draws(find, twin=twin),
-            plan=plan,
-            gap=True,
-        )
+        offsets = [answer - bar for answer, bar in zip(self.answers, self.thresholds, strict=True)]
+        output = mechanism.form(plan).program(offsets, draws(find, twin=twin))
         budgets = [branch.budget for branch in plan.branches]
         entries = tuple(
             None
@@ -143,7 +139,7 @@ class _Asking:
             else (floored(entry[0], plan.resolution) if self.gap else 0, budgets.index(entry[1]))
             for entry in output
         )
-        return entries, mechanism.charge(output, plan=plan)
+        return entries, sum(map(mechanism.entry_charge, output), plan.threshold_budget)
 
 
 def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool = True) -> _Asking:
@@ -169,7 +165,8 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
     sensitivity = Fraction(choices.of((1, 3))) if discrete else grid * choices.of((1, 3, grid.denominator))
     monotonic = bool(choices.below(2))
     k = {"1": 1, "2": 2, KS[2]: min(n, 20)}[levels["k"]]
-    plan = plan_threshold(
+    plan = ThresholdPlan.read(
+        "sparse_vector",
         k=k,
         epsilon=2 * (1 if monotonic else 2) * sensitivity * k / scale,
         sensitivity=sensitivity,
@@ -177,8 +174,7 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
         noise=noise,
         resolution=asked,
         share=Fraction(1, 2),
-        halvings=halvings,
-        margin=2,
+        branches=halvings,
     )
     return _Asking(given, answers, threshold, thresholds, plan, gap)
 
@@ -269,8 +265,8 @@ def _asked(it: _Asking, arguments: dict[str, Any], bits: BitSource, *, adaptive:
 def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     """The share of the threshold is the library's own."""
     it = _asking(levels, seed, noise, 0)
-    plan = plan_threshold(
-        **it.common | {"share": None, "resolution": GRIDS[levels["grid"]]},
+    plan = ThresholdPlan.read(
+        "sparse_vector", **it.common | {"share": None, "resolution": GRIDS[levels["grid"]]}
     )
     it = replace(it, plan=plan)
     arguments = {key: value for key, value in it.common.items() if key not in ("k", "share")}

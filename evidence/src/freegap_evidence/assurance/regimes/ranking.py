@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -12,9 +12,10 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.reals import Variable
-from freegap.laws import GUMBEL, ExactLaw, law_named
+from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw, law_named
 from freegap.mechanisms import hybrids, top_k
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
@@ -111,6 +112,19 @@ class _Choosing:
         """How many times the sensitivity an answer may move against another."""
         return 1 if self.monotonic else 2
 
+    def plan(self, noise: str, *, gap: bool = True) -> TopKPlan:
+        """Of noise that has the scale of the case."""
+        return TopKPlan.read(
+            "noisy_top_k",
+            k=self.k,
+            epsilon=self.c * self.sensitivity * self.k / self.scale,
+            sensitivity=self.sensitivity,
+            monotonic=self.monotonic,
+            noise=noise,
+            resolution=self.grid,
+            gap=gap,
+        )
+
     def arguments(self, epsilon: Fraction, bits: BitSource, **more: Any) -> dict[str, Any]:
         """Those that every function takes."""
         return {
@@ -150,13 +164,9 @@ class _Choosing:
         """Ding 2020, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
         # Who alone can be chosen is chosen by any program: the twin is given one more.
         members = self.members(record, self.k + (gap or twin), law, self.scale)
-        order, gaps = top_k.program(
-            [self.population.exact[m.group] for m in members],
-            draws(lambda i: members[i].noise, twin=twin),
-            k=self.k,
-            scale=self.scale,
-            law=law.name,
-            gap=gap,
+        form = replace(top_k.form(self.plan(EXPONENTIAL.name, gap=gap)), law=law.name)
+        order, gaps = form.program(
+            [self.population.exact[m.group] for m in members], draws(lambda i: members[i].noise, twin=twin)
         )
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
 
@@ -311,15 +321,11 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
         )
         (own,) = [m for m in members if m.group == n]
         listed = [own, *(m for m in members if m.group != n)]
-        order, gaps = hybrids.hybrid_top_k_program(
-            [values[m.group] for m in listed[1:]],
-            draws(lambda i: listed[i].noise, twin=twin),
-            k=it.k,
-            scale=it.scale,
-            threshold=bar,
-            law=noise,
+        plan = it.plan(noise)
+        order, gaps = hybrids.top_k_form(plan, bar).program(
+            [values[m.group] for m in listed[1:]], draws(lambda i: listed[i].noise, twin=twin)
         )
-        spent = hybrids.hybrid_top_k_charge((order, gaps), k=it.k, epsilon=epsilon)
+        spent = hybrids.top_k_charge(plan, (order, gaps))
         return tuple(listed[i].group for i in order), tuple(floored(g, it.grid) for g in gaps), spent
 
     return it.case(released, expected)
@@ -332,7 +338,8 @@ def hybrid_sparse_vector(noise: str) -> Matrix:
 
 def _plan(it: _Choosing) -> ThresholdPlan:
     """Half of ε for the threshold, so that an answer's noise has the scale of the case."""
-    return plan_threshold(
+    return ThresholdPlan.read(
+        "hybrid_sparse_vector",
         k=it.k,
         epsilon=2 * it.c * it.sensitivity * it.k / it.scale,
         sensitivity=it.sensitivity,
@@ -358,13 +365,11 @@ def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeC
     def expected(record: str, twin: bool) -> Hashable:
         members = it.members(record, it.k, plan.law.continuous, scale)
         bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
-        items, gaps = hybrids.hybrid_sparse_vector_program(
+        items, gaps = hybrids.sparse_vector_form(plan, threshold).program(
             [it.population.exact[m.group] for m in members],
             draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
-            plan=plan,
-            threshold=threshold,
         )
-        spent = hybrids.hybrid_sparse_vector_charge((items, gaps), plan=plan)
+        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
         return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
 
     return it.case(released, expected)

@@ -15,7 +15,8 @@ from freegap.bits import BitSource
 from freegap.exact.reals import Variable
 from freegap.laws import law_named
 from freegap.mechanisms import hybrids, top_k
-from freegap.mechanisms.threshold_plan import optimal_share, plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
@@ -114,6 +115,7 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Regime
     it = _Counted(levels, seed)
     selecting = it.k / it.scale
     law = law_named(noise).continuous
+    form = top_k.form(TopKPlan.read("top_k", k=it.k, epsilon=selecting, monotonic=True, noise=noise))
     epsilon = 2 * selecting if measure else selecting
 
     def released(bits: BitSource) -> Hashable:
@@ -124,12 +126,8 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Regime
     def expected(record: str, twin: bool) -> Hashable:
         digits = keyed(record, len(it.values))
         members = contenders(it.values, it.sizes, law=law, scale=it.scale, digits=digits, top=it.k + 1)
-        order, gaps = top_k.program(
-            [it.values[m.group] for m in members],
-            draws(lambda i: members[i].noise, twin=twin),
-            k=it.k,
-            scale=it.scale,
-            law=noise,
+        order, gaps = form.program(
+            [it.values[m.group] for m in members], draws(lambda i: members[i].noise, twin=twin)
         )
         places = tuple(members[i].group for i in order)
         return places, tuple(floored(gap, it.grid) for gap in gaps), epsilon
@@ -140,10 +138,10 @@ def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> Regime
 def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
     it = _Counted(levels, seed)
     share = optimal_share(it.k, monotonic=True)
-    plan = plan_threshold(
+    plan = ThresholdPlan.read(
+        "above",
         k=it.k,
         epsilon=it.k / ((1 - share) * it.scale),
-        sensitivity=1,
         monotonic=True,
         noise=noise,
         resolution=it.grid,
@@ -163,13 +161,11 @@ def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
             it.values, it.sizes, law=plan.law.continuous, scale=scale, digits=digits, top=it.k
         )
         bar = Variable(plan.law.continuous, digits.stream(n, 1))
-        items, gaps = hybrids.hybrid_sparse_vector_program(
+        items, gaps = hybrids.sparse_vector_form(plan, it.threshold).program(
             [it.values[m.group] for m in members],
             draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
-            plan=plan,
-            threshold=it.threshold,
         )
-        spent = hybrids.hybrid_sparse_vector_charge((items, gaps), plan=plan)
+        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
         return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
 
     return RegimeCase(released, expected, it.told())

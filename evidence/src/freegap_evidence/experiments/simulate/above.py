@@ -1,4 +1,4 @@
-"""Sparse vector and its adaptive form, many runs at once: twin of `mechanisms.sparse_vector.program`."""
+"""Sparse vector and its adaptive form, many runs at once: twin of `mechanisms.sparse_vector.form`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.mechanisms.threshold_plan import ThresholdPlan, plan_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.noise import Floats
 
 __all__ = ["Answered", "ThresholdNoise", "answer", "draw_threshold_noise", "plan"]
@@ -27,15 +27,14 @@ def plan(
 
     monotonic: as counts are; False for the noise that any queries need, with θ = 1/(1 + (2k)^⅔).
     """
-    return plan_threshold(
+    return ThresholdPlan.read(
+        "adaptive_sparse_vector",
         k=k,
         epsilon=epsilon,
-        sensitivity=1,
         monotonic=monotonic,
         noise=noise,
-        resolution=Fraction(1, 1024),
         share=share,
-        halvings=branches,
+        branches=branches,
     )
 
 

@@ -21,13 +21,8 @@ from freegap.bits import SeededBits
 from freegap.estimate import fusion
 from freegap.laws import EXPONENTIAL, Law, law_named
 from freegap.laws.labelled import LabelledNoise
-from freegap.mechanisms.hybrids import (
-    hybrid_sparse_vector_charge,
-    hybrid_sparse_vector_program,
-    hybrid_top_k_program,
-)
-from freegap.mechanisms.sparse_vector import charge, program
-from freegap.mechanisms.top_k import program as top_k_program
+from freegap.mechanisms import hybrids, sparse_vector, top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from tests.distributions import same_distribution_p
 
 RUNS = 60
@@ -60,10 +55,12 @@ def test_sparse_vector_on_the_same_noise(noise: str, branches: int, monotonic: b
         values: dict[Any, float] = {"threshold": float(drawn.threshold[run])}
         for i in range(len(ANSWERS)):
             values |= {(i, j): float(own[run, i]) for j, own in enumerate(drawn.answers)}
-        output = program([float(a) for a in ANSWERS], Scripted(values), plan=budget, threshold=threshold)
+        form = sparse_vector.form(budget)
+        output = form.program([float(a) - threshold for a in ANSWERS], Scripted(values))
         above = [i for i, entry in enumerate(output) if entry]
         assert np.flatnonzero(made.above[run]).tolist() == above
-        assert made.spent()[run] == pytest.approx(float(charge(output, plan=budget)))
+        assert form.charge is not None
+        assert made.spent()[run] == pytest.approx(float(form.charge(output)))
         for i in above:
             assert made.gap[run, i] == pytest.approx(output[i][0])
             assert budget.branches[made.branch[run, i]].budget == output[i][1]
@@ -81,13 +78,14 @@ def test_top_k_and_its_hybrid_on_the_same_noise(law: str) -> None:
     answers = [float(a) for a in ANSWERS]
     assert hybrid.reached is not None
     assert 0 < hybrid.reached.sum() < RUNS
+    budget = TopKPlan.read("noisy_top_k", k=k, epsilon=1, noise=law)
     for run in range(RUNS):
         noise = Scripted(dict(enumerate(drawn[run, 1:].tolist())))
-        items, gaps = top_k_program(answers, noise, k=k, scale=4, law=law)
+        items, gaps = top_k.form(budget).program(answers, noise)
         assert plain.items[run].tolist() == items
         assert plain.gaps[run] == pytest.approx(gaps)
         noise = Scripted(dict(enumerate(drawn[run].tolist())))
-        items, gaps = hybrid_top_k_program(answers, noise, k=k, scale=4, threshold=threshold, law=law)
+        items, gaps = hybrids.top_k_form(budget, threshold).program(answers, noise)
         own = hybrid.items[run][hybrid.released[run]] + 1
         assert own.tolist() == [i for i in items if i]
         assert bool(hybrid.reached[run]) == (0 in items)
@@ -105,12 +103,11 @@ def test_hybrid_sparse_vector_on_the_same_noise(noise: str) -> None:
     for run in range(RUNS):
         values: dict[Any, float] = {"threshold": float(drawn.threshold[run])}
         values |= dict(enumerate(drawn.answers[-1][run].tolist()))
-        items, gaps = hybrid_sparse_vector_program(
-            [float(a) for a in ANSWERS], Scripted(values), plan=budget, threshold=4.5
-        )
+        form = hybrids.sparse_vector_form(budget, 4.5)
+        items, gaps = form.program([float(a) for a in ANSWERS], Scripted(values))
         assert made.items[run][made.released[run]].tolist() == items
         assert made.gaps[run][made.released[run]] == pytest.approx(gaps)
-        assert hybrid_sparse_vector_charge((items, gaps), plan=budget) <= EPSILON
+        assert hybrids.sparse_vector_charge(budget, (items, gaps)) <= EPSILON
 
 
 def test_fusion_is_the_library_s() -> None:

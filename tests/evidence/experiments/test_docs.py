@@ -7,7 +7,7 @@ from pathlib import Path
 
 from freegap_evidence.experiments.registry import find
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "choosing.md"
+PAGE = Path(__file__).parents[3] / "docs" / "choosing.md"
 
 
 def test_the_examples_run() -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from freegap.cli import app
 from freegap.errors import InvalidArgument
-from tests.experiments.test_run import go, small
+from tests.evidence.experiments.test_run import go, small
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.row import Cited, Proved
 from freegap_evidence.assurance.rows import ROWS
 
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HALVED = ("", ", halved once", ", halved twice")
 NOISE = {"measure": "laplace", "base-2 sparse vector with gap": "discrete laplace"}
 Line = tuple[str, ...]
@@ -42,13 +43,13 @@ def test_the_assurance_page_has_every_row_with_the_kind_of_proof_that_it_has() -
 def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None]:
     """Mechanism, noise and k of a claim, in the words of the documentation."""
     plan = claim.parameters.get("plan")
-    name = entry.name + (HALVED[len(plan.branches) - 1] if plan else "")
-    if claim.parameters.get("gap") is False:
+    name = entry.name + (HALVED[len(plan.branches) - 1] if isinstance(plan, ThresholdPlan) else "")
+    if plan and not plan.gap:
         name = name.removesuffix(" with gap") + ", without gap"
     if claim.parameters.get("width", 3) is None:
         name = name.removesuffix(" with gap") + ", not clamped"
     name += ", at half of ε" if claim.epsilon * 2 == 1 else ""
-    noise = claim.parameters.get("law") or (plan.law.name if plan else NOISE[entry.name])
+    noise = plan.law.name if plan else NOISE[entry.name]
     return name, noise, plan.k if plan else claim.parameters.get("k")
 
 

@@ -24,7 +24,8 @@ import freegap as fg
 from freegap.bits import RecordedBits, SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.mechanisms.top_k import program
+from freegap.mechanisms import top_k
+from freegap.mechanisms.top_k_plan import TopKPlan
 from tests.laws import EXACT_LAWS as LAWS
 
 COMPARED = [row for row in ROWS if isinstance(row.regimes, Matrix)]
@@ -228,12 +229,10 @@ def test_every_law_is_screened_right(law: str, size: str) -> None:
         exact = [Fraction(int(value)) for value in values]
         digits = keyed(record.record, n)
         members = contenders(exact, sizes, law=LAWS[law], scale=scale, digits=digits, top=top)
-        order, gaps = program(
+        form = top_k.form(TopKPlan.read("noisy_top_k", k=top - 1, epsilon=1))
+        order, gaps = replace(form, scale=scale, law=law).program(
             [exact[m.group] for m in members],
             draws([member.noise for member in members].__getitem__, twin=False),
-            k=top - 1,
-            scale=scale,
-            law=law,
         )
         assert found.items[:-1] == [members[i].group for i in order]
         assert found.ranks[:-1] == [members[i].rank for i in order]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from freegap_evidence.experiments.table import Table
 
-from tests.experiments.test_run import BY_ID, go, small
+from tests.evidence.experiments.test_run import BY_ID, go, small
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -1,7 +1,15 @@
-"""Mechanisms whose text treats any number of answers alike, for proofs for all n. Nothing here needs z3.
+"""What a mechanism is: a program on labelled noise, its charge, and the alignment that proves it private.
 
-A program is run on a bounded number of answers to prove it at that size. For every n, the prover must know
-how answers enter. Two forms say it, and each makes the ordinary program and alignment out of its parts:
+One text is released, proved, audited and replayed: a form. Every form has
+
+    program(answers, noise) -> output                                on any kind of number
+    alignment(answers, neighbour, output, noise) -> aligned noise    by label
+    charge(output) -> number                                         or None: every output is charged ε
+
+`Aligned`    any program, with its alignment and charge. It is proved at a bounded number of answers.
+
+For every n, the prover must know how answers enter. Two forms say it, and make program and alignment out of
+their parts:
 
 `Selection`  noises all answers alike, ranks them, and releases something about the k best and the value of
              the best of the rest. The rest enters only through its maximum.
@@ -13,12 +21,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from freegap.errors import InvalidArgument
+from freegap.laws import Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.values.rationals import count_argument
 
-__all__ = ["Change", "Known", "Labelled", "Selection", "Stream"]
+__all__ = ["Aligned", "Change", "Form", "Known", "Labelled", "Selection", "Stream"]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A program with its alignment, and with its charge where that depends on the output."""
+
+    program: Callable[[Sequence[Any], LabelledNoise[Any]], Any]
+    alignment: Callable[[Sequence[Any], Sequence[Any], Any, Mapping[Any, Any]], dict[Any, Any]]
+    charge: Callable[[Any], Any] | None = None
 
 
 class Change(NamedTuple):
@@ -34,7 +53,7 @@ class Selection:
     """The k best of the noisy answers, and something about their values.
 
     release: release(values, runner_up) -> what is said about the k best noisy values, in order, and about
-        the best of the rest.
+        the best of the rest; None where there is no rest.
     shifts: shifts(selected, runner_up, best) -> (the shifts of the selected, the shift of the runner-up).
         `selected` and `runner_up` are `Change`s; `best` is the largest unselected noisy answer of the
         neighbour on the same noise. All other noise stays.
@@ -54,6 +73,7 @@ class Selection:
     scale: Any
     release: Callable[[Sequence[Any], Any], Any]
     shifts: Callable[[Sequence[Change], Change, Any], tuple[Sequence[Any], Any]]
+    charge: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         count_argument("k", self.k)
@@ -62,13 +82,14 @@ class Selection:
         for name in ("release", "shifts"):
             _require_function(name, getattr(self, name))
 
-    def program(self, answers: Sequence[Any], noise: Any) -> tuple[list[int], Any]:
-        """The ordinary program, for any number of answers greater than k."""
+    def program(self, answers: Sequence[Any], noise: LabelledNoise[Any]) -> tuple[list[int], Any]:
+        """The ordinary program; a proof is for more than k answers."""
         draw = getattr(noise, self.law)
         noisy = [answer + draw(self.scale, label=i) for i, answer in enumerate(answers)]
         order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)
         items = order[: self.k]
-        return items, self.release([noisy[i] for i in items], noisy[order[self.k]])
+        runner_up = noisy[order[self.k]] if len(order) > self.k else None
+        return items, self.release([noisy[i] for i in items], runner_up)
 
     def alignment(
         self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]
@@ -113,7 +134,8 @@ class Stream:
     start_shifts: Callable[[str], Mapping[Any, Any]]
     step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
     direction: str = "each"
-    """For `alignment` at a bounded size; a proof for all n goes through the cases of its neighbours."""
+    """For `alignment` at a bounded size, where "monotonic" looks at the answers which way they move; a proof
+    for all n goes through the cases of its neighbours."""
     place_alone: bool = False
     """A step makes one draw, and it is labelled i and not (i, label)."""
     start_charge: Any = None
@@ -129,7 +151,7 @@ class Stream:
                 "entry_charge", self.entry_charge, "goes with start_charge", "Pass both, or neither."
             )
 
-    def program(self, answers: Sequence[Any], noise: Any) -> list[Any]:
+    def program(self, answers: Sequence[Any], noise: LabelledNoise[Any]) -> list[Any]:
         """The ordinary program. The draws of step i are labelled (i, label), or i alone."""
         state = self.start(noise)
         output = []
@@ -144,29 +166,36 @@ class Stream:
         self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]
     ) -> dict[Any, Any]:
         """The ordinary alignment: the states are those of the first run."""
-        moved = {label: noise[label] + s for label, s in self.start_shifts(self.direction).items()}
+        direction = self.direction
+        if direction == "monotonic":
+            falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
+            direction = "decreasing" if falling else "increasing"
+        moved = {label: noise[label] + s for label, s in self.start_shifts(direction).items()}
         source = Known(noise)
         state = self.start(source)
         for i, entry in enumerate(output):
-            shifts = self.step_shifts(self.direction, state, entry, answers[i], neighbour[i])
+            shifts = self.step_shifts(direction, state, entry, answers[i], neighbour[i])
             for label, shift in shifts.items():
                 moved[self._label(i, label)] = noise[self._label(i, label)] + shift
             state, _, _ = self.step(state, answers[i], Labelled(source, partial(self._label, i)))
         return moved
 
-    def charge(self, output: Sequence[Any]) -> Any:
+    @property
+    def charge(self) -> Callable[[Sequence[Any]], Any] | None:
         """What an output is charged, where that depends on it."""
-        if self.entry_charge is None:
-            raise InvalidArgument(
-                "entry_charge", None, "is missing", "Every output of this form is charged ε."
-            )
+        return None if self.entry_charge is None else self._total
+
+    def _total(self, output: Sequence[Any]) -> Any:
         total = self.start_charge
         for entry in output:
-            total += self.entry_charge(entry)
+            total += self.entry_charge(entry)  # type: ignore[misc]
         return total
 
     def _label(self, place: int, label: Any) -> Any:
         return place if self.place_alone else (place, label)
+
+
+Form = Aligned | Selection | Stream
 
 
 def _require_function(name: str, function: Any) -> None:
@@ -174,23 +203,24 @@ def _require_function(name: str, function: Any) -> None:
         raise InvalidArgument(name, function, "must be a function", "Pass the function itself.")
 
 
-class Labelled:
+class Labelled(LabelledNoise[Any]):
     """A noise interface that passes other labels on, those of the whole program."""
 
-    def __init__(self, noise: Any, rename: Callable[[Any], Any]) -> None:
+    def __init__(self, noise: LabelledNoise[Any], rename: Callable[[Any], Any]) -> None:
         self._noise = noise
         self._rename = rename
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
-        draw = getattr(self._noise, law)
-        return lambda scale, label=None, **options: draw(scale, label=self._rename(label), **options)
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
+        """The same draw, with the other label."""
+        return self._noise.draw(law, scale, self._rename(label), **options)
 
 
-class Known:
+class Known(LabelledNoise[Any]):
     """A noise interface whose draws are known already, by label."""
 
     def __init__(self, noise: Mapping[Any, Any]) -> None:
         self._values = noise
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
-        return lambda scale, label=None, **options: self._values[label]
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
+        """What is known."""
+        return self._values[label]

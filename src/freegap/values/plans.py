@@ -1,0 +1,39 @@
+"""What a release is going to do, settled from public arguments before an answer is looked at.
+
+A plan is read once, at the boundary. The mechanism draws by it, the ledger journals it, the release carries
+it, and estimators ask it what noise there was. It holds nothing private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+__all__ = ["PlainPlan", "ReleasePlan"]
+
+
+class ReleasePlan(Protocol):
+    """What every plan says of itself."""
+
+    @property
+    def mechanism(self) -> str:
+        """The public name of what was asked."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The most that the release may be charged."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The public parameters, for the record."""
+
+
+@dataclass(frozen=True)
+class PlainPlan:
+    """A plan of which nobody asks more than its parameters."""
+
+    mechanism: str
+    epsilon: Fraction
+    parameters: Mapping[str, Any]
