@@ -29,8 +29,9 @@ if _typing.TYPE_CHECKING:
     from freegap import base2
     from freegap.auditor import AuditReport, Command, Counterexample, assert_private, audit
     from freegap.bits import BitSource, RecordedBits, ReplayedBits, SeededBits, SystemBits
-    from freegap.budget.ledger import Ledger, Reservation
+    from freegap.budget.ledger import Ledger
     from freegap.budget.records import Account, Entry, Verification
+    from freegap.budget.reservation import Reservation
     from freegap.charging import Charging
     from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
     from freegap.estimate.selecting import Estimates, select_and_measure

@@ -28,10 +28,17 @@ Why the sum suffices. A release with the output o changes the odds between neigh
 for every o. For releases that are made one after the other, each chosen from the outputs of those before,
 these factors multiply. So all outputs together, refused claims among them, change the odds by at most
 e^(sum of the claims), which never exceeds the reservation.
+
+That is so for ε. For a reservation in ρ or (ε, δ) the claims add up as the measure does, and each is what is
+known before anything is drawn: the most that the release can cost. A release in ε may claim from it, by the
+conversion that `freegap.measures` has, and is then not closed below: what it spent may depend on its output,
+which only the argument above allows.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +48,7 @@ from typing import Any, Protocol, TypeVar
 
 from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
+from freegap.measures import Measure, Pure, converted
 from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
@@ -55,11 +63,13 @@ class Charging(Protocol):
         dataset: str,
         release: Callable[[], Any],
         *,
-        epsilon: Any,
+        epsilon: Any = None,
+        rho: Any = None,
+        delta: Any = None,
         what: str,
         parameters: dict[str, Any],
     ) -> Any:
-        """Reserve ε durably, run the release, settle at what it spent, and return it."""
+        """Reserve ε, ρ, or ε and δ durably, run the release, settle at what it spent, and return it."""
 
 
 LedgerAndDataset = tuple[Charging, str]
@@ -96,7 +106,7 @@ def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
     """
 
     def claimed() -> R:
-        claim = _claim(plan.mechanism, plan.epsilon)
+        claim = _claim(plan.mechanism, _asked(plan))
         if claim is None:
             return release()
         with claim.in_full_if_it_fails(), claim.paying():
@@ -119,8 +129,8 @@ def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callab
 
     def opened() -> _Opened:
         nonlocal claim
-        claim = _claim(what, plan.epsilon)
-        ticket = _Opened(plan.epsilon)
+        claim = _claim(what, _asked(plan))
+        ticket = _Opened(_asked(plan).spent)
         if claim is None:
             start()
             return ticket
@@ -145,15 +155,19 @@ def _through(ledger: Any, release: Callable[[], Any], what: str, plan: ReleasePl
     account = ledger_argument(ledger)
     if account is None:
         return release()
-    return account[0].charge(
-        account[1], release, epsilon=plan.epsilon, what=what, parameters=dict(plan.parameters)
-    )
+    asked: dict[str, Any] = _asked(plan).arguments()
+    return account[0].charge(account[1], release, **asked, what=what, parameters=dict(plan.parameters))
 
 
-def _claim(what: str, epsilon: Fraction) -> Claim | None:
+def _asked(plan: ReleasePlan) -> Measure:
+    """The most that the release may be charged, in its measure."""
+    return Pure(plan.epsilon)
+
+
+def _claim(what: str, asked: Measure) -> Claim | None:
     """A claim of its own, where an allowance is in force; within another claim, that one pays."""
     payer = PAYER.get()
-    return payer.claim(what, epsilon) if isinstance(payer, Allowance) else None
+    return payer.claim(what, asked) if isinstance(payer, Allowance) else None
 
 
 class Allowance(OfOneProcess):
@@ -162,7 +176,7 @@ class Allowance(OfOneProcess):
     pays = False
     """Only claims pay: what is drawn without one is seen."""
 
-    def __init__(self, limit: Fraction) -> None:
+    def __init__(self, limit: Measure) -> None:
         self._limit = limit
         self._claims: list[Claim] = []
         self._over = False
@@ -190,8 +204,8 @@ class Allowance(OfOneProcess):
     def _all_paid(self) -> bool:
         return self._in_own_process and last_unpaid_draw() is self._witness
 
-    def claim(self, what: str, amount: Fraction) -> Claim:
-        """Set `amount` aside for a release that is about to draw, or refuse."""
+    def claim(self, what: str, asked: Measure) -> Claim:
+        """Set what is asked for aside for a release that is about to draw, or refuse."""
         if not self._in_own_process:
             raise FreegapError(
                 "the ledger has reserved for a release in the process that called it, not in a child. "
@@ -203,18 +217,24 @@ class Allowance(OfOneProcess):
                     "the release that the ledger has reserved for is over, and nothing more can be drawn on "
                     "its account. Nothing was drawn. Pass ledger=(...) to this release."
                 )
-            left = self._limit - sum(claim.counted for claim in self._claims)
-            if amount > left:
+            claim = Claim(self, asked, converted(asked, type(self._limit)))
+            if not self._counted(claim) <= self._limit:
+                left = self._limit.spent - self._counted().spent
                 raise InvalidArgument(
-                    "epsilon",
-                    jsonable(amount),
-                    f"is what {what} may spend, and of the {jsonable(self._limit)} that the ledger has "
+                    asked.name.partition("-")[0],
+                    jsonable(asked.spent),
+                    f"is what {what} may spend, and of the {jsonable(self._limit.spent)} that the ledger has "
                     f"reserved {jsonable(left)} is left. Nothing was drawn for it",
                     "Reserve as much as the releases can spend together, or pass them a smaller epsilon.",
                 )
-            claim = Claim(self, amount)
             self._claims.append(claim)
             return claim
+
+    def _counted(self, *more: Claim) -> Measure:
+        """What the claims cost together."""
+        return functools.reduce(
+            operator.add, (claim.counted for claim in (*self._claims, *more)), self._limit.of(Fraction(0))
+        )
 
     def end(self, result: object, settle: Callable[[Fraction], None]) -> None:
         """The function has returned: settle at the sum of the claims, when the last of them is closed.
@@ -231,15 +251,15 @@ class Allowance(OfOneProcess):
         if made_here and self._all_paid:
             self.settle_if_closed()
         else:
-            self._settle_once(self._limit)
+            self._settle_once(self._limit.spent)
 
     def settle_if_closed(self) -> None:
         """Settle, where the function has returned and all its claims are closed."""
         with self._lock:
             done = not any(claim.is_open for claim in self._claims)
-            total = sum((claim.counted for claim in self._claims), Fraction(0))
+            total = self._counted()
         if done:
-            self._settle_once(total)
+            self._settle_once(total.spent)
 
     def _settle_once(self, total: Fraction) -> None:
         with self._lock:
@@ -251,9 +271,10 @@ class Allowance(OfOneProcess):
 class Claim:
     """A part of an allowance that one release, or one object, has set aside."""
 
-    def __init__(self, allowance: Allowance, amount: Fraction) -> None:
+    def __init__(self, allowance: Allowance, asked: Measure, cost: Measure) -> None:
         self._allowance = allowance
-        self.counted = amount
+        self._asked = asked
+        self.counted = cost
         """What it costs: the most that it can cost, until it is closed at what was spent."""
         self.is_open = True
         self.handed_out: tuple[object, ...] = ()
@@ -279,7 +300,7 @@ class Claim:
         try:
             yield
         except BaseException:
-            self.close(self.counted)
+            self.close(self._asked.spent)
             raise
 
     def hand_out(self, made: object) -> None:
@@ -292,6 +313,7 @@ class Claim:
         if not self.pays:
             return
         with self._allowance._lock:
-            self.counted = min(self.counted, spent)
+            if type(self._asked) is type(self.counted) and not self.counted.delta:
+                self.counted = self.counted.of(min(self.counted.spent, spent))
             self.is_open = False
         self._allowance.settle_if_closed()

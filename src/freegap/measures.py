@@ -27,7 +27,7 @@ import flint
 from flint import arb, fmpq
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import Rational, positive_rational, proper_fraction
+from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction
 
 __all__ = [
     "CONVERSIONS",
@@ -37,10 +37,12 @@ __all__ = [
     "Pure",
     "ZeroConcentrated",
     "converted",
+    "measure_argument",
     "rho_within",
 ]
 
 _PRECISION = 256
+_LARGE = Fraction(10) ** 200  # beyond it, doubles are of no use
 _DIGITS = 12  # significant decimal digits that a conversion keeps when it is rounded
 
 
@@ -58,6 +60,11 @@ class Measure(ABC):
     delta: Fraction
     """The δ beside it; 0 where the measure has none."""
 
+    @classmethod
+    @abstractmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """The measure with these amounts; δ where it has one."""
+
     @abstractmethod
     def __add__(self, other: Self) -> Self:
         """What two releases cost together, the second chosen after the first."""
@@ -66,6 +73,10 @@ class Measure(ABC):
         """Whether this is no more, in every part. Two of (ε, δ) may be neither way."""
         self._require_like(other)
         return self.spent <= other.spent and self.delta <= other.delta
+
+    def arguments(self) -> dict[str, Fraction]:
+        """The amounts by the names of the arguments that ask for them: epsilon, rho, delta."""
+        return dict(zip(self.name.split("-"), (self.spent, self.delta), strict=False))
 
     def to_dict(self) -> dict[str, str]:
         """For JSON: the measure, and exact amounts as text."""
@@ -94,6 +105,11 @@ class Pure(Measure):
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "epsilon"
 
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount)
+
     @property
     def spent(self) -> Fraction:
         """ε."""
@@ -118,6 +134,11 @@ class ZeroConcentrated(Measure):
     rho: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "rho"
+
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount)
 
     @property
     def spent(self) -> Fraction:
@@ -144,6 +165,11 @@ class Approximate(Measure):
     delta: Fraction
     name: ClassVar[str] = "epsilon-delta"
 
+    @classmethod
+    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
+        """As the class itself."""
+        return cls(amount, delta)
+
     @property
     def spent(self) -> Fraction:
         """ε."""
@@ -155,6 +181,38 @@ class Approximate(Measure):
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon}, δ = {self.delta}"
+
+
+def measure_argument(
+    *,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    delta: Rational | None = None,
+    digits: int = MOST_DIGITS,
+) -> Measure:
+    """What a caller asks for, in exactly one measure.
+
+    >>> print(measure_argument(epsilon=1, delta="1e-6"))
+    ε = 1, δ = 1/1000000
+    """
+    if (epsilon is None) == (rho is None):
+        given = "both are given" if rho is not None else "neither is given"
+        raise InvalidArgument(
+            "epsilon",
+            epsilon,
+            f"exactly one of epsilon and rho must be given, and {given}",
+            "Pass for example epsilon=1 or rho='1/8'.",
+        )
+    if rho is not None:
+        if delta is not None:
+            raise InvalidArgument(
+                "delta", delta, "has no meaning with rho", "Pass rho alone, or epsilon and delta."
+            )
+        return ZeroConcentrated(positive_rational("rho", rho, digits=digits))
+    amount = positive_rational("epsilon", epsilon, digits=digits)
+    if delta is None:
+        return Pure(amount)
+    return Approximate(amount, proper_fraction("delta", delta, 'Pass for example delta="1e-6".'))
 
 
 @dataclass(frozen=True)
@@ -217,7 +275,7 @@ def _concentrated_to_approximate(value: ZeroConcentrated, delta: Fraction | None
         )
     if value.rho == 0:
         return Approximate(Fraction(0), delta)
-    order = _best_order(float(value.rho), delta)
+    order = _best_order(float(min(value.rho, _LARGE)), delta)
     return Approximate(max(_rounded_up(_epsilon_at(order, value.rho, delta)), Fraction(0)), delta)
 
 
@@ -289,7 +347,7 @@ def rho_within(epsilon: Rational, delta: Rational) -> Fraction:
     >>> converted(ZeroConcentrated(rho), Approximate, delta="1e-6").epsilon <= 1
     True
     """
-    most = positive_rational("epsilon", epsilon)
+    most = min(positive_rational("epsilon", epsilon), _LARGE)  # a smaller ε promises more
     chance = proper_fraction("delta", delta, 'Pass for example delta="1e-6".')
 
     def within(rho: Fraction) -> bool:
@@ -303,10 +361,19 @@ def rho_within(epsilon: Rational, delta: Rational) -> Fraction:
         if not low < middle < high:
             break
         low, high = (middle, high) if within(middle) else (low, middle)
+    if low == 0:
+        raise InvalidArgument(
+            "epsilon",
+            epsilon,
+            "is too small for this delta: no ρ above 0 was found that stays within",
+            "Pass a larger epsilon or a larger delta.",
+        )
     return low
 
 
 def _few_digits(number: Fraction) -> Fraction:
     """Rounded down to a dozen significant digits."""
+    if number < 1 / _LARGE:
+        return number
     unit = Fraction(10) ** (math.floor(math.log10(number)) - _DIGITS)
     return number // unit * unit

@@ -21,7 +21,7 @@ import freegap as fg
 import freegap.budget
 import freegap.budget.store
 from freegap import BudgetExceeded, Ledger
-from freegap.budget.ledger import Reservation
+from freegap.budget.reservation import Reservation
 
 CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
 """Processes are forked from one that has imported this module and has no threads: a start is quick."""
@@ -91,7 +91,7 @@ def _close(reservation: Reservation, dice: random.Random, released: Path) -> Non
     if fate < 0.15:
         reservation.abandon("nothing was drawn")
         return
-    spent = reservation.epsilon * Fraction(dice.randint(0, 4), 4)
+    spent = reservation.asked.spent * Fraction(dice.randint(0, 4), 4)
     _note(released, spent)
     if fate < 0.85:
         reservation.settle(spent)

@@ -23,8 +23,10 @@ from hypothesis.stateful import (
 
 from freegap import BudgetExceeded, InvalidArgument, Ledger
 from freegap.budget.accounting import (
+    NOTHING,
     Balance,
     BrokenRule,
+    Cost,
     amount_text,
     close,
     opened,
@@ -32,12 +34,18 @@ from freegap.budget.accounting import (
     reserve,
     shown,
 )
-from freegap.budget.ledger import Reservation
+from freegap.budget.reservation import Reservation
 
 DATASETS = st.sampled_from(["shop", "web"])
 TOTALS = {"shop": Fraction(5), "web": Fraction(1, 3)}
 AMOUNTS = st.fractions(Fraction(1, 50), 2, max_denominator=50)
-BALANCE = Balance(Fraction(5), Fraction(1), Fraction(2))
+
+
+def cost(numerator: int, denominator: int = 1) -> Cost:
+    return Cost(Fraction(numerator, denominator))
+
+
+BALANCE = Balance(cost(5), cost(1), cost(2))
 SHARES = st.fractions(0, 1, max_denominator=20)
 
 
@@ -80,7 +88,7 @@ class LedgerAndModel(RuleBasedStateMachine):
 
     @rule(reservation=reservations, share=SHARES)
     def settle(self, reservation: Reservation, share: Fraction) -> None:
-        spent = reservation.epsilon * share
+        spent = reservation.asked.spent * share
         dataset, amount, is_open = self.charged[reservation.sequence]
         if is_open or amount == spent:
             reservation.settle(spent)
@@ -132,13 +140,13 @@ TestLedgerAndModel.settings = settings(
 @pytest.mark.parametrize(
     ("step", "rule"),
     [
-        (lambda: opened(Fraction(0)), "a total must be greater than 0"),
-        (lambda: reserve(BALANCE, Fraction(0)), "a reservation must be greater than 0"),
-        (lambda: reserve(BALANCE, Fraction(-1)), "a reservation must be greater than 0"),
-        (lambda: reserve(BALANCE, Fraction(21, 10)), "must not exceed what is left"),
-        (lambda: close(BALANCE, Fraction(1), Fraction(-1, 10)), "between 0 and what was reserved"),
-        (lambda: close(BALANCE, Fraction(1), Fraction(11, 10)), "between 0 and what was reserved"),
-        (lambda: close(BALANCE, Fraction(21, 10), Fraction(1)), "must be open to be closed"),
+        (lambda: opened(cost(0)), "a total must be greater than 0"),
+        (lambda: reserve(BALANCE, cost(0)), "a reservation must be greater than 0"),
+        (lambda: reserve(BALANCE, cost(-1)), "a reservation must be greater than 0"),
+        (lambda: reserve(BALANCE, cost(21, 10)), "must not exceed what is left"),
+        (lambda: close(BALANCE, cost(1), cost(-1, 10)), "between 0 and what was reserved"),
+        (lambda: close(BALANCE, cost(1), cost(11, 10)), "between 0 and what was reserved"),
+        (lambda: close(BALANCE, cost(21, 10), cost(1)), "must be open to be closed"),
     ],
 )
 def test_no_rule_is_broken_by_a_hair(step: Callable[[], Balance], rule: str) -> None:
@@ -147,12 +155,12 @@ def test_no_rule_is_broken_by_a_hair(step: Callable[[], Balance], rule: str) -> 
 
 
 def test_each_step_at_its_very_limit() -> None:
-    assert opened(Fraction(1, 10)) == Balance(Fraction(1, 10))
-    assert reserve(BALANCE, Fraction(2)) == Balance(Fraction(5), Fraction(1), Fraction(4))
-    assert reserve(BALANCE, Fraction(2)).remaining == 0
-    assert close(BALANCE, Fraction(2), Fraction(2)) == Balance(Fraction(5), Fraction(3), Fraction(0))
-    assert close(BALANCE, Fraction(2), Fraction(0)) == Balance(Fraction(5), Fraction(1), Fraction(0))
-    assert close(BALANCE, Fraction(1), Fraction(1, 3)) == Balance(Fraction(5), Fraction(4, 3), Fraction(1))
+    assert opened(cost(1, 10)) == Balance(cost(1, 10))
+    assert reserve(BALANCE, cost(2)) == Balance(cost(5), cost(1), cost(4))
+    assert reserve(BALANCE, cost(2)).remaining == NOTHING
+    assert close(BALANCE, cost(2), cost(2)) == Balance(cost(5), cost(3), cost(0))
+    assert close(BALANCE, cost(2), cost(0)) == Balance(cost(5), cost(1), cost(0))
+    assert close(BALANCE, cost(1), cost(1, 3)) == Balance(cost(5), cost(4, 3), cost(1))
 
 
 def test_amounts_for_people() -> None:

@@ -11,7 +11,17 @@ import pytest
 
 from freegap import BudgetExceeded, InvalidArgument, Ledger
 from freegap.budget import accounting
-from freegap.budget.accounting import AMOUNT_DIGITS, SUM_DIGITS, Balance, amount_text, kept_short, rounded_up
+from freegap.budget.accounting import (
+    AMOUNT_DIGITS,
+    SUM_DIGITS,
+    Balance,
+    Cost,
+    amount_text,
+    kept_short,
+    rounded_up,
+)
+from freegap.budget.keeping import Budget
+from freegap.measures import Pure
 
 COMPOSED, DECOMPOSED = "Cafés", unicodedata.normalize("NFD", "Cafés")
 
@@ -54,7 +64,7 @@ def test_a_sum_stays_short_by_rounding_up(file_ledger: Ledger, monkeypatch: pyte
     primes = (10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079, 10091, 10093, 10099, 10103)
     for prime in primes:
         reservation = file_ledger.reserve("shop", Fraction(2, prime), what="a")
-        assert 0 <= reservation.epsilon - Fraction(2, prime) < Fraction(1, 2**64)
+        assert 0 <= reservation.asked.spent - Fraction(2, prime) < Fraction(1, 2**64)
         reservation.settle(Fraction(1, prime))
         reservation.settle(Fraction(1, prime))  # the same again is harmless
         with pytest.raises(InvalidArgument, match="is closed already"):
@@ -81,10 +91,11 @@ def test_rounding_up_is_to_the_next_multiple() -> None:
     assert rounded_up(Fraction(1, 3)) > Fraction(1, 3)
     assert rounded_up(Fraction(3, 2**64)) == Fraction(3, 2**64)
     assert SUM_DIGITS == 10_000
+    seventh = Cost(Fraction(1, 7))
     long = Fraction(1, 3**20_980)  # 10,010 digits
-    assert kept_short(Fraction(1, 7), Fraction(1, 5), long) == rounded_up(Fraction(1, 7))
+    assert kept_short(seventh, Cost(Fraction(1, 5)), Cost(long)) == Cost(rounded_up(Fraction(1, 7)))
     short = Fraction(1, 3**20_900)
-    assert kept_short(Fraction(1, 7), Fraction(1, 5), short) == Fraction(1, 7)
+    assert kept_short(seventh, Cost(Fraction(1, 5)), Cost(short)) == seventh
 
 
 def test_two_spellings_are_one_account(ledger: Ledger) -> None:
@@ -99,14 +110,16 @@ def test_two_spellings_are_one_account(ledger: Ledger) -> None:
     assert ledger.account(DECOMPOSED) == ledger.account(COMPOSED)
     assert ledger.entries(DECOMPOSED) == ledger.entries(COMPOSED)
     assert [account.dataset for account in ledger.accounts()] == [COMPOSED, "shop"]
-    with pytest.raises(InvalidArgument, match="exists with a total of 1"):
+    with pytest.raises(InvalidArgument, match="exists with a total of ε = 1"):
         ledger.create(DECOMPOSED, epsilon=2)
 
 
 def written_by_an_older_version(ledger: Ledger, dataset: str, total: int) -> None:
     with ledger._store.journal(write=True) as journal:
-        amount = Fraction(total)
-        journal.append("create", dataset, amount, Balance(amount), what="create", who="me")
+        budget = Budget.of(Pure(Fraction(total)))
+        journal.append(
+            "create", dataset, budget.text(), budget, Balance(budget.total), what="create", who="me"
+        )
 
 
 def test_a_name_that_an_older_version_kept_decomposed_is_found(ledger: Ledger) -> None:

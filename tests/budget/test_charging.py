@@ -173,7 +173,9 @@ def test_a_context_that_outlives_the_charge_draws_nothing_on_its_account(ledger:
 def test_a_mistake_in_an_argument_is_given_back(ledger: Ledger) -> None:
     with pytest.raises(InvalidArgument, match="k = 5") as caught:
         charge(ledger, lambda: fg.noisy_top_k([3, 1], k=5, epsilon=1))
-    assert caught.value.__notes__ == ["Nothing was drawn: reservation 2 (1 on 'shop', test) was given back."]
+    assert caught.value.__notes__ == [
+        "Nothing was drawn: reservation 2 (ε = 1 on 'shop', test) was given back."
+    ]
     assert state(ledger) == (0, 0)
     assert ledger.entries()[-1].what == "refused before anything was drawn"
     for make in ALL.values():
@@ -224,7 +226,7 @@ def test_other_errors_leave_all_charged(
     with pytest.raises(error) as caught:
         charge(ledger, release)
     assert state(ledger) == (0, 1)
-    assert caught.value.__notes__ == ["Reservation 2 (1 on 'shop', test) stays charged in full."]
+    assert caught.value.__notes__ == ["Reservation 2 (ε = 1 on 'shop', test) stays charged in full."]
 
 
 def test_a_ledger_that_fails_at_giving_back_leaves_all_charged(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_a_ledger_that_fails_at_giving_back_leaves_all_charged(tmp_path: Path) -
 
     with pytest.raises(InvalidArgument, match="epsilon = -1") as caught:
         charge(ledger, release)
-    assert caught.value.__notes__ == ["Reservation 2 (1 on 'shop', test) stays charged in full."]
+    assert caught.value.__notes__ == ["Reservation 2 (ε = 1 on 'shop', test) stays charged in full."]
     file.rmdir()
     away.rename(file)
     assert state(ledger) == (0, 1)

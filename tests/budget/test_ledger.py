@@ -13,13 +13,17 @@ import pytest
 
 import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable, UnsettledWarning
+from freegap.budget.accounting import Balance, Cost
 from freegap.budget.arguments import who
+from freegap.budget.keeping import Budget
 from freegap.budget.records import Account
 from freegap.budget.statement import charges
+from freegap.measures import Pure
 
 
-def account(spent: str | int, reserved: str | int, total: int = 5) -> Account:
-    return Account("shop", Fraction(total), Fraction(spent), Fraction(reserved))
+def account(spent: str | int | Fraction, reserved: str | int, total: int = 5) -> Account:
+    budget = Budget.of(Pure(Fraction(total)))
+    return Account("shop", budget, Balance(budget.total, Cost(Fraction(spent)), Cost(Fraction(reserved))))
 
 
 def test_reserve_then_settle_gives_the_rest_back(ledger: Ledger) -> None:
@@ -62,7 +66,7 @@ def test_a_block_that_ends_by_an_error_stays_charged(ledger: Ledger, error: type
     with pytest.raises(error) as caught, ledger.reserve("shop", 2, what="top_k"):
         raise error(*arguments)
     assert ledger.account("shop") == account(0, 2)
-    assert caught.value.__notes__ == ["Reservation 2 (2 on 'shop', top_k) stays charged in full."]
+    assert caught.value.__notes__ == ["Reservation 2 (ε = 2 on 'shop', top_k) stays charged in full."]
 
 
 def test_a_block_without_settle_stays_charged(ledger: Ledger) -> None:
@@ -81,7 +85,7 @@ def test_charge_settles_at_what_the_release_spent(ledger: Ledger) -> None:
     )
     assert release.above == (False, False, True)
     assert 0 < release.spent < 1
-    assert ledger.account("shop") == Account("shop", Fraction(5), release.spent, Fraction(0))
+    assert ledger.account("shop") == account(release.spent, 0)
 
 
 def test_charge_refuses_before_the_release_runs(ledger: Ledger) -> None:
@@ -126,7 +130,7 @@ def test_a_release_outlives_a_ledger_that_fails_after_it(tmp_path: Path) -> None
         file.mkdir()  # the file of the ledger can no longer be opened
         return fg.noisy_max([1, 2, 3], epsilon=1)
 
-    with pytest.warns(UnsettledWarning, match=r"charged in full, 1\. The ledger .* cannot be opened"):
+    with pytest.warns(UnsettledWarning, match=r"charged in full, ε = 1\. The ledger .* cannot be opened"):
         assert ledger.charge("shop", release, epsilon=1, what="noisy_max").spent == 1
     file.rmdir()
     away.rename(file)
@@ -157,7 +161,7 @@ def test_settle_wants_an_amount_within_the_reservation(file_ledger: Ledger, spen
 def test_create_again_with_the_same_total_changes_nothing(ledger: Ledger) -> None:
     ledger.reserve("shop", 2, what="a").settle(1)
     assert ledger.create("shop", epsilon="5.0") == account(1, 0)
-    with pytest.raises(InvalidArgument, match="exists with a total of 5"):
+    with pytest.raises(InvalidArgument, match="exists with a total of ε = 5"):
         ledger.create("shop", epsilon=6)
     assert len(ledger.entries()) == 3
 

@@ -182,7 +182,7 @@ def test_a_ledger_that_fails_at_the_settling_leaves_all_charged(tmp_path: Path) 
         file.rename(away)
         file.mkdir()
         end = asking.close if ending == "close" else lambda a=asking: a.ask(HIGH)
-        with pytest.warns(fg.UnsettledWarning, match="charged in full, 1") as warned:
+        with pytest.warns(fg.UnsettledWarning, match="charged in full, ε = 1") as warned:
             end()
         assert warned[0].filename == __file__
         file.rmdir()

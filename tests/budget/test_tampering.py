@@ -17,8 +17,9 @@ from freegap import Ledger, LedgerDamaged
 from freegap.budget import schema
 from freegap.budget.accounting import amount_text
 from freegap.budget.chain import GENESIS, Line
-from freegap.budget.ledger import Reservation
 from freegap.budget.location import locate
+from freegap.budget.reservation import Reservation
+from freegap.measures import Pure
 
 JOURNAL, HEAD = schema.journal, schema.ledger
 
@@ -235,7 +236,7 @@ def test_a_reservation_of_another_dataset_or_kind_is_not_settled(url: str) -> No
     held = ledger.reserve("shop", 1, what="a")
     for sequence, dataset in ((1, "shop"), (2, "web"), (held.sequence, "web"), (99, "shop")):
         with pytest.raises(LedgerDamaged, match="has lost the reservation"):
-            Reservation(ledger, sequence, dataset, Fraction(1), "a").settle(1)
+            Reservation(ledger, sequence, dataset, Pure(Fraction(1)), "a").settle(1)
     held.settle(1)
     assert ledger.verify().ok
 
@@ -287,7 +288,8 @@ NOTHING, MUCH = amount_text(Fraction(0)), amount_text(Fraction(9))
         (at(4, reservation=1), 4, "reservation that is not open"),
         (at(4, dataset="web"), 4, "on its own dataset"),
         (at(10, amount="1/2"), 10, "must have spent nothing"),
-        (at(1, amount=NOTHING), 1, "must be greater than 0"),
+        (at(1, amount=NOTHING), 1, "must be created with its total"),
+        (at(1, amount=NOTHING, total=NOTHING), 1, "must be greater than 0"),
     ],
 )
 def test_a_forged_journal_with_hashes_that_fit_must_still_obey_the_rules(

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from freegap import Ledger
-from freegap.budget.accounting import Balance, BrokenRule, close, opened, reserve
+from freegap.budget.accounting import Balance, BrokenRule, Cost, close, opened, reserve
 from freegap.budget.store import Store
 
 
@@ -86,28 +86,28 @@ def test_an_error_within_a_transaction_undoes_all_of_it(made: str) -> None:
     assert Ledger(made).verify().ok
 
 
-NONE, HALF, ONE, TWO = Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2)
+NONE, HALF, ONE, TWO = (Cost(Fraction(halves, 2)) for halves in (0, 1, 2, 4))
 
 
 def test_the_rules_of_an_account_at_their_edges() -> None:
     account = opened(TWO)
-    assert account == Balance(TWO, Fraction(0), Fraction(0))
-    assert reserve(account, TWO).remaining == 0  # all of it
+    assert account == Balance(TWO, NONE, NONE)
+    assert reserve(account, TWO).remaining == NONE  # all of it
     with pytest.raises(BrokenRule, match="must not exceed what is left"):
-        reserve(account, TWO + Fraction(1, 10**9))
+        reserve(account, TWO + Cost(Fraction(1, 10**9)))
     held = reserve(account, ONE)
     assert (held.reserved, held.spent, held.remaining) == (ONE, NONE, ONE)
-    assert close(held, ONE, ONE) == Balance(TWO, ONE, Fraction(0))  # all that was held
-    assert close(held, ONE, Fraction(0)) == Balance(TWO, Fraction(0), Fraction(0))  # none of it
+    assert close(held, ONE, ONE) == Balance(TWO, ONE, NONE)  # all that was held
+    assert close(held, ONE, NONE) == Balance(TWO, NONE, NONE)  # none of it
     assert close(held, HALF, HALF) == Balance(TWO, HALF, HALF)
     spent = close(held, ONE, HALF)
     assert (spent.spent, spent.reserved, spent.remaining) == (HALF, NONE, TWO - HALF)
-    for held_amount, amount in ((ONE, ONE + HALF), (ONE, -HALF)):
+    for held_amount, amount in ((ONE, ONE + HALF), (ONE, NONE - HALF)):
         with pytest.raises(BrokenRule, match="between 0 and what was reserved"):
             close(held, held_amount, amount)
     with pytest.raises(BrokenRule, match="must be open"):
         close(held, ONE + HALF, ONE)
-    for amount in (Fraction(0), -ONE):
+    for amount in (NONE, NONE - ONE):
         with pytest.raises(BrokenRule, match="must be greater than 0"):
             opened(amount)
         with pytest.raises(BrokenRule, match="must be greater than 0"):

@@ -42,7 +42,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("command", [[], ["create"], ["show"], ["list"], ["verify"]])
+@pytest.mark.parametrize("command", [[], ["create"], ["show"], ["list"], ["verify"], ["record"]])
 def test_help_fits_80_columns(command: list[str]) -> None:
     done = runner.invoke(cli.app, ["budget", *command, "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -51,7 +51,7 @@ def test_help_fits_80_columns(command: list[str]) -> None:
 
 def test_create() -> None:
     assert (
-        "shop: ε = 5 in all, 5 left"
+        "shop: ε = 5 in all: 5 left"
         in runner.invoke(cli.app, ["budget", "create", "shop", "--epsilon", "5"]).output
     )
     made = json.loads(run("create", "web", "--epsilon", "1/3", "--json"))
@@ -93,6 +93,8 @@ def test_list(used: fg.Ledger) -> None:
     rows = list(csv.DictReader(io.StringIO(run("list", "--csv"))))
     assert rows[1] == {
         "dataset": "shop",
+        "measure": "epsilon",
+        "unit": "epsilon",
         "total": "5",
         "spent": "1000001/1000003",
         "reserved": "1",
@@ -140,3 +142,60 @@ def test_mistakes_are_one_line_and_exit_code_2(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_budget_in_rho_and_one_in_epsilon_and_delta() -> None:
+    made = runner.invoke(cli.app, ["budget", "create", "web", "--rho", "1/8"])
+    assert "web: ρ = 1/8 in all: 1/8 left" in made.output
+    both = json.loads(run("create", "clinic", "--epsilon", "1", "--delta", "1e-6", "--json"))
+    assert (both["measure"], both["unit"], both["epsilon"]) == ("epsilon-delta", "rho", "1")
+    assert (both["delta"], both["own_delta"]) == ("1/1000000", "1/2000000")
+    run("record", "clinic", "--epsilon", "0.1", "--delta", "1e-8", "--by", "opendp", "--what", "ages")
+    shown = json.loads(run("show", "clinic", "--json"))
+    assert (shown["spent"], shown["own_delta_spent"]) == ("1/200", "1/100000000")
+    assert shown["charges"][0]["asked"] == {
+        "measure": "epsilon-delta",
+        "spent": "1/10",
+        "delta": "1/100000000",
+    }
+    assert shown["charges"][0]["parameters"] == {"by": "opendp"}
+    rows = list(csv.DictReader(io.StringIO(run("list", "--csv"))))
+    assert [(row["dataset"], row["measure"], row["delta"]) for row in rows] == [
+        ("clinic", "epsilon-delta", "1/1000000"),
+        ("web", "rho", ""),
+    ]
+    assert len(list(csv.DictReader(io.StringIO(run("show", "clinic", "--csv"))))) == 1
+
+
+def test_show_in_the_budgets_own_words() -> None:
+    fg.Ledger().create("web", rho="1/8")
+    text = run("show", "web")
+    assert "ρ = 1/8 in all: 1/8 left" in text
+    assert "One more release of ε = 1/10 costs ρ = 1/200 and fits." in text
+    assert "One more release of ρ = 1/100 costs ρ = 1/100 and fits." in text
+    assert "One more release of ε = 1 costs ρ = 1/2 and does not fit." in run("show", "web", "--epsilon", "1")
+    fg.Ledger().create("clinic", epsilon=1, delta="1e-6")
+    fg.Ledger().record("clinic", epsilon="1/10", by="opendp", what="ages")
+    text = run("show", "clinic")
+    assert "ε = 1, δ = 1/1000000 in all" in text
+    assert "kept as ρ, of which ≈ 0.0179374 of ≈ 0.0229374 is left" in text
+    assert "for ε = 1/10" in text
+    fg.Ledger().create("shop", epsilon=1)
+    assert "One more release of ρ = 1/100 has no price here: the budget is in epsilon." in run("show", "shop")
+    assert json.loads(run("show", "shop", "--json"))["one_more"][1] == {
+        "measure": "rho",
+        "spent": "1/100",
+        "cost": None,
+        "unit": "epsilon",
+        "fits": False,
+    }
+
+
+def test_record() -> None:
+    fg.Ledger().create("shop", epsilon=1)
+    assert "shop: ε = 1 in all: 7/10 left" in run(
+        "record", "shop", "--epsilon", "0.3", "--by", "opendp", "--what", "histogram of ages"
+    )
+    assert fg.Ledger().entries("shop")[1].parameters == {"by": "opendp"}
+    made = json.loads(run("record", "shop", "--epsilon", "0.3", "--by", "me", "--what", "a", "--json"))
+    assert made["remaining"] == "2/5"

@@ -244,7 +244,7 @@ def test_what_a_mistake_cost_is_said_as_well(
         cli.main()
     assert capsys.readouterr().err == (
         "freegap: -k 0: must be at least 1. Pass -k 1.\n"
-        "freegap: Reservation 2 (1 on 'shop', noisy_max) stays charged in full.\n"
+        "freegap: Reservation 2 (ε = 1 on 'shop', noisy_max) stays charged in full.\n"
     )
 
 

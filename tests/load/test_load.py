@@ -14,6 +14,9 @@ import pytest
 
 import freegap as fg
 from freegap.budget import accounting
+from freegap.budget.accounting import Cost
+from freegap.budget.keeping import Budget
+from freegap.measures import Pure
 
 pytestmark = pytest.mark.long
 
@@ -54,15 +57,25 @@ def test_a_million_ledger_entries(tmp_path: Path) -> None:
     total = MILLION * PRICE
     ledger.create("shop", epsilon=total)
     pairs = MILLION // 2
-    balance = accounting.opened(total)
+    budget = Budget.of(Pure(total))
+    one, two = Cost(PRICE), Cost(2 * PRICE)
+    one_text, two_text = budget.cost_text(one), budget.cost_text(two)
+    balance = accounting.opened(budget.total)
     for begin in range(0, pairs, 50_000):
         with ledger._store.journal(write=True) as journal:
             for _ in range(begin, begin + 50_000):
-                balance = accounting.reserve(balance, 2 * PRICE)
-                held = journal.append("reserve", "shop", 2 * PRICE, balance, what="load", who="test")
-                balance = accounting.close(balance, 2 * PRICE, PRICE)
+                balance = accounting.reserve(balance, two)
+                held = journal.append("reserve", "shop", two_text, budget, balance, what="load", who="test")
+                balance = accounting.close(balance, two, one)
                 journal.append(
-                    "settle", "shop", PRICE, balance, what="load", who="test", reservation=held.sequence
+                    "settle",
+                    "shop",
+                    one_text,
+                    budget,
+                    balance,
+                    what="load",
+                    who="test",
+                    reservation=held.sequence,
                 )
     before = most_memory()
     assert ledger.account("shop").spent == pairs * PRICE

@@ -3,8 +3,9 @@
 The ledger runs them before it writes a line and the verification runs them again over what was written, so a
 journal that verifies is one that these rules allow.
 
-Pure-DP costs add, also when a later release is chosen from the outputs of earlier ones, so one sum is the
-whole accounting. The invariant of every state: 0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
+What is charged adds up, in ε as in ρ, and the δ of releases that have one of their own adds up beside it
+(`keeping` says why): so one sum of each is the whole accounting. The invariant of every state, for both:
+0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
 
 Sums are exact, and each amount with a denominator of its own makes them longer. A sum that would need more
 than `SUM_DIGITS` digits is kept short by rounding the new amount up, which only ever charges more.
@@ -19,9 +20,11 @@ from fractions import Fraction
 
 __all__ = [
     "AMOUNT_DIGITS",
+    "NOTHING",
     "SUM_DIGITS",
     "Balance",
     "BrokenRule",
+    "Cost",
     "amount_text",
     "close",
     "kept_short",
@@ -47,50 +50,91 @@ class BrokenRule(ValueError):
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What is taken from a budget: an amount in the measure in which it is kept, and a δ beside it.
+
+    >>> Cost(Fraction(1, 8)) + Cost(Fraction(1, 8), Fraction(1, 10**6))
+    Cost(amount=Fraction(1, 4), delta=Fraction(1, 1000000))
+    """
+
+    amount: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.amount + other.amount, self.delta + other.delta)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.amount - other.amount, self.delta - other.delta)
+
+    def __le__(self, other: Cost) -> bool:
+        """Whether both parts are no more. Of two costs neither may be."""
+        return self.amount <= other.amount and self.delta <= other.delta
+
+    def at_most(self, other: Cost) -> Cost:
+        """The lesser of each part."""
+        return Cost(min(self.amount, other.amount), min(self.delta, other.delta))
+
+    @property
+    def rounded_up(self) -> Cost:
+        """Both parts, each to the next multiple of 2^-64."""
+        return Cost(rounded_up(self.amount), rounded_up(self.delta))
+
+
+NOTHING = Cost(Fraction(0))
+
+
+@dataclass(frozen=True)
 class Balance:
     """What a dataset has in all, what is settled, and what is held by open reservations."""
 
-    total: Fraction
-    spent: Fraction = Fraction(0)
-    reserved: Fraction = Fraction(0)
+    total: Cost
+    spent: Cost = NOTHING
+    reserved: Cost = NOTHING
 
     @property
-    def remaining(self) -> Fraction:
+    def remaining(self) -> Cost:
         """What the next release can reserve at most. What is held counts as gone."""
         return self.total - self.spent - self.reserved
 
 
-def opened(total: Fraction) -> Balance:
+def opened(total: Cost) -> Balance:
     """A new account."""
-    if total <= 0:
+    if total.amount <= 0 or total.delta < 0:
         raise BrokenRule("a total must be greater than 0")
     return Balance(total)
 
 
-def reserve(balance: Balance, amount: Fraction) -> Balance:
-    """Hold `amount` for a release that has not run yet."""
-    if amount <= 0:
+def reserve(balance: Balance, cost: Cost) -> Balance:
+    """Hold `cost` for a release that has not run yet."""
+    if cost.amount <= 0 or cost.delta < 0:
         raise BrokenRule("a reservation must be greater than 0")
-    if amount > balance.remaining:
+    if not cost <= balance.remaining:
         raise BrokenRule("a reservation must not exceed what is left")
-    return replace(balance, reserved=balance.reserved + amount)
+    return replace(balance, reserved=balance.reserved + cost)
 
 
-def close(balance: Balance, held: Fraction, spent: Fraction) -> Balance:
+def close(balance: Balance, held: Cost, spent: Cost) -> Balance:
     """End a reservation of `held` at `spent`; the rest comes back. An abandoned one is closed at 0."""
-    if not 0 <= spent <= held:
+    if not NOTHING <= spent <= held:
         raise BrokenRule("what is spent must lie between 0 and what was reserved")
-    if held > balance.reserved:
+    if not held <= balance.reserved:
         raise BrokenRule("a reservation must be open to be closed")
     return replace(balance, spent=balance.spent + spent, reserved=balance.reserved - held)
 
 
-def kept_short(amount: Fraction, *sums: Fraction) -> Fraction:
-    """The amount, or, where one of the sums would get too long with it, the amount rounded up.
+def kept_short(cost: Cost, *sums: Cost) -> Cost:
+    """The cost, with what would make one of the sums too long rounded up.
 
-    >>> kept_short(Fraction(1, 3), Fraction(1, 7))
+    >>> kept_short(Cost(Fraction(1, 3)), Cost(Fraction(1, 7))).amount
     Fraction(1, 3)
     """
+    return Cost(
+        _kept_short(cost.amount, *(total.amount for total in sums)),
+        _kept_short(cost.delta, *(total.delta for total in sums)),
+    )
+
+
+def _kept_short(amount: Fraction, *sums: Fraction) -> Fraction:
     return amount if all(_is_short(total + amount) for total in sums) else rounded_up(amount)
 
 

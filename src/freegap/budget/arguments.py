@@ -9,12 +9,15 @@ import platform
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.measures import Measure
+from freegap.values.rationals import Rational, rational
 from freegap.values.results import jsonable
 
-__all__ = ["name_argument", "parameters_text", "who"]
+__all__ = ["name_argument", "own_delta_argument", "parameters_text", "who"]
 
 _LONGEST_NAME = 200
 _LONGEST_PARAMETERS = 20_000
@@ -82,6 +85,21 @@ def _not_plain() -> InvalidArgument:
         "must hold only text, numbers, truth values, None, and lists and mappings of them",
         "Pass the public parameters of the release, as text where they are something else.",
     )
+
+
+def own_delta_argument(value: Rational | None, total: Measure) -> Fraction | None:
+    """The part of a budget's δ for releases that have one of their own: less than all of it."""
+    if value is None:
+        return None
+    own = rational("own_delta", value)
+    if not 0 <= own < total.delta:
+        raise InvalidArgument(
+            "own_delta",
+            value,
+            "must be at least 0 and less than the delta of the budget",
+            "Leave it out for half of delta; a budget without a delta has none.",
+        )
+    return own
 
 
 def who() -> str:

@@ -16,11 +16,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from typing import Any, cast
 
-from freegap.budget.accounting import Balance, BrokenRule, close, opened, parsed_amount, reserve
+from freegap.budget.accounting import NOTHING, Balance, BrokenRule, Cost, close, opened, reserve
+from freegap.budget.keeping import Budget
 from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
+from freegap.measures import Measure
 
 __all__ = ["GENESIS", "Line", "verified"]
 
@@ -66,28 +67,43 @@ class Line:
             return False
 
     @property
+    def budget(self) -> Budget:
+        """The budget of the dataset."""
+        return Budget.parsed(self.total)
+
+    @property
     def balance(self) -> Balance:
         """The account as it stands after this line."""
-        return Balance(parsed_amount(self.total), parsed_amount(self.spent), parsed_amount(self.reserved))
+        budget = self.budget
+        return Balance(budget.total, budget.parsed_cost(self.spent), budget.parsed_cost(self.reserved))
+
+    @property
+    def charge(self) -> tuple[Cost, Measure]:
+        """What the line charges, and for what; for a new dataset its total."""
+        budget = self.budget
+        return (budget.total, budget.declared) if self.kind == "create" else budget.parsed_charge(self.amount)
 
     def account(self) -> Account:
-        """The same, for users."""
-        balance = self.balance
-        return Account(self.dataset, balance.total, balance.spent, balance.reserved)
+        """The account, for users."""
+        return Account(self.dataset, self.budget, self.balance)
 
     def entry(self) -> Entry:
         """The line for users."""
+        cost, asked = self.charge
         return Entry(
             sequence=self.sequence,
             dataset=self.dataset,
             kind=cast(Kind, self.kind),
             reservation=self.reservation,
-            amount=parsed_amount(self.amount),
+            amount=cost.amount,
             what=self.what,
             parameters=parameters_from_text(self.parameters),
             who=self.who,
             when=self.at,
             hash=self.hash,
+            unit=self.budget.kept.name,
+            delta=cost.delta,
+            asked=asked,
         )
 
 
@@ -122,8 +138,8 @@ class _Replay:
     def __init__(self) -> None:
         self.sequence = 0
         self.hash = GENESIS
-        self._balances: dict[str, Balance] = {}
-        self._open: dict[int, tuple[str, Fraction]] = {}
+        self._balances: dict[str, tuple[Budget, Balance]] = {}
+        self._open: dict[int, tuple[str, Cost, Measure]] = {}
 
     def wrong_with(self, line: Line) -> str | None:
         """Take one more line; a text says what is wrong with it, and then the state stays as it was."""
@@ -144,34 +160,50 @@ class _Replay:
         return None
 
     def _apply(self, line: Line) -> None:
-        amount = parsed_amount(line.amount)
+        budget = line.budget
+        cost, asked = line.charge
         line.entry()  # what users are shown must be readable
         if line.kind == "create":
             if line.dataset in self._balances:
                 raise BrokenRule("a dataset must be created once")
-            after = opened(amount)
+            if line.amount != line.total:
+                raise BrokenRule("a dataset must be created with its total")
+            after = opened(cost)
+            budget.check()
         elif line.dataset not in self._balances:
             raise BrokenRule("a dataset must be created before it is charged")
-        elif line.kind == "reserve":
-            after = reserve(self._balances[line.dataset], amount)
-        elif line.kind in _KINDS:
-            dataset, held = self._open[_known(line.reservation)]
-            if dataset != line.dataset:
-                raise BrokenRule("a reservation must be closed on its own dataset")
-            if line.kind == "abandon" and amount != 0:
-                raise BrokenRule("an abandoned reservation must have spent nothing")
-            after = close(self._balances[line.dataset], held, amount)
         else:
-            raise BrokenRule("the kind of a line must be create, reserve, settle or abandon")
+            known, before = self._balances[line.dataset]
+            after = self._charged(line, before, cost, asked)
+            if budget != known:
+                raise BrokenRule("the total and its measure must stay as they were declared")
+            budget.check_charge(cost, asked)
         if line.kind in ("create", "reserve") and line.reservation is not None:
             raise BrokenRule("only a settled or abandoned line may name a reservation")
         if after != line.balance:
             raise BrokenRule("the account that it states must be what the lines before it add up to")
-        self._balances[line.dataset] = after
+        self._balances[line.dataset] = budget, after
         if line.kind == "reserve":
-            self._open[line.sequence] = (line.dataset, amount)
+            self._open[line.sequence] = (line.dataset, cost, asked)
         elif line.reservation is not None:
             del self._open[line.reservation]
+
+    def _charged(self, line: Line, before: Balance, cost: Cost, asked: Measure) -> Balance:
+        """The account after a line that reserves, settles or abandons."""
+        if line.kind == "reserve":
+            return reserve(before, cost)
+        if line.kind not in _KINDS:
+            raise BrokenRule("the kind of a line must be create, reserve, settle or abandon")
+        dataset, held, reserved_for = self._open[_known(line.reservation)]
+        if dataset != line.dataset:
+            raise BrokenRule("a reservation must be closed on its own dataset")
+        if line.kind == "abandon" and cost != NOTHING:
+            raise BrokenRule("an abandoned reservation must have spent nothing")
+        if type(asked) is not type(reserved_for):
+            raise BrokenRule("a reservation must be closed in its own measure")
+        if line.kind == "settle" and type(asked) is not line.budget.kept and cost != held:
+            raise BrokenRule("a release in another measure than the budget's must be settled in full")
+        return close(before, held, cost)
 
 
 def _known(reservation: Any) -> int:

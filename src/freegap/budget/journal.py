@@ -6,14 +6,14 @@ import unicodedata
 from collections.abc import Generator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from freegap.budget import schema
-from freegap.budget.accounting import Balance, amount_text
+from freegap.budget.accounting import Balance
 from freegap.budget.chain import GENESIS, Line
+from freegap.budget.keeping import Budget
 from freegap.budget.schema import Head
 from freegap.errors import LedgerDamaged
 
@@ -75,7 +75,8 @@ class Journal:
         self,
         kind: str,
         dataset: str,
-        amount: Fraction,
+        amount: str,
+        budget: Budget,
         balance: Balance,
         *,
         what: str,
@@ -83,7 +84,10 @@ class Journal:
         parameters: str = "{}",
         reservation: int | None = None,
     ) -> Line:
-        """Write one more line and move the head to it. `balance` is the account after the line."""
+        """Write one more line and move the head to it. `balance` is the account after the line.
+
+        amount: what it charges, as the budget writes it.
+        """
         self._check_end()
         bare = Line(
             sequence=self.head.sequence + 1,
@@ -96,10 +100,10 @@ class Journal:
             # In whole seconds: finer times would tell how long a release took, and so something of the data.
             at=now().isoformat(timespec="seconds"),
             previous=self.head.hash,
-            amount=amount_text(amount),
-            total=amount_text(balance.total),
-            spent=amount_text(balance.spent),
-            reserved=amount_text(balance.reserved),
+            amount=amount,
+            total=budget.text(),
+            spent=budget.cost_text(balance.spent),
+            reserved=budget.cost_text(balance.reserved),
         )
         line = replace(bare, hash=bare.digest())
         self._connection.execute(insert(schema.journal).values(asdict(line)))

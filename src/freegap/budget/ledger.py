@@ -1,4 +1,4 @@
-"""`Ledger` and `Reservation`: reserve before a release, settle after it.
+"""`Ledger`: reserve before a release, settle after it.
 
 The order of events is the whole safety argument. `reserve` returns only when its line is durable, and only
 then may anything be drawn. Whatever happens next (an error, a crash, a lost connection), the reservation
@@ -8,44 +8,43 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
-import inspect
 import shlex
-import warnings
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from freegap.budget import accounting
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
-from freegap.budget.arguments import name_argument, parameters_text, who
+from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
 from freegap.budget.chain import Line, verified
+from freegap.budget.keeping import Budget, in_words
 from freegap.budget.records import Account, Entry, Verification
+from freegap.budget.reservation import Reservation
 from freegap.charging import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,
     LedgerDamaged,
-    LedgerError,
     MissingExtra,
-    UnsettledWarning,
 )
-from freegap.values.rationals import Rational, positive_rational, rational
+from freegap.measures import Measure, measure_argument
+from freegap.values.rationals import Rational
 
 if TYPE_CHECKING:
     from freegap.budget.journal import Journal
     from freegap.budget.store import Store
 
-__all__ = ["Ledger", "Reservation"]
+__all__ = ["Ledger"]
 
 Result = TypeVar("Result")
 
-_INSIDE = ("freegap", "contextlib")
-
 
 class Ledger:
-    """A durable account of how much ε each dataset has, has spent, and holds for releases that run.
+    """A durable account of what each dataset may spend, has spent, and holds for releases that run.
+
+    A budget is in ε, in ρ or in (ε, δ). A release in another measure is charged by a proved conversion, and
+    refused where there is none (`docs/budget.md`).
 
     `url` is a SQLAlchemy URL of a SQLite file or a PostgreSQL database. Without one, the environment variable
     FREEGAP_LEDGER names it, else it is a file in the user's data directory.
@@ -82,24 +81,45 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.url!r})"
 
-    def create(self, dataset: str, *, epsilon: Rational) -> Account:
-        """Open the account of a dataset with `epsilon` in all, once and for all.
+    def create(
+        self,
+        dataset: str,
+        *,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+        own_delta: Rational | None = None,
+    ) -> Account:
+        """Open the account of a dataset with a total in `epsilon`, in `rho`, or in `epsilon` and `delta`.
 
-        Makes the ledger too, where there is none. Creating a dataset again with the same total changes
-        nothing.
+        Once and for all: a total does not change. Makes the ledger too, where there is none. Creating a
+        dataset again with the same total changes nothing.
+
+        own_delta: how much of `delta` is for releases that have a δ of their own; without it half, and 0 is
+        allowed. The rest is for the way from ρ, in which the budget is kept, to (ε, δ).
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", epsilon=1, delta="1e-6")
+        >>> account.measure, account.unit, float(account.remaining), account.own_delta_remaining
+        ('epsilon-delta', 'rho', 0.0229..., Fraction(1, 2000000))
         """
         name = name_argument("dataset", dataset)
-        total = positive_rational("epsilon", epsilon, digits=AMOUNT_DIGITS)
+        total = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
+        budget = Budget.of(total, own_delta_argument(own_delta, total))
         with self._store.journal(write=True, create=True) as journal:
             last = _last_line(journal, dataset)
             if last is None:
-                balance = accounting.opened(total)
-                last = journal.append("create", name, total, balance, what="create", who=who())
-            elif last.balance.total != total:
+                balance = accounting.opened(budget.total)
+                last = journal.append(
+                    "create", name, budget.text(), budget, balance, what="create", who=who()
+                )
+            elif (last.budget.declared, last.budget.total.delta) != (total, budget.total.delta):
                 raise InvalidArgument(
-                    "epsilon",
-                    shown(total),
-                    f"dataset {dataset!r} exists with a total of {shown(last.balance.total)}, which is fixed",
+                    "rho" if rho is not None else "epsilon",
+                    shown(total.spent),
+                    f"dataset {dataset!r} exists with a total of {in_words(last.budget.declared)}, which is "
+                    "fixed",
                     "Keep that total, or create a dataset under another name if the data are other people's.",
                 )
         return last.account()
@@ -115,53 +135,106 @@ class Ledger:
             return [line.account() for line in journal.last_lines()]
 
     def reserve(
-        self, dataset: str, epsilon: Rational, *, what: str, parameters: Mapping[str, Any] | None = None
+        self,
+        dataset: str,
+        epsilon: Rational | None = None,
+        *,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+        what: str,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Reservation:
-        """Hold `epsilon` for a release that is about to run. Durable when this returns.
+        """Hold `epsilon`, `rho`, or `epsilon` and `delta` for a release that is about to run.
 
-        `what` and `parameters` are for the record and must be public. If too little is left, `BudgetExceeded`
-        says so and nothing is written.
+        Durable when this returns. `what` and `parameters` are for the record and must be public. If too
+        little is left, `BudgetExceeded` says so; if no theorem says what the release costs in the measure of
+        the budget, it is an `InvalidArgument`; and nothing is written.
         """
-        amount = positive_rational("epsilon", epsilon, digits=AMOUNT_DIGITS)
+        asked = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
         what = name_argument("what", what)
         text = parameters_text(parameters)
         with self._store.journal(write=True) as journal:
-            last = self._known(journal, dataset)
-            balance = last.balance
-            amount = accounting.kept_short(amount, balance.reserved, balance.spent)
-            if amount > balance.remaining:
-                raise BudgetExceeded(
-                    f"Dataset {dataset!r} has {shown(balance.remaining)} of ε = {shown(balance.total)} left, "
-                    f"and {shown(amount)} was asked for. Ask for at most what is left; a total does not grow."
-                )
-            after = accounting.reserve(balance, amount)
-            line = journal.append(
-                "reserve", last.dataset, amount, after, what=what, who=who(), parameters=text
+            return self._reserved(journal, dataset, asked, what, text)
+
+    def record(
+        self,
+        dataset: str,
+        *,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+        by: str,
+        what: str,
+    ) -> Account:
+        """Charge a release that something else made or will make: reserved and settled at once, in full.
+
+        by: who made it, such as another library. Record a release before it is made: if too little is left,
+        `BudgetExceeded` says so and nothing is written.
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", epsilon=1)
+        >>> ledger.record("shop", epsilon="0.3", by="opendp", what="histogram of ages").remaining
+        Fraction(7, 10)
+        """
+        asked = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
+        what = name_argument("what", what)
+        text = parameters_text({"by": name_argument("by", by)})
+        with self._store.journal(write=True) as journal:
+            made = self._reserved(journal, dataset, asked, what, text)
+            return self._closed(journal, made, made.asked.spent, what).account()
+
+    def _reserved(
+        self, journal: Journal, dataset: str, asked: Measure, what: str, parameters: str
+    ) -> Reservation:
+        last = self._known(journal, dataset)
+        budget, balance = last.budget, last.balance
+        cost = accounting.kept_short(budget.cost(asked), balance.reserved, balance.spent)
+        if not cost <= balance.remaining:
+            raise BudgetExceeded(
+                f"Dataset {dataset!r} has {budget.left_in_words(balance.remaining)} left, and "
+                f"{budget.asked_in_words(asked, cost)}. "
+                "Ask for at most what is left; a total does not grow."
             )
-        return Reservation(self, line.sequence, line.dataset, amount, what)
+        if type(asked) is budget.kept:
+            asked = asked.of(cost.amount)
+        line = journal.append(
+            "reserve",
+            last.dataset,
+            budget.charge_text(cost, asked),
+            budget,
+            accounting.reserve(balance, cost),
+            what=what,
+            who=who(),
+            parameters=parameters,
+        )
+        return Reservation(self, line.sequence, line.dataset, asked, what)
 
     def charge(
         self,
         dataset: str,
         release_function: Callable[[], Result],
         *,
-        epsilon: Rational,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
         what: str,
         parameters: Mapping[str, Any] | None = None,
     ) -> Result:
-        """Reserve `epsilon`, run the release, settle at what it spent, and return it.
+        """Reserve, run the release, settle at what it spent, and return it.
 
-        Releases of freegap that the function makes must fit into `epsilon` with the most that they can spend:
-        one that does not is refused before it draws. If the function returns one of them, it is settled at
-        what all of them have spent together; any other result is charged in full, since nobody knows here
-        what it cost. So is every result if something was drawn from a source of freegap outside of these
-        releases in the meantime, by another thread for instance, or if the process was forked. An object such
-        as `SparseVector` keeps the reservation until it is closed or exhausted.
+        What is reserved is `epsilon`, `rho`, or `epsilon` and `delta`. Releases of freegap that the function
+        makes must fit into it with the most that they can spend: one that does not is refused before it
+        draws. If the function returns one of them, it is settled at what all of them have spent together (in
+        full, where the budget is kept in ρ and this is not); any other result is charged in full, since
+        nobody knows here what it cost. So is every result if something was drawn from a source of freegap
+        outside of these releases in the meantime, by another thread for instance, or if the process was
+        forked. An object such as `SparseVector` keeps the reservation until it is closed or exhausted.
 
-        An error in the function leaves all of `epsilon` charged, since what was drawn before it may have
+        An error in the function leaves all of it charged, since what was drawn before it may have
         shown, be it by the error. There is one exception: an `InvalidArgument` that freegap itself raised
         here while no source of freegap was touched and no release had begun, a mistake in an argument for
-        instance. Then no noise has met the data, and all of `epsilon` is given back. (That error may still
+        instance. Then no noise has met the data, and all is given back. (That error may still
         depend on the data, where a NaN among the answers is refused; charging for it would not make it
         private.) Other errors, those of your own code among them, are never taken as a proof that nothing was
         drawn.
@@ -172,8 +245,8 @@ class Ledger:
         If the ledger fails after the release, the release is returned all the same, charged in full, with an
         `UnsettledWarning`.
         """
-        reservation = self.reserve(dataset, epsilon, what=what, parameters=parameters)
-        allowance = Allowance(reservation.epsilon)
+        reservation = self.reserve(dataset, epsilon, rho=rho, delta=delta, what=what, parameters=parameters)
+        allowance = Allowance(reservation.asked)
         with reservation:
             try:
                 with allowance.in_force():
@@ -216,118 +289,44 @@ class Ledger:
             )
         return last
 
-    def _close(self, reservation: Reservation, kind: str, spent: Fraction, what: str) -> None:
+    def _close(self, reservation: Reservation, spent: Fraction | None, what: str) -> None:
         with self._store.journal(write=True) as journal:
-            line = journal.line(reservation.sequence)
-            last = journal.last_line(reservation.dataset)
-            if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
-                raise LedgerDamaged(
-                    f"The ledger {self.url} has lost the reservation {reservation}. "
-                    "Run `freegap budget verify` and restore the ledger from a backup."
-                )
-            closed = journal.closing_line(reservation.sequence)
-            if closed is None:
-                held = line.entry().amount
-                spent = min(held, accounting.kept_short(spent, last.balance.spent))
-                after = accounting.close(last.balance, held, spent)
-                journal.append(
-                    kind,
-                    reservation.dataset,
-                    spent,
-                    after,
-                    what=what,
-                    who=who(),
-                    reservation=reservation.sequence,
-                )
-            elif closed.kind != kind or closed.entry().amount not in (spent, accounting.rounded_up(spent)):
-                # The same again is harmless: it is what a caller does who lost the connection at the commit.
-                raise InvalidArgument(
-                    "reservation",
-                    str(reservation),
-                    f"is closed already: {closed.kind} at {shown(closed.entry().amount)}",
-                    "Settle or abandon a reservation once.",
-                )
+            self._closed(journal, reservation, spent, what)
 
-
-class Reservation:
-    """ε that is held for one release. It counts as charged until it is settled or abandoned.
-
-    As a context manager it closes nothing: a block that ends without `settle`, by an error or by forgetting,
-    leaves the reservation charged in full.
-
-    >>> import freegap as fg, tempfile
-    >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
-    >>> account = ledger.create("shop", epsilon=5)
-    >>> with ledger.reserve("shop", 1, what="sparse_vector", parameters={"k": 3}) as reservation:
-    ...     release = fg.sparse_vector([3, 900, 5], 500, k=3, epsilon=1)
-    ...     reservation.settle(release.spent)
-    >>> ledger.account("shop").spent == release.spent
-    True
-    """
-
-    def __init__(self, ledger: Ledger, sequence: int, dataset: str, epsilon: Fraction, what: str) -> None:
-        self.sequence = sequence
-        self.dataset = dataset
-        self.epsilon = epsilon
-        self.what = what
-        self._ledger = ledger
-        self._closed = False
-
-    def settle(self, spent: Rational) -> None:
-        """Charge what the release spent, at most what was reserved; the rest comes back."""
-        amount = rational("spent", spent, digits=AMOUNT_DIGITS)
-        if not 0 <= amount <= self.epsilon:
+    def _closed(self, journal: Journal, reservation: Reservation, spent: Fraction | None, what: str) -> Line:
+        """Settle a reservation at `spent`, or abandon it where that is None."""
+        kind = "abandon" if spent is None else "settle"
+        line = journal.line(reservation.sequence)
+        last = journal.last_line(reservation.dataset)
+        if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
+            raise LedgerDamaged(
+                f"The ledger {self.url} has lost the reservation {reservation}. "
+                "Run `freegap budget verify` and restore the ledger from a backup."
+            )
+        budget, (held, asked) = last.budget, line.charge
+        cost, counted = budget.closing(held, asked, spent)
+        closed = journal.closing_line(reservation.sequence)
+        if closed is None:
+            cost = accounting.kept_short(cost, last.balance.spent).at_most(held)
+            return journal.append(
+                kind,
+                reservation.dataset,
+                budget.charge_text(cost, counted),
+                budget,
+                accounting.close(last.balance, held, cost),
+                what=what,
+                who=who(),
+                reservation=reservation.sequence,
+            )
+        if closed.kind != kind or not cost <= closed.charge[0] <= cost.rounded_up:
+            # The same again is harmless: it is what a caller does who lost the connection at the commit.
             raise InvalidArgument(
-                "spent",
-                shown(amount),
-                f"must lie between 0 and the {shown(self.epsilon)} that was reserved",
-                "Pass the `spent` of the release.",
+                "reservation",
+                str(reservation),
+                f"is closed already: {closed.kind} at {shown(closed.charge[0].amount)}",
+                "Settle or abandon a reservation once.",
             )
-        self._ledger._close(self, "settle", amount, self.what)
-        self._closed = True
-
-    def abandon(self, reason: str) -> None:
-        """Give everything back. To call this is to state that nothing was drawn and nothing released.
-
-        Not after an error in a release: what it had drawn by then may have shown, be it by the error.
-        """
-        self._ledger._close(self, "abandon", Fraction(0), name_argument("reason", reason))
-        self._closed = True
-
-    def _give_back(self, error: InvalidArgument) -> None:
-        """Abandon, where it is known that nothing was drawn. If the ledger fails, all stays charged."""
-        with suppress(LedgerError):
-            self.abandon("refused before anything was drawn")
-            error.add_note(f"Nothing was drawn: reservation {self} was given back.")
-
-    def _settle_or_warn(self, spent: Fraction) -> None:
-        """Settle for a release that was made and must not be lost with the ledger."""
-        try:
-            self.settle(spent)
-        except LedgerError as error:
-            warnings.warn(
-                f"The release on {self.dataset!r} is charged in full, {shown(self.epsilon)}. {error}",
-                UnsettledWarning,
-                stacklevel=_frames_of_freegap(),
-            )
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is not None and not self._closed:
-            error.add_note(f"Reservation {self} stays charged in full.")
-
-    def __str__(self) -> str:
-        return f"{self.sequence} ({shown(self.epsilon)} on {self.dataset!r}, {self.what})"
-
-    def __repr__(self) -> str:
-        return f"<Reservation {self}>"
+        return closed
 
 
 def _last_line(journal: Journal, dataset: Any) -> Line | None:
@@ -358,11 +357,3 @@ def _raised_by_freegap(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")
-
-
-def _frames_of_freegap() -> int:
-    """How far up the stack the caller's own code is, for a warning that should point there."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
-        frame, level = frame.f_back, level + 1
-    return level

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.accounting import BrokenRule, amount_text
+from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text
+from freegap.budget.keeping import Budget
+from freegap.measures import Approximate, Measure, measure_argument
+from freegap.values.rationals import Rational
 
 __all__ = ["Account", "Entry", "Kind", "Verification"]
 
@@ -18,30 +21,106 @@ Kind = Literal["create", "reserve", "settle", "abandon"]
 class Account:
     """The budget of one dataset. All amounts are exact.
 
-    total: the ε that the dataset has in all.
+    declared: what the dataset has in all, as it was declared: a `Pure`, `ZeroConcentrated` or `Approximate`.
+    measure: of that: "epsilon", "rho" or "epsilon-delta".
+    unit: the measure of the four amounts below, in which the budget is kept: "epsilon", or "rho".
+    total: what the dataset has in all.
     spent: what settled releases have spent.
     reserved: what open reservations hold: releases that run now, or that crashed and stay charged.
+    remaining: what the next release can reserve at most.
+    own_delta, own_delta_remaining: where the budget is in (ε, δ), the part of δ for releases that have one of
+    their own, and what is left of it; else 0.
     """
 
     dataset: str
-    total: Fraction
-    spent: Fraction
-    reserved: Fraction
+    budget: Budget
+    balance: Balance
+
+    @property
+    def declared(self) -> Measure:
+        """What the dataset has in all, as it was declared."""
+        return self.budget.declared
+
+    @property
+    def measure(self) -> str:
+        """In which the budget was declared."""
+        return self.budget.declared.name
+
+    @property
+    def unit(self) -> str:
+        """The measure in which it is kept."""
+        return self.budget.kept.name
+
+    @property
+    def total(self) -> Fraction:
+        """What the dataset has in all."""
+        return self.balance.total.amount
+
+    @property
+    def spent(self) -> Fraction:
+        """What settled releases have spent."""
+        return self.balance.spent.amount
+
+    @property
+    def reserved(self) -> Fraction:
+        """What open reservations hold."""
+        return self.balance.reserved.amount
 
     @property
     def remaining(self) -> Fraction:
         """What the next release can reserve at most."""
-        return self.total - self.spent - self.reserved
+        return self.balance.remaining.amount
+
+    @property
+    def own_delta(self) -> Fraction:
+        """What releases with a δ of their own may have together."""
+        return self.balance.total.delta
+
+    @property
+    def own_delta_remaining(self) -> Fraction:
+        """What the next of them can have at most."""
+        return self.balance.remaining.delta
+
+    def cost(
+        self,
+        *,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+    ) -> Cost:
+        """What one more release would be charged; an error that says so where no theorem lets it in.
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", rho="1/8")
+        >>> account.cost(epsilon="1/10").amount, account.fits(epsilon="1/10"), account.fits(epsilon=1)
+        (Fraction(1, 200), True, False)
+        """
+        return self.budget.cost(measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS))
+
+    def fits(
+        self,
+        *,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+    ) -> bool:
+        """Whether one more such release could be reserved now."""
+        return self.cost(epsilon=epsilon, rho=rho, delta=delta) <= self.balance.remaining
 
     def to_dict(self) -> dict[str, str]:
         """The account as plain values: rationals as strings such as "1/3"."""
-        return {
-            "dataset": self.dataset,
-            "total": plain(self.total),
-            "spent": plain(self.spent),
-            "reserved": plain(self.reserved),
-            "remaining": plain(self.remaining),
-        }
+        parts = {"dataset": self.dataset, "measure": self.measure, "unit": self.unit}
+        parts |= {name: plain(getattr(self, name)) for name in ("total", "spent", "reserved", "remaining")}
+        if isinstance(self.declared, Approximate):
+            parts |= {"epsilon": plain(self.declared.epsilon), "delta": plain(self.declared.delta)}
+            parts |= {
+                "own_delta": plain(self.own_delta),
+                "own_delta_spent": plain(self.balance.spent.delta),
+                "own_delta_reserved": plain(self.balance.reserved.delta),
+                "own_delta_remaining": plain(self.own_delta_remaining),
+            }
+        return parts
 
 
 @dataclass(frozen=True)
@@ -56,6 +135,9 @@ class Entry:
     parameters: the public parameters of the release.
     who, when: user@host and the time in UTC by that host's clock; informative only.
     hash: binds this line and, through the line before, all earlier ones.
+    unit: the measure of `amount`, in which the budget is kept: "epsilon" or "rho".
+    delta: the δ that counts beside the amount.
+    asked: what the line is about in the measure of the release: its total, what it asked for, what it spent.
     """
 
     sequence: int
@@ -68,10 +150,14 @@ class Entry:
     who: str
     when: str
     hash: str
+    unit: str
+    delta: Fraction
+    asked: Measure
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain values: rationals as strings such as "1/3"."""
-        return {**self.__dict__, "amount": plain(self.amount)}
+        amounts = {"amount": plain(self.amount), "delta": plain(self.delta)}
+        return {**self.__dict__, **amounts, "asked": plain_measure(self.asked)}
 
 
 @dataclass(frozen=True)
@@ -101,6 +187,12 @@ class Verification:
 def plain(amount: Fraction) -> str:
     """The amount as other results write it: "1/3", and "2" for a whole number."""
     return amount_text(amount).removesuffix("/1")
+
+
+def plain_measure(measure: Measure) -> dict[str, str]:
+    """The measure and its amounts as text, however long they are."""
+    parts = {"measure": measure.name, "spent": plain(measure.spent)}
+    return parts | ({"delta": plain(measure.delta)} if measure.delta else {})
 
 
 def parameters_from_text(text: str) -> dict[str, Any]:

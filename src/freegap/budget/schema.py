@@ -33,7 +33,7 @@ from freegap.errors import LedgerDamaged, LedgerUnavailable
 
 __all__ = ["Head", "bring_up_to_date", "head", "journal", "ledger", "version"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 
@@ -79,8 +79,11 @@ for _event in ("update", "delete"):
 for _statement in _POSTGRES_GUARD:
     event.listen(journal, "after_create", _ddl(_statement).execute_if(dialect="postgresql"))
 
-UPGRADES: dict[int, Callable[[Connection], None]] = {}
-"""By version: the step that leads from it to the next. Version 1 is the first, so there is none yet.
+UPGRADES: dict[int, Callable[[Connection], None]] = {1: lambda connection: None}
+"""By version: the step that leads from it to the next.
+
+1: budgets in ε only. Since version 2 an amount may name its measure (`keeping`). The tables are the same, and
+so are the lines about ε; the number keeps a freegap away that would read every amount as ε.
 
 A step may add tables, columns and indexes. It must not touch what a line's hash covers.
 """

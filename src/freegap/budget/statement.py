@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.records import Entry, plain
+from freegap.budget.records import Entry, plain, plain_measure
+from freegap.measures import Measure
 
 __all__ = ["Charge", "charges"]
 
@@ -18,6 +19,9 @@ class Charge:
 
     state: open (running, or crashed and charged in full), settled, or abandoned.
     charged: what counts against the budget: all that is reserved while it is open, then what was spent.
+    unit: the measure of both, in which the budget is kept: "epsilon" or "rho".
+    delta: the δ that counts beside it.
+    asked: what the release asked for, in its own measure.
     """
 
     sequence: int
@@ -28,10 +32,14 @@ class Charge:
     reserved: Fraction
     charged: Fraction
     state: Literal["open", "settled", "abandoned"]
+    unit: str
+    delta: Fraction
+    asked: Measure
 
     def to_dict(self) -> dict[str, Any]:
         """The charge as plain values: rationals as strings such as "1/3"."""
-        return {**self.__dict__, "reserved": plain(self.reserved), "charged": plain(self.charged)}
+        amounts = {name: plain(getattr(self, name)) for name in ("reserved", "charged", "delta")}
+        return {**self.__dict__, **amounts, "asked": plain_measure(self.asked)}
 
 
 def charges(entries: Iterable[Entry]) -> list[Charge]:
@@ -54,4 +62,7 @@ def _charge(entry: Entry, closed: Entry | None) -> Charge:
         reserved=entry.amount,
         charged=entry.amount if closed is None else closed.amount,
         state=state,
+        unit=entry.unit,
+        delta=entry.delta if closed is None else closed.delta,
+        asked=entry.asked,
     )

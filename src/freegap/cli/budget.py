@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from freegap.budget import accounting
+from freegap.budget.accounting import Cost
+from freegap.budget.keeping import in_words
 from freegap.budget.ledger import Ledger
-from freegap.budget.records import Account
+from freegap.budget.records import Account, plain, plain_measure
 from freegap.budget.statement import Charge, charges
 from freegap.cli.terminal import print_json
-from freegap.errors import printable
+from freegap.errors import InvalidArgument, printable
+from freegap.measures import Measure, measure_argument
 
 __all__ = ["app"]
 
@@ -38,6 +42,9 @@ _URL: str | None = typer.Option(
 )
 _JSON: bool = typer.Option(False, "--json", help="Print JSON.")
 _CSV: bool = typer.Option(False, "--csv", help="Print CSV.")
+_EPSILON: str | None = typer.Option(None, help="ε, such as 5, 0.5 or 1/3.", show_default=False)
+_RHO: str | None = typer.Option(None, help="ρ (zCDP), instead of ε.", show_default=False)
+_DELTA: str | None = typer.Option(None, help="δ beside ε, such as 1e-6.", show_default=False)
 _DATASET: str = typer.Argument(help="The name of the dataset.", metavar="DATASET", show_default=False)
 
 
@@ -49,36 +56,83 @@ def _budget() -> None:
 @app.command()
 def create(
     dataset: str = _DATASET,
-    epsilon: str = typer.Option(..., help="The ε that the dataset has in all, such as 5, 0.5 or 1/3."),
+    epsilon: str | None = _EPSILON,
+    rho: str | None = _RHO,
+    delta: str | None = _DELTA,
+    own_delta: str | None = typer.Option(
+        None, help="The part of --delta for releases with a δ of their own.  [default: half]"
+    ),
     url: str | None = _URL,
     as_json: bool = _JSON,
 ) -> None:
-    """Open the account of a dataset, with its total ε, once and for all."""
+    """Open the account of a dataset, with its total, once and for all.
+
+    The total is --epsilon, --rho, or --epsilon and --delta.
+    """
     ledger = Ledger(url)
-    account = ledger.create(dataset, epsilon=epsilon)
+    account = ledger.create(dataset, epsilon=epsilon, rho=rho, delta=delta, own_delta=own_delta)
     if as_json:
         print_json({"ledger": ledger.url, **account.to_dict()})
     else:
-        _print(Text(f"{dataset}: ε = {_shown(account.total)} in all, {_shown(account.remaining)} left"))
+        _print_left(account)
         _print(Text(printable(f"Ledger: {ledger.url}"), style="dim"))
 
 
 @app.command()
-def show(dataset: str = _DATASET, url: str | None = _URL, as_json: bool = _JSON, as_csv: bool = _CSV) -> None:
-    """Show what a dataset has spent on what, and what is left."""
+def record(
+    dataset: str = _DATASET,
+    epsilon: str | None = _EPSILON,
+    rho: str | None = _RHO,
+    delta: str | None = _DELTA,
+    by: str = typer.Option(..., help="Who makes the release: another library, a person.", show_default=False),
+    what: str = typer.Option(..., help="What is released, in public words.", show_default=False),
+    url: str | None = _URL,
+    as_json: bool = _JSON,
+) -> None:
+    """Charge a release that is not made by freegap, in full."""
+    account = Ledger(url).record(dataset, epsilon=epsilon, rho=rho, delta=delta, by=by, what=what)
+    if as_json:
+        print_json(account.to_dict())
+    else:
+        _print_left(account)
+
+
+@app.command()
+def show(
+    dataset: str = _DATASET,
+    epsilon: str | None = typer.Option(
+        None, help="Of what ε to say what one more release would cost.  [default: 1/10]"
+    ),
+    rho: str | None = typer.Option(
+        None, help="Of what ρ to say what one more release would cost.  [default: 1/100]"
+    ),
+    url: str | None = _URL,
+    as_json: bool = _JSON,
+    as_csv: bool = _CSV,
+) -> None:
+    """Show what a dataset has spent on what, what is left, and what one more release would cost."""
     _one_form(as_json, as_csv)
     ledger = Ledger(url)
     account, entries = ledger.account(dataset), ledger.entries(dataset)
     made = charges(entries)
+    more = _one_more(account, "1/10" if epsilon is None else epsilon, "1/100" if rho is None else rho)
     if as_json:
-        print_json({**account.to_dict(), "charges": [charge.to_dict() for charge in made]})
+        listed = [charge.to_dict() for charge in made]
+        print_json({**account.to_dict(), "one_more": list(map(_Next.to_dict, more)), "charges": listed})
     elif as_csv:
-        rows = [{**row, "parameters": json.dumps(row["parameters"])} for row in map(Charge.to_dict, made)]
+        rows = [
+            {**row, "parameters": json.dumps(row["parameters"]), "asked": json.dumps(row["asked"])}
+            for row in map(Charge.to_dict, made)
+        ]
         _print_csv(list(Charge.__dataclass_fields__), rows)
     else:
         _print(_charge_table(dataset, made))
         _print(_bar(account))
         _print(_legend(account))
+        for line in _left(account):
+            _print(Text(line))
+        for following in more:
+            _print(Text(f"One more release of {following.in_words()}", style="dim"))
 
 
 @app.command("list")
@@ -91,7 +145,8 @@ def list_accounts(url: str | None = _URL, as_json: bool = _JSON, as_csv: bool = 
     if as_json:
         print_json({"ledger": ledger.url, "datasets": rows})
     elif as_csv:
-        _print_csv(["dataset", "total", "spent", "reserved", "remaining"], rows)
+        names = dict.fromkeys(name for row in rows for name in row)
+        _print_csv(list(names or ["dataset"]), rows)
     else:
         _print(_account_table(ledger.url, accounts))
 
@@ -134,19 +189,79 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
             Text(f"{charge.when[:16].replace('T', ' ')}\n{charge.who}"),
             what,
             Text(_shown(charge.reserved)),
-            Text.assemble(_shown(charge.charged), (state, "yellow")),
+            Text.assemble(_shown(charge.charged), _other_measure(charge), (state, "yellow")),
         )
     return table
+
+
+def _other_measure(charge: Charge) -> str:
+    """What a release asked for, where it is charged in another measure."""
+    return "" if charge.asked.name == charge.unit else f"\nfor {in_words(charge.asked)}"
+
+
+@dataclass(frozen=True)
+class _Next:
+    """One more release: what it would cost, or why it has no price."""
+
+    asked: Measure
+    cost: Cost | None
+    fits: bool
+    account: Account
+
+    def in_words(self) -> str:
+        if self.cost is None:
+            return f"{in_words(self.asked)} has no price here: the budget is in {self.account.measure}."
+        costs = self.account.budget.cost_in_words(self.cost)
+        return f"{in_words(self.asked)} costs {costs} and {'fits' if self.fits else 'does not fit'}."
+
+    def to_dict(self) -> dict[str, Any]:
+        cost = None if self.cost is None else plain(self.cost.amount)
+        return {**plain_measure(self.asked), "cost": cost, "unit": self.account.unit, "fits": self.fits}
+
+
+def _one_more(account: Account, epsilon: str, rho: str) -> list[_Next]:
+    following = []
+    for asked in (measure_argument(epsilon=epsilon), measure_argument(rho=rho)):
+        try:
+            cost = account.budget.cost(asked)
+        except InvalidArgument:  # no theorem says
+            following.append(_Next(asked, None, False, account))
+        else:
+            following.append(_Next(asked, cost, cost <= account.balance.remaining, account))
+    return following
+
+
+def _print_left(account: Account) -> None:
+    first, *rest = _left(account)
+    for line in (f"{account.dataset}: {first}", *rest):
+        _print(Text(line))
+
+
+def _left(account: Account) -> list[str]:
+    """What is left, in the budget's own words, and in those in which it is kept."""
+    declared = f"{in_words(account.declared)} in all"
+    if account.measure == account.unit:
+        return [f"{declared}: {_shown(account.remaining)} left"]
+    left = f"{_shown(account.remaining)} of {_shown(account.total)} is left"
+    own = f"{_shown(account.own_delta_remaining)} of {_shown(account.own_delta)} is left"
+    return [
+        declared,
+        f"kept as {account.budget.sign}, of which {left}",
+        f"of δ for releases with one of their own {own}",
+    ]
 
 
 def _account_table(url: str, accounts: Sequence[Account]) -> Table:
     table = Table(title=Text(printable(f"Ledger {url}")), title_justify="left")
     table.add_column("dataset", overflow="fold")
+    table.add_column("in")
     for heading in ("total", "spent", "reserved", "left"):
         table.add_column(heading, justify="right")
     for account in accounts:
         amounts = (account.total, account.spent, account.reserved, account.remaining)
-        table.add_row(Text(account.dataset), *(Text(_shown(amount)) for amount in amounts))
+        table.add_row(
+            Text(account.dataset), account.budget.sign, *(Text(_shown(amount)) for amount in amounts)
+        )
     return table
 
 
