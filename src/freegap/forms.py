@@ -203,16 +203,16 @@ def _require_function(name: str, function: Any) -> None:
         raise InvalidArgument(name, function, "must be a function", "Pass the function itself.")
 
 
-class Labelled(LabelledNoise[Any]):
+class Labelled:
     """A noise interface that passes other labels on, those of the whole program."""
 
-    def __init__(self, noise: LabelledNoise[Any], rename: Callable[[Any], Any]) -> None:
+    def __init__(self, noise: Any, rename: Callable[[Any], Any]) -> None:
         self._noise = noise
         self._rename = rename
 
-    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> Any:
-        """The same draw, with the other label."""
-        return self._noise.draw(law, scale, self._rename(label), **options)
+    def __getattr__(self, law: str) -> Callable[..., Any]:
+        draw = getattr(self._noise, law)
+        return lambda scale, label=None, **options: draw(scale, label=self._rename(label), **options)
 
 
 class Known(LabelledNoise[Any]):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -107,3 +108,20 @@ def test_each_draw_leaves_a_mark_that_nobody_has_paid_for_it(source: fg.BitSourc
     before = last_unpaid_draw()
     source.bits(n)
     assert last_unpaid_draw() is not before
+
+
+def test_a_source_that_is_being_copied_has_no_source_yet() -> None:
+    """An error of the usual kind, not an endless search for the source in itself."""
+    witnessed = source_or_system(Foreign())
+    empty: Any = object.__new__(type(witnessed))
+    with pytest.raises(AttributeError, match="_source"):
+        empty._source  # noqa: B018
+
+
+class Foreign:
+    """A source of somebody else's."""
+
+    private = False
+
+    def bits(self, n: int) -> int:
+        return 0

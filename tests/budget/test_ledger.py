@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable, UnsettledWarning
 from freegap.budget.accounting import Balance, Cost
+from freegap.budget.arguments import who
 from freegap.budget.keeping import Budget
 from freegap.budget.records import Account
 from freegap.budget.statement import charges
@@ -272,3 +275,31 @@ def test_threads_share_a_ledger(ledger: Ledger) -> None:
     assert ledger.account("shop") == account(5, 0)
     assert len(refused) == 10
     assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("head", [5, b"00", ["x"]])
+def test_a_head_that_is_not_text_is_refused(ledger: Ledger, head: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"head .*: must be text"):
+        ledger.verify(head)
+
+
+@pytest.mark.parametrize("error", [KeyError("uid"), OSError("no such user"), ImportError("pwd")])
+def test_a_user_without_a_name_can_be_charged(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in many containers."""
+
+    def nameless() -> str:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    assert who().startswith("unknown@")
+
+
+def test_without_sqlalchemy_the_extra_is_named() -> None:
+    script = (
+        "import sys; sys.modules['sqlalchemy'] = None\n"
+        "import freegap as fg\n"
+        "try: fg.Ledger('sqlite:///x.db')\n"
+        "except fg.MissingExtra as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "This needs sqlalchemy. Install it with: pip install 'freegap[ledger]'"

@@ -18,7 +18,7 @@ from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import at_precision
-from freegap.exact.screening import Screen
+from freegap.exact.screening import Screen, differences
 from tests.laws import EXACT_LAWS as LAWS
 
 PREFIXES = 1 << 16
@@ -189,3 +189,9 @@ def test_every_single_is_every_one() -> None:
 def test_every_single_precision_number_in_range(function: Any) -> None:
     blocks = every_single(function.low, function.high, function.sign)
     assert max(worst_error(function, block) for block in blocks) < LIMIT
+
+
+@pytest.mark.parametrize("far", [2**70, -(2**70), 10**200])
+def test_differences_of_far_answers_are_rounded_once(far: int) -> None:
+    values = [far + 3, far, far - 2**60, far + 10**301, far - 10**301]
+    assert differences(values, far).tolist() == [3.0, 0.0, -(2.0**60), 1e300, -1e300]

@@ -13,6 +13,7 @@ import freegap as fg
 from freegap.base2 import ideal
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry
+from freegap.prover.routes import prove_claim
 
 from . import plain_top_k, programs
 
@@ -227,3 +228,11 @@ def test_the_report_names_every_condition() -> None:
     assert "theorem 5.15" in text
     assert proof.to_dict()["verdict"] == "proved"
     assert bool(proof)
+
+
+@pytest.mark.parametrize("neighbours", ["each", "monotonic"])
+def test_the_order_alone_with_ties_by_place(neighbours: str) -> None:
+    """Where no answer rises, no noise need rise to make up for it: monotonic answers cost ε and not 2ε."""
+    entry = NAMED["noisy top-k, ties broken by place"]
+    claim = next(claim for claim in entry.claims if claim.neighbours == neighbours)
+    assert prove_claim(entry, claim).holds

@@ -152,7 +152,10 @@ def test_the_engine_of_a_release_is_closed_when_it_is_over(
 
     monkeypatch.setattr(duckdb, "connect", kept)
     path = write(tmp_path / "a.csv", "item,person\n1,1\n2,2\n")
-    fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=range(3), bits=fg.SeededBits(1))
+    release = fg.top_k(
+        path, item="item", person="person", k=1, epsilon=1, domain=range(3), bits=fg.SeededBits(1)
+    )
+    assert release.privacy.unit == "one value of the column 'person'"
     assert opened
     for connection in opened:
         with pytest.raises(duckdb.ConnectionException):

@@ -95,7 +95,7 @@ def test_a_release_does_not_carry_where_its_items_stood() -> None:
     release = fg.top_k(HEAVY, k=2, epsilon="0.00001", measure=True, **ASK)
     names = {field.name for field in dataclasses.fields(release)}
     assert names == {
-        *("epsilon", "spent", "private", "parameters", "labels", "gap_multiples", "resolution"),
+        *("plan", "spent", "private", "labels", "gap_multiples", "resolution"),
         *("estimates", "standard_errors", "intervals", "privacy"),
     }
     assert "indices" not in release.to_json()

@@ -84,7 +84,7 @@ def test_a_csv_domain_without_header_does_not_lose_an_item(tmp_path: Path) -> No
     for name, text in (("d.csv", "tea\nmilk\nrice\n"), ("d.tsv", "tea\nmilk\nrice\n"), ("e.csv", "tea\n")):
         bare = tmp_path / name
         bare.write_text(text)
-        with pytest.raises(fg.InvalidArgument, match=r"no column called 'item'.*--domain-column"):
+        with pytest.raises(fg.InvalidArgument, match=r"no column called 'item'.*domain_column"):
             _counts(table, bare)
     named = tmp_path / "named.csv"
     named.write_text("product\ntea\nmilk\n")

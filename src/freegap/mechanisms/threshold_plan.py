@@ -197,4 +197,4 @@ def _deviations(law: Law, scale: Fraction, number: Fraction) -> Fraction:
         root = math.isqrt(math.ceil(square))
         return Fraction(root if root * root >= square else root + 1, _FINE)
     unit = 1 if law.lattice else _FINE
-    return Fraction(math.ceil(float((variance.sqrt() * as_ball(number * unit)).upper())), unit)
+    return Fraction(math.ceil(float((variance.upper().sqrt() * as_ball(number * unit)).upper())), unit)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import product
 
 from freegap.base2 import ideal
+from freegap.laws import law_named
 from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -99,7 +100,7 @@ def _planned(
         queries,
         neighbours,
         {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings, gap=gap)},
-        resolution=_ONE if noise == "geometric" else None,
+        resolution=_ONE if law_named(noise).lattice else None,
         tight=_ONE,
         label=named + ("" if gap else ", no gap"),
     )
