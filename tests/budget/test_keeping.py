@@ -196,6 +196,11 @@ def test_releases_in_epsilon_under_a_reservation_in_rho(three: Ledger) -> None:
         InvalidArgument, match="epsilon = '1/4': is what sparse_vector may spend, and of the 1/100"
     ):
         three.charge("rho", lambda: two("1/4"), rho="1/100", what="two")
+    three.create("wide", rho=5)
+    found = three.charge(
+        "wide", lambda: fg.sparse_vector([3, 5, 90_000], 1000, k=4, epsilon=2), rho=4, what="one"
+    )
+    assert found.spent < 2 == three.account("wide").spent  # ε²/2, whatever it spent
     three.charge("both", lambda: two("1/10"), epsilon="1/5", delta="1e-9", what="two")
     assert three.account("both").balance.spent == Cost(Fraction(1, 50), Fraction(1, 10**9))
 
