@@ -55,18 +55,31 @@ def page(source: Path, known: Results) -> str:
     rows.append(_row("**all**", whole))
     lines = [
         _HEAD
-        + "| package | mutants | tried | killed | survive, same behaviour | survive, unexplained | score |",
-        "|---|---|---|---|---|---|---|",
+        + "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
+        "| score, first | score, now |",
+        "|---|---|---|---|---|---|---|---|---|",
         *rows,
         "",
         "*Tried*: the first of an order that a seed fixes, so that they are a random sample of a package's.",
-        "*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried.",
+        "*Killed since*: they survived that run, and a test that was added since notices them.",
+        "*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried; first,",
+        "by the tests of that run, which is what to expect of mutants that nobody has looked at; now, with those",
+        "that were added since.",
         "",
         "## Survivors that change no behaviour",
         "",
         *(
             f"- `{file}`: `{old}` → `{new or '(dropped)'}`. {why}"
-            for (file, old, new), (_, why) in sorted(reasons.items())
+            for (file, old, new), (kind, why) in sorted(reasons.items())
+            if kind != "since"
+        ),
+        "",
+        "## Survivors that tests notice since",
+        "",
+        *(
+            f"- `{file}`: `{old}` → `{new or '(dropped)'}`. {why}"
+            for (file, old, new), (kind, why) in sorted(reasons.items())
+            if kind == "since"
         ),
         "",
         "## Survivors that no test notices yet",
@@ -84,15 +97,16 @@ def _verdict(
         return []
     if result["outcome"] == "killed":
         return ["tried", "killed"]
-    same = (result["file"], result["old"], result["new"]) in reasons
-    return ["tried", "same" if same else "open"]
+    kind, _ = reasons.get((result["file"], result["old"], result["new"]), ("open", ""))
+    return ["tried", kind if kind in ("since", "open") else "same"]
 
 
 def _row(name: str, tally: Counter[str]) -> str:
     changing = tally["tried"] - tally["same"]
-    score = f"{100 * tally['killed'] / changing:.1f} %" if changing else "–"
-    cells = (tally["all"], tally["tried"], tally["killed"], tally["same"], tally["open"])
-    return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {score} |"
+    counts = (tally["killed"], tally["killed"] + tally["since"])
+    scores = [f"{100 * count / changing:.1f} %" if changing else "–" for count in counts]
+    cells = (tally[kind] for kind in ("all", "tried", "killed", "since", "same", "open"))
+    return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {' | '.join(scores)} |"
 
 
 def written(root: Path, known: Results) -> None:

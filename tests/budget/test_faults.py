@@ -19,10 +19,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 import freegap as fg
 from freegap import Ledger, LedgerDamaged, LedgerUnavailable, UnsettledWarning
 from freegap.budget import journal, store
+from freegap.budget.faults import in_words
 from tests.budget import postgres
 
 
@@ -325,3 +327,12 @@ def test_a_clock_that_goes_backwards(ledger: Ledger, monkeypatch: pytest.MonkeyP
     assert whens == sorted(whens, reverse=True)
     assert ledger.account("shop").spent == Fraction(5, 3)
     assert ledger.verify().ok
+
+
+def test_an_error_without_a_code_is_named_by_its_kind() -> None:
+    with pytest.raises(LedgerUnavailable, match=r"error from the database \(OddError\)"), in_words("x.db"):
+        raise DBAPIError("SELECT 1", None, OddError("secret"))
+
+
+class OddError(Exception):
+    """Of a driver that gives its errors no codes."""

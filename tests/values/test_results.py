@@ -90,3 +90,11 @@ def test_the_text_lines_up() -> None:
     lines = str(seeded()).splitlines()[1:4]
     assert len({line.index(line.split()[1]) for line in lines}) == 1
     assert len({len(line) for line in lines}) == 1
+
+
+def test_branches_are_shown_where_any_answer_came_by_another_one() -> None:
+    release = fg.adaptive_sparse_vector(
+        [900, 130, 900, 0, 120], 100, k=4, epsilon=1, monotonic=True, bits=fg.SeededBits(0)
+    )
+    assert release.branches == (1, 1, 1, 0)
+    assert [column.title for column in release.columns()][-1] == "branch"
