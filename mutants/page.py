@@ -54,8 +54,7 @@ def page(source: Path, known: Results) -> str:
         rows.append(_row(f"`{package}`", tally))
     rows.append(_row("**all**", whole))
     lines = [
-        _HEAD
-        + "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
+        _HEAD + "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
         "| score, first | score, now |",
         "|---|---|---|---|---|---|---|---|---|",
         *rows,
