@@ -37,7 +37,6 @@ NOT_RELEASES = {
     "prove": "proves a mechanism of the user's",
     "AuditReport": "what an audit found",
     "Counterexample": "what an audit found",
-    "Reservation": "a part of a budget, held for a release",
     "NoisyScore": "a part of the private candidates, whose rows have it",
     "base2.clamped_laplace": "a sampler that sees no data",
     "base2.conditional_lazy_threshold": "a sampler that sees no data",
