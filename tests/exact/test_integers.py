@@ -156,8 +156,8 @@ def test_discrete_gaussian_fits_its_law_and_no_other(variance: Fraction) -> None
 
 
 def test_many_draws_fit_their_law_and_no_other() -> None:
-    """200,000 geometric draws fit their law and not one whose rate is 2 % off."""
-    theta, draws = Fraction(1, 3), 200_000
+    """60,000 geometric draws fit their law and not one whose rate is 4 % off."""
+    theta, draws = Fraction(1, 3), 60_000
     source = SeededBits(11)
     seen = Counter(geometric(theta, source) for _ in range(draws))
 
@@ -167,8 +167,8 @@ def test_many_draws_fit_their_law_and_no_other() -> None:
         return float(chisquare([*observed, draws - sum(observed)], [*cells, draws - sum(cells)]).pvalue)
 
     assert p_value(float(theta)) > 1e-9
-    assert p_value(float(theta) * 1.02) < 1e-9
-    assert p_value(float(theta) * 0.98) < 1e-9
+    assert p_value(float(theta) * 1.04) < 1e-9
+    assert p_value(float(theta) * 0.96) < 1e-9
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def false_proofs(count: int, seed: int) -> tuple[list[str], dict[bool | None, in
 
 
 def test_no_false_proof() -> None:
-    found, seen = false_proofs(2000, seed=1)
+    found, seen = false_proofs(1000, seed=1)
     assert not found, found[0]
-    assert min(seen.values()) >= 100  # all three verdicts are visited
+    assert min(seen.values()) >= 50  # all three verdicts are visited
 
 
 @pytest.mark.long
