@@ -36,6 +36,7 @@ TESTS = (
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
 WANTED = "not long and not spark"
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,11 @@ class Recorder:
         self.coverage.switch_context("")
         return result
 
-    def pytest_sessionfinish(self) -> None:
-        """Write down what was seen."""
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write down what was seen, unless it was broken off."""
         self.coverage.stop()
+        if exitstatus not in ENDED:
+            return
         data = self.coverage.get_data()
         lines = {
             file.split("/src/freegap/")[1]: {
@@ -115,8 +118,7 @@ def recorded(root: Path, place: Path, jobs: int, tests: tuple[str, ...] = TESTS)
                 [*command, "-n", "0", "-m", WANTED, test],
                 cwd=root, env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
-            if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                written.unlink(missing_ok=True)
+            if done.returncode not in ENDED:
                 raise SystemExit(f"{test} does not pass without a mutant:\n{done.stdout[-3000:]}")
         return written
 
