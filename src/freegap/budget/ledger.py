@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from freegap.budget import accounting
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
+from freegap.budget.budgets import Budget, in_words
 from freegap.budget.chain import Line, verified
-from freegap.budget.keeping import Budget, in_words
 from freegap.budget.records import Account, Entry, Verification
 from freegap.budget.reservation import Reservation
-from freegap.charging import Allowance
+from freegap.charges import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,

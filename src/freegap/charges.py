@@ -6,7 +6,7 @@ ends with
     return charged(ledger, plan, lambda: _drawn(plan, read, source))
 
 and everything that draws is in `_drawn`. ε is the most that the release can cost, whatever the noise and the
-answers. An object that is asked later ends its `__init__` in the same way (`freegap.asking`).
+answers. An object that is asked later ends its `__init__` in the same way (`freegap.dialogue`).
 
 What happens is the same with `ledger=` and within `Ledger.charge`:
 
