@@ -104,7 +104,7 @@ class Store:
         except OSError as error:
             raise LedgerUnavailable(f"The ledger {self.place} cannot be read ({error.strerror}).") from None
         raise LedgerDamaged(
-            f"The ledger {self.place} is an empty file, which freegap never makes. If a ledger was there, its "
+            f"The ledger {self.place} is an empty file, which freegap never makes. If one was there, its "
             "lines are lost: restore it from a backup. If none ever was, remove the file."
         )
 
