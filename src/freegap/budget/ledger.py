@@ -208,7 +208,7 @@ class Ledger:
             who=who(),
             parameters=parameters,
         )
-        return Reservation(self, line.sequence, line.dataset, asked, what)
+        return Reservation(self, line.sequence, line.hash, line.dataset, asked, what)
 
     def charge(
         self,
@@ -298,7 +298,7 @@ class Ledger:
         kind = "abandon" if spent is None else "settle"
         line = journal.line(reservation.sequence)
         last = journal.last_line(reservation.dataset)
-        if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
+        if line is None or last is None or line.hash != reservation.line_hash:
             raise LedgerDamaged(
                 f"The ledger {self.url} has lost the reservation {reservation}. "
                 "Run `freegap budget verify` and restore the ledger from a backup."
