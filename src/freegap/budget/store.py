@@ -11,11 +11,10 @@ ledger may be used from several threads and across forks.
 from __future__ import annotations
 
 import os
-import random
-import secrets
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,9 @@ __all__ = ["Store"]
 
 _PATIENCE = 60
 """Seconds to wait for other writers; on SQLite, seconds in which none of them wrote anything."""
+
+_ASK_AGAIN = 0.005
+"""Seconds from one question to the next, whether a SQLite file can be written to."""
 
 _POSTGRES_CONNECTION = {
     "connect_timeout": 10,
@@ -120,17 +122,12 @@ class Store:
         assert file is not None  # noqa: S101  a server's database is always there
         if self.location.default:
             _make_directory(file.parent, self.place)
-        apart = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-        try:
+        # Another process may be quicker; and on a file system without links SQLite makes the file in place.
+        with suppress(OSError), tempfile.TemporaryDirectory(prefix=".freegap-", dir=file.parent) as directory:
+            apart = Path(directory, file.name)
             with self._transaction(write=True, engine=_engine(Location.of_file(apart))) as connection:
                 schema.bring_up_to_date(connection, self.place)
             os.link(apart, file)
-        except FileExistsError:
-            pass  # another process was quicker
-        except OSError:
-            pass  # a file system without links: SQLite makes the file where it belongs
-        finally:
-            apart.unlink(missing_ok=True)
 
     @contextmanager
     def _transaction(self, *, write: bool, engine: Engine | None = None) -> Iterator[Connection]:
@@ -206,7 +203,7 @@ def _begin(connection: Connection, file: Path) -> None:
             busy = getattr(error.orig, "sqlite_errorname", None) == "SQLITE_BUSY"
             if not busy or time.monotonic() - since > _PATIENCE:
                 raise
-        time.sleep(random.uniform(0.002, 0.01))  # noqa: S311  only when to ask again
+        time.sleep(_ASK_AGAIN)
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
 
