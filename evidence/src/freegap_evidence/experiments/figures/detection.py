@@ -8,23 +8,12 @@ from typing import Any
 import numpy as np
 
 from freegap.report.pictures import BLUE, GREEN, GREY, INK, ORANGE, legend, panels
+from freegap_evidence.experiments.experiment import PAPERS_SAY
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["TITLES", "draw_counterexamples", "draw_curves", "draw_times"]
 
-TITLES = {
-    "noisy_max_laplace": "Correct Noisy Max, Laplace noise",
-    "noisy_max_exponential": "Correct Noisy Max, Exponential noise",
-    "noisy_max_value_laplace": "Incorrect Noisy Max (Laplace): returns the value",
-    "noisy_max_value_exponential": "Incorrect Noisy Max (Exponential): returns the value",
-    "histogram": "Correct Histogram, Lap(1/ε₀)",
-    "histogram_inverted_scale": "Incorrect Histogram, Lap(ε₀)",
-    "sparse_vector": "Correct SVT",
-    "sparse_vector_no_query_noise": "iSVT 1: no query noise, no bound",
-    "sparse_vector_no_bound": "iSVT 2: no bound on True's",
-    "sparse_vector_noise_ignores_bound": "iSVT 3: noise does not scale with N",
-    "sparse_vector_releases_answers": "iSVT 4: outputs the noisy answer",
-}
+TITLES: dict[str, str] = PAPERS_SAY["names"]
 """What the paper calls the mechanisms of the catalogue."""
 
 _LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."))
