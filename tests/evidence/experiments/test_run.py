@@ -228,9 +228,7 @@ def test_tables() -> None:
 
 
 @pytest.mark.parametrize("package", [freegap, freegap_evidence], ids=lambda package: package.__name__)
-def test_what_is_kept_is_of_one_program(
-    package: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_is_of_a_program(package: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another text of either package is another digest; what only shows numbers may change."""
     digest = program_digest.__wrapped__
     folder = tmp_path / package.__name__
