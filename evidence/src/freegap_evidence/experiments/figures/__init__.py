@@ -6,7 +6,7 @@ from typing import Any
 
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["curve", "estimates"]
+__all__ = ["curve", "with_errors"]
 
 
 def curve(axes: Any, rows: Table, x: str, y: str, line: str, colour: str, size: float, **style: Any) -> None:
@@ -14,7 +14,7 @@ def curve(axes: Any, rows: Table, x: str, y: str, line: str, colour: str, size: 
     axes.plot(rows.numbers(x), rows.numbers(y), line, color=colour, markersize=size, **style)
 
 
-def estimates(axes: Any, rows: Table, x: str, y: str, colour: str, mark: str, **style: Any) -> None:
+def with_errors(axes: Any, rows: Table, x: str, y: str, colour: str, mark: str, **style: Any) -> None:
     """One column against another, with two standard errors on either side."""
     error = 2 * rows.numbers("standard_error")
     axes.errorbar(rows.numbers(x), rows.numbers(y), yerr=error, color=colour, marker=mark, **style)

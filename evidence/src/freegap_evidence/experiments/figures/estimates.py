@@ -6,7 +6,7 @@ from typing import Any
 
 from freegap.laws import law_named
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
-from freegap_evidence.experiments.figures import curve, estimates
+from freegap_evidence.experiments.figures import curve, with_errors
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]
@@ -38,7 +38,7 @@ def _reductions(table: Table, column: str, label: str) -> Any:
             some = rows.where(noise=noise)
             title, colour, mark = _NOISES[noise]
             style = {"markersize": 5, "linestyle": "none", "linewidth": 1, "label": f"{title}, measured"}
-            estimates(own, some, column, "reduction_percent", colour, mark, **style)
+            with_errors(own, some, column, "reduction_percent", colour, mark, **style)
             if not law_named(noise).lattice:  # its theory cannot be told from that of exponential noise
                 theory = some.numbers("theory_percent")
                 own.plot(some.numbers(column), theory, color=colour, label=f"{title}, theory")
@@ -61,7 +61,7 @@ def draw_grid(table: Table, *, column: str, label: str) -> Any:
         name, mechanism = names[place % len(names)], mechanisms[place // len(names)]
         rows = table.where(data=name, mechanism=mechanism)
         style = {"markersize": 4, "linestyle": "none", "label": "Laplace, measured"}
-        estimates(own, rows, column, "reduction_percent", BLUE, "o", **style)
+        with_errors(own, rows, column, "reduction_percent", BLUE, "o", **style)
         own.plot(rows.numbers(column), rows.numbers("theory_percent"), color=ORANGE, label="theory")
         own.axhline(20, color=INK, linestyle=":", linewidth=1, label="limit for large k")
         own.set_title(f"({'abcdef'[place]}) {mechanism.split(' with Gap')[0]}, {name}", fontsize=9.5)
