@@ -52,7 +52,16 @@ from freegap.measures import Measure, Pure, converted
 from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
-__all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
+__all__ = [
+    "Allowance",
+    "Charging",
+    "Claim",
+    "LedgerAndDataset",
+    "charged",
+    "held",
+    "ledger_argument",
+    "require",
+]
 
 
 class Charging(Protocol):
@@ -97,6 +106,12 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
         "must be a ledger and the name of a data set in it",
         'Pass for example ledger=(fg.Ledger(), "shop").',
     )
+
+
+def require(account: LedgerAndDataset | None, asked: Measure) -> None:
+    """Refuse a release that its ledger would refuse, before long work for it, where the ledger can tell."""
+    if account is not None and (refuse := getattr(account[0], "require", None)) is not None:
+        refuse(account[1], **asked.arguments())
 
 
 def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:

@@ -42,9 +42,13 @@ class Reservation:
     True
     """
 
-    def __init__(self, ledger: Ledger, sequence: int, dataset: str, asked: Measure, what: str) -> None:
+    def __init__(
+        self, ledger: Ledger, sequence: int, line_hash: str, dataset: str, asked: Measure, what: str
+    ) -> None:
         self.sequence = sequence
         self.dataset = dataset
+        self.line_hash = line_hash
+        """Of the line that reserved: after a loss, another line may have the same number."""
         self.asked = asked
         self.what = what
         self._ledger = ledger
