@@ -26,6 +26,7 @@ from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
 from freegap.values.thresholds import read_threshold
@@ -113,7 +114,7 @@ def top_k(
             return _top_items(people, fused.labels, fused.selection, fused)
 
         parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("top_k", budget, parameters), release)
+        return charged(account, PlainPlan("top_k", Pure(budget), parameters), release)
 
 
 def above(
@@ -176,7 +177,7 @@ def above(
             return _items_above(people, plan, found, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("above", budget, parameters), release)
+        return charged(account, PlainPlan("above", Pure(budget), parameters), release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
