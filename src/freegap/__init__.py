@@ -32,13 +32,13 @@ if _typing.TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
     from freegap.budget.records import Account, Entry, Verification
     from freegap.budget.reservation import Reservation
-    from freegap.charging import Charging
+    from freegap.charges import Charging
     from freegap.estimate.bounds import expected_gap, gap_variances, lower_bounds
-    from freegap.estimate.selecting import Estimates, select_and_measure
+    from freegap.estimate.selection import Estimates, select_and_measure
     from freegap.forms import Change, Selection, Stream
     from freegap.mechanisms.exponential import Choice, exponential_mechanism
     from freegap.mechanisms.hybrids import hybrid_sparse_vector, hybrid_top_k
-    from freegap.mechanisms.measuring import Measurement, measure
+    from freegap.mechanisms.measurement import Measurement, measure
     from freegap.mechanisms.noisy_score import NoisyScore
     from freegap.mechanisms.online import Above, AdaptiveSparseVector, Below, SparseVector
     from freegap.mechanisms.private_candidates import (
@@ -137,12 +137,12 @@ __all__ = [
 _HOMES = {
     "freegap": "base2",
     "freegap.bits": "BitSource RecordedBits ReplayedBits SeededBits SystemBits",
-    "freegap.charging": "Charging",
+    "freegap.charges": "Charging",
     "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
-    "freegap.estimate.selecting": "Estimates select_and_measure",
+    "freegap.estimate.selection": "Estimates select_and_measure",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
     "freegap.mechanisms.hybrids": "hybrid_sparse_vector hybrid_top_k",
-    "freegap.mechanisms.measuring": "Measurement measure",
+    "freegap.mechanisms.measurement": "Measurement measure",
     "freegap.mechanisms.noisy_score": "NoisyScore",
     "freegap.mechanisms.online": "Above AdaptiveSparseVector Below SparseVector",
     "freegap.mechanisms.private_candidates": "Candidate best_private_candidate select_private_candidate",

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from freegap.budget import schema
 from freegap.budget.accounting import Balance
+from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line
-from freegap.budget.keeping import Budget
 from freegap.budget.schema import Head
 from freegap.errors import LedgerDamaged
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from freegap.budget import accounting
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
+from freegap.budget.budgets import Budget, in_words
 from freegap.budget.chain import Line, verified
-from freegap.budget.keeping import Budget, in_words
 from freegap.budget.records import Account, Entry, Verification
 from freegap.budget.reservation import Reservation
-from freegap.charging import Allowance
+from freegap.charges import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -208,7 +208,7 @@ class Ledger:
             who=who(),
             parameters=parameters,
         )
-        return Reservation(self, line.sequence, line.dataset, asked, what)
+        return Reservation(self, line.sequence, line.hash, line.dataset, asked, what)
 
     def charge(
         self,
@@ -298,7 +298,7 @@ class Ledger:
         kind = "abandon" if spent is None else "settle"
         line = journal.line(reservation.sequence)
         last = journal.last_line(reservation.dataset)
-        if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
+        if line is None or last is None or line.hash != reservation.line_hash:
             raise LedgerDamaged(
                 f"The ledger {self.url} has lost the reservation {reservation}. "
                 "Run `freegap budget verify` and restore the ledger from a backup."

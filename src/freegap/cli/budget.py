@@ -18,7 +18,7 @@ from rich.text import Text
 
 from freegap.budget import accounting
 from freegap.budget.accounting import Cost
-from freegap.budget.keeping import in_words
+from freegap.budget.budgets import in_words
 from freegap.budget.ledger import Ledger
 from freegap.budget.records import Account, plain, plain_measure
 from freegap.budget.statement import Charge, charges

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged, ledger_argument
+from freegap.charges import LedgerAndDataset, charged, ledger_argument
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
-from freegap.estimate.selecting import select_and_measure
+from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import SeededBits
-from freegap.estimate.selecting import select_and_measure
+from freegap.estimate.selection import select_and_measure
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap_evidence.bench.timing import interleaved_ms

@@ -7,7 +7,7 @@ ends with
 
 and everything that draws is in `_drawn`. What the plan asks, in its measure, is the most that the release can
 cost, whatever the noise and the answers. An object that is asked later ends its `__init__` in the same way
-(`freegap.asking`).
+(`freegap.dialogue`).
 
 What happens is the same with `ledger=` and within `Ledger.charge`:
 
