@@ -33,7 +33,7 @@ class Dialogue(OfOneProcess, ABC):
     """
 
     def _open(self, ledger: Any, what: str, plan: ReleasePlan, draw: Callable[[], None]) -> None:
-        """Claim the plan's ε, reserve it where a ledger is given, then draw what the object begins with."""
+        """Claim what the plan asks, reserved where there is a ledger; draw what the object begins with."""
         OfOneProcess.__init__(self)
         self._lock = threading.RLock()
         self._closed = False

@@ -21,7 +21,7 @@ from freegap.budget.accounting import (
     rounded_up,
 )
 from freegap.budget.budgets import Budget
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 COMPOSED, DECOMPOSED = "Cafés", unicodedata.normalize("NFD", "Cafés")
 

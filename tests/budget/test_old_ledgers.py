@@ -15,7 +15,7 @@ import pytest
 
 from freegap import Ledger
 from freegap.budget.reservation import Reservation
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 HEAD = "5f70ba7908049caed93c1ff7ba53c90e458ef3cd9c2efd2cf00e74f1f6868e3c"
 

@@ -19,7 +19,7 @@ from freegap.budget.accounting import amount_text
 from freegap.budget.chain import GENESIS, Line
 from freegap.budget.location import locate
 from freegap.budget.reservation import Reservation
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 JOURNAL, HEAD = schema.journal, schema.ledger
 

@@ -16,7 +16,7 @@ import freegap as fg
 from freegap.budget import accounting
 from freegap.budget.accounting import Cost
 from freegap.budget.budgets import Budget
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 pytestmark = pytest.mark.long
 

@@ -164,7 +164,7 @@ def test_stop_after_keeps_the_rest() -> None:
         [10**6] * 20, 0, k=4, epsilon=2, share="1/2", stop_after=4, bits=SeededBits(1)
     )
     assert len(release.indices) == 4
-    assert release.epsilon - release.spent == Fraction(1, 2)
+    assert release.asked.spent - release.spent == Fraction(1, 2)
     online = fg.AdaptiveSparseVector(0, k=4, epsilon=2, share="1/2", stop_after=1, bits=SeededBits(1))
     online.ask(10**6)
     assert online.exhausted

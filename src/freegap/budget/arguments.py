@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
 from freegap.values.results import jsonable
 

@@ -35,7 +35,7 @@ from freegap.errors import (
     LedgerDamaged,
     MissingExtra,
 )
-from freegap.measures import Measure, measure_argument
+from freegap.values.measures import Measure, measure_argument
 from freegap.values.rationals import Rational, count_argument
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument
 from freegap.budget.budgets import in_words
 from freegap.errors import InvalidArgument, LedgerError, UnsettledWarning
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from freegap.budget.records import Account, plain, plain_measure
 from freegap.budget.statement import Charge, charges
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument, printable
-from freegap.measures import Measure, measure_argument
+from freegap.values.measures import Measure, measure_argument
 
 __all__ = ["app"]
 

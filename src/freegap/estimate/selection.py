@@ -29,6 +29,7 @@ from freegap.mechanisms.top_k import draw_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
@@ -183,7 +184,7 @@ def select_and_measure(
         select = partial(draw_above, above, *read_offsets(above, answers, threshold), source)
         fuse = partial(_fuse_above, above)
     parameters = {"k": k, "split": part, "noise": noise, "monotonic": monotonic}
-    plan = PlainPlan("select_and_measure", budget, parameters)
+    plan = PlainPlan("select_and_measure", Pure(budget), parameters)
 
     def release() -> Estimates:
         selection, places = select()

@@ -17,7 +17,6 @@ from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
-from freegap.measures import Pure
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -27,6 +26,7 @@ from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
 from freegap.values.thresholds import read_threshold
@@ -115,7 +115,7 @@ def top_k(
             return _top_items(people, fused.labels, fused.selection, fused)
 
         parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("top_k", budget, parameters), release)
+        return charged(account, PlainPlan("top_k", Pure(budget), parameters), release)
 
 
 def above(
@@ -179,7 +179,7 @@ def above(
             return _items_above(people, plan, found, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("above", budget, parameters), release)
+        return charged(account, PlainPlan("above", Pure(budget), parameters), release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
