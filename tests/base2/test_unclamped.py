@@ -156,7 +156,7 @@ def test_thresholds_of_each_question_and_huge_answers() -> None:
     )
     assert release.labels == ("b", "d")
     assert [int(t) for t in release.thresholds] == [500, 10**29]
-    assert release.spent == release.epsilon <= 2
+    assert release.spent == release.asked.spent <= 2
     assert not release.private
     assert release.to_dict()["mechanism"] == "base2.unclamped_sparse_vector"
     partial = base2.unclamped_sparse_vector([0, 900, 0], 500, k=2, eta=ETA, bits=SeededBits(5))

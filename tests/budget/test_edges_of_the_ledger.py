@@ -32,13 +32,13 @@ from freegap.budget.accounting import (
     shown,
 )
 from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
+from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line, verified
 from freegap.budget.faults import in_words
-from freegap.budget.keeping import Budget
 from freegap.budget.location import locate
 from freegap.budget.records import Verification, parameters_from_text
 from freegap.budget.statement import charges
-from freegap.measures import Approximate, Pure, ZeroConcentrated
+from freegap.values.measures import Approximate, Pure, ZeroConcentrated
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**6)
 

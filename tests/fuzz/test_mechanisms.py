@@ -145,7 +145,7 @@ def check(function: Any, arguments: dict[str, Any]) -> Any:
     """Call it; a release that comes of it can be shown."""
     result, _ = attempt(function, **arguments)
     if isinstance(result, Release):
-        assert 0 <= result.spent <= result.epsilon
+        assert 0 <= result.spent <= result.asked.spent
         require_shown_safely(result)
     return result
 

@@ -18,12 +18,13 @@ from freegap.tables.chart import draw
 from freegap.tables.forecast import forecast_above, forecast_top_k
 from freegap.tables.page import page
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems, readable
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.results import NOT_PRIVATE
 
 PRIVACY = PrivacyUnit("one value of 'c'", "tables that differ by one person", "9 public items")
 TOP = TopItems(
-    plan=PlainPlan("top_k", Fraction(1, 2000), {"k": 2}),
+    plan=PlainPlan("top_k", Pure(Fraction(1, 2000)), {"k": 2}),
     labels=("tea", "milk"),
     gap_multiples=(5, 3),
     resolution=Fraction(1, 2),

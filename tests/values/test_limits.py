@@ -27,6 +27,7 @@ from freegap.values.answers import (
     read_numbers,
     require_countable,
 )
+from freegap.values.measures import Pure
 from freegap.values.neighbours import DIRECTIONS, directions_of, neighbours_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.processes import processes
@@ -347,7 +348,7 @@ def test_how_many_thresholds() -> None:
     assert [series.exact(i) for i in range(2)] == [-4, -4]
 
 
-PLAN = PlainPlan("a mechanism", Fraction(1, 3), {"k": 2, "scale": Fraction(1, 2)})
+PLAN = PlainPlan("a mechanism", Pure(Fraction(1, 3)), {"k": 2, "scale": Fraction(1, 2)})
 TOP = TopK(
     plan=PLAN, spent=Fraction(1, 4), private=True, indices=(4, 0), labels=("tea", 7), gap_multiples=(5, 3),
     resolution=Fraction(1, 2),
@@ -360,7 +361,7 @@ HYBRID = HybridTopK(
     plan=PLAN, spent=Fraction(1, 4), private=True, indices=(), labels=("x", "y"), gap_multiples=(2, 4, 6),
     resolution=Fraction(1, 2), threshold=Fraction(10), reached=True,
 )  # fmt: skip
-COMMON = {"epsilon": "1/3", "spent": "1/4", "parameters": {"k": 2, "scale": "1/2"}}
+COMMON = {"measure": "epsilon", "epsilon": "1/3", "spent": "1/4", "parameters": {"k": 2, "scale": "1/2"}}
 
 
 def cells(release: Any) -> dict[str, tuple[tuple[str, ...], bool]]:

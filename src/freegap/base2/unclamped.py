@@ -23,18 +23,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import multiple_argument
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
 from freegap.base2.ideal import charge
 from freegap.base2.plan import answer_base, pair_argument, threshold_base
-from freegap.base2.reading import multiple_argument
 from freegap.base2.samplers import laplace_at
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import as_array, exact_number, named, split_labels
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.thresholds import one_threshold_each
@@ -123,7 +124,7 @@ def unclamped_sparse_vector(
         "sensitivity": delta,
         "eta": [[part.x, part.y, part.z] for part in (first, second)],
     }
-    plan = PlainPlan("base2.unclamped_sparse_vector", budget, parameters)
+    plan = PlainPlan("base2.unclamped_sparse_vector", Pure(budget), parameters)
 
     def release() -> AboveThreshold:
         places = list(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))

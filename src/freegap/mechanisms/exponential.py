@@ -26,7 +26,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -34,6 +34,7 @@ from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
@@ -148,7 +149,7 @@ def exponential_mechanism(
         "resolution": grid,
         "form": "Gumbel" if sampler is None else "black box",
     }
-    plan = PlainPlan("exponential_mechanism", budget, parameters)
+    plan = PlainPlan("exponential_mechanism", Pure(budget), parameters)
 
     def release() -> Choice:
         if sampler is None:

@@ -49,12 +49,13 @@ from typing import Any, NamedTuple
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
@@ -335,7 +336,7 @@ class _Search:
             "most_draws": self.steps,
             **public,
         }
-        plan = PlainPlan(what, charge, parameters)
+        plan = PlainPlan(what, Pure(charge), parameters)
         return charged(ledger, plan, lambda: self._found(plan, search()))
 
     def _found(self, plan: ReleasePlan, drawn: Drawn | None) -> Candidate:
@@ -345,7 +346,7 @@ class _Search:
             label=None if drawn is None else named(self._names, [drawn.candidate])[0],
             output=None if drawn is None else drawn.output,
             score=None if drawn is None else drawn.score,
-            spent=plan.epsilon,
+            spent=plan.asked.spent,
             private=self._source.private,
         )
 

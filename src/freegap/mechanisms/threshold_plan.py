@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from freegap.errors import InvalidArgument
-from freegap.exact.comparing import Branch
+from freegap.exact.noisy_threshold import Branch
 from freegap.laws import NOISES, Law
 from freegap.laws.law import as_ball
 from freegap.mechanisms.arguments import (
@@ -29,6 +29,7 @@ from freegap.mechanisms.arguments import (
     noise_argument,
     require_whole_sensitivity,
 )
+from freegap.values.measures import Measure, Pure
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
@@ -136,6 +137,11 @@ class ThresholdPlan:
     def ends(self, spent: Fraction, above: int) -> bool:
         """Whether no further question is answered: less than ε₁ is left, or enough answers were above."""
         return spent > self.epsilon - self.answer_budget or above == self.stop_after
+
+    @property
+    def asked(self) -> Measure:
+        """The most that the release may be charged."""
+        return Pure(self.epsilon)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from freegap.mechanisms.arguments import (
     noise_argument,
     require_whole_sensitivity,
 )
+from freegap.values.measures import Measure, Pure
 from freegap.values.rationals import (
     count_argument,
     positive_rational,
@@ -102,6 +103,11 @@ class TopKPlan:
                 f"must be smaller than the number of answers, which is {n}: the last gap is to a runner-up",
                 f"Pass k={n - 1}." if n > 1 else "Pass at least two answers.",
             )
+
+    @property
+    def asked(self) -> Measure:
+        """The most that the release may be charged."""
+        return Pure(self.epsilon)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged, ledger_argument
+from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
-from freegap.estimate.selecting import select_and_measure
+from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
@@ -26,6 +26,7 @@ from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
 from freegap.values.thresholds import read_threshold
@@ -87,6 +88,7 @@ def top_k(
     TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,
@@ -113,7 +115,7 @@ def top_k(
             return _top_items(people, fused.labels, fused.selection, fused)
 
         parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("top_k", budget, parameters), release)
+        return charged(account, PlainPlan("top_k", Pure(budget), parameters), release)
 
 
 def above(
@@ -158,6 +160,7 @@ def above(
     )
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,
@@ -176,7 +179,7 @@ def above(
             return _items_above(people, plan, found, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("above", budget, parameters), release)
+        return charged(account, PlainPlan("above", Pure(budget), parameters), release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:

@@ -95,8 +95,7 @@ class TableRelease(Release):
     def footnotes(self) -> list[str]:
         """What was spent, what is protected, and a warning where the noise was not private."""
         _, *warnings = super().footnotes()
-        spent = f"ε asked {readable(self.epsilon)}, spent {readable(self.spent)}"
-        return [spent, *self.privacy.lines(), *warnings]
+        return [self.cost(readable), *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""

@@ -14,14 +14,14 @@ from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
 from freegap.laws import LAPLACE, NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.measurement import Measurement, measure
 from freegap.mechanisms.population import read_population
 from freegap.mechanisms.sparse_vector import draw_above, read_offsets
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -29,6 +29,7 @@ from freegap.mechanisms.top_k import draw_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
@@ -183,7 +184,7 @@ def select_and_measure(
         select = partial(draw_above, above, *read_offsets(above, answers, threshold), source)
         fuse = partial(_fuse_above, above)
     parameters = {"k": k, "split": part, "noise": noise, "monotonic": monotonic}
-    plan = PlainPlan("select_and_measure", budget, parameters)
+    plan = PlainPlan("select_and_measure", Pure(budget), parameters)
 
     def release() -> Estimates:
         selection, places = select()

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.forms import Aligned
@@ -26,6 +26,7 @@ from freegap.laws import LAPLACE
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import (
     Rational,
@@ -128,7 +129,7 @@ def measure(
     scale = n * delta / budget
     require_scale(scale, epsilon)
     source = source_or_system(bits)
-    plan = PlainPlan("measure", budget, {"scale": scale, "sensitivity": delta})
+    plan = PlainPlan("measure", Pure(budget), {"scale": scale, "sensitivity": delta})
     return charged(ledger, plan, lambda: _drawn(plan, read, scale, grid, source))
 
 
@@ -146,6 +147,6 @@ def _drawn(
         multiples=tuple(int(v) * per_value + e for v, e in zip(read.values, noise, strict=True)),
         scale=scale,
         resolution=grid,
-        spent=plan.epsilon,
+        spent=plan.asked.spent,
         private=source.private,
     )

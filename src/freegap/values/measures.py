@@ -52,6 +52,9 @@ class Measure(ABC):
     name: ClassVar[str]
     """Of the measure, for results, the ledger and people: "epsilon", "rho" or "epsilon-delta"."""
 
+    symbol: ClassVar[str]
+    """What people call the amount: ε or ρ."""
+
     @property
     @abstractmethod
     def spent(self) -> Fraction:
@@ -104,6 +107,7 @@ class Pure(Measure):
     epsilon: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "epsilon"
+    symbol: ClassVar[str] = "ε"
 
     @classmethod
     def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
@@ -134,6 +138,7 @@ class ZeroConcentrated(Measure):
     rho: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "rho"
+    symbol: ClassVar[str] = "ρ"
 
     @classmethod
     def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
@@ -164,6 +169,7 @@ class Approximate(Measure):
     epsilon: Fraction
     delta: Fraction
     name: ClassVar[str] = "epsilon-delta"
+    symbol: ClassVar[str] = "ε"
 
     @classmethod
     def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
