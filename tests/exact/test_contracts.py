@@ -15,7 +15,6 @@ from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact import reals
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS, every_single, worst_error
-from freegap.exact.comparing import BELOW, Branch, NoisyThreshold
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, ROUNDING, certain_floor, stream_noise
 from freegap.exact.integers import (
@@ -26,6 +25,7 @@ from freegap.exact.integers import (
     uniform_below,
 )
 from freegap.exact.logarithms import log_bounds
+from freegap.exact.noisy_threshold import BELOW, Branch, NoisyThreshold
 from freegap.exact.reals import LazyNoise, Real, at_precision
 from freegap.exact.screening import nth_largest
 from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE
