@@ -455,6 +455,8 @@ def test_an_account_as_plain_values(tmp_path: Path) -> None:
     assert found["own_delta_remaining"] == "1/5000000"
     assert account.fits(epsilon="1/100", delta="2e-7")
     assert not account.fits(epsilon="1/100", delta="3e-7")
+    assert account.fits(rho="1/100")
+    assert not account.fits(rho=1)
     assert account.cost(rho="1/100") == Cost(Fraction(1, 100))
     assert ledger.entries("both")[1].to_dict()["asked"] == {
         "measure": "epsilon-delta", "spent": "1/100", "delta": "1/10000000",
