@@ -118,3 +118,7 @@ def test_a_conversion_has_few_digits(rho: str) -> None:
     budget = rho_within(epsilon, TINY) if epsilon else Fraction(0)
     decimals = next(number for number in range(400) if (budget * 10**number).denominator == 1)
     assert len(str(int(budget * 10**decimals)).rstrip("0")) <= 13
+
+
+def test_what_another_measure_must_say_of_itself() -> None:
+    assert Measure.__abstractmethods__ == {"spent", "of", "__add__"}
