@@ -60,6 +60,8 @@ def test_costs_are_compared_and_cut_part_by_part() -> None:
     assert cost + cost == Cost(2 * HALF, 2 * TINY)
     assert cost.at_most(Cost(1, TINY / 2)) == Cost(HALF, TINY / 2)  # type: ignore[arg-type]
     assert cost.at_most(Cost(HALF / 2, TINY * 2)) == Cost(HALF / 2, TINY)
+    assert rounded_up(Fraction(1, 2**65)) == Fraction(1, 2**64)
+    assert rounded_up(Fraction(1, 3)).denominator == 2**64
     third = Cost(Fraction(1, 3), Fraction(1, 7))
     assert third.rounded_up == Cost(rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 7)))
     assert Cost(Fraction(0), Fraction(0)) == NOTHING
