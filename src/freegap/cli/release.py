@@ -106,8 +106,8 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         _show(release, as_json=as_json, html=html, plot=plot)
     except OSError as error:
         raise FreegapError(
-            f"The release was made and paid for, and cannot be written ({error.strerror}). With --ledger it is "
-            "kept there: `freegap budget show` has its line, `freegap budget release LINE` prints it again."
+            f"The release was made and paid for, but cannot be written ({error.strerror}). With --ledger it "
+            "is there: `freegap budget show` has its line, `freegap budget release LINE` prints it again."
         ) from None
 
 
