@@ -64,6 +64,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownTopK",
     "Verification",
 }
 

@@ -48,6 +48,7 @@ if _typing.TYPE_CHECKING:
     )
     from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
     from freegap.mechanisms.top_k import noisy_max, noisy_top_k
+    from freegap.mechanisms.unknown_domain import UnknownTopK, unknown_top_k
     from freegap.padding import pad_to
     from freegap.prover import prove
     from freegap.prover.report import Proof, Refutation
@@ -108,6 +109,7 @@ __all__ = [
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownTopK",
     "UnsettledWarning",
     "Verification",
     "above",
@@ -131,6 +133,7 @@ __all__ = [
     "select_private_candidate",
     "sparse_vector",
     "top_k",
+    "unknown_top_k",
 ]
 
 # Loaded when first used, so that a command that only shows its help, or a light install, loads little.
@@ -148,6 +151,7 @@ _HOMES = {
     "freegap.mechanisms.private_candidates": "Candidate best_private_candidate select_private_candidate",
     "freegap.mechanisms.sparse_vector": "adaptive_sparse_vector sparse_vector",
     "freegap.mechanisms.top_k": "noisy_max noisy_top_k",
+    "freegap.mechanisms.unknown_domain": "UnknownTopK unknown_top_k",
     "freegap.padding": "pad_to",
     "freegap.prover": "prove",
     "freegap.forms": "Change Selection Stream",
