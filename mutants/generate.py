@@ -14,7 +14,7 @@ from cosmic_ray.mutating import mutate_code
 
 from mutants.operators import OPERATORS
 
-PACKAGES = ("exact", "mechanisms", "base2", "estimate", "budget", "tables", "values", "bits")
+PACKAGES = ("exact", "mechanisms", "base2", "estimate", "budget", "tables", "values", "laws", "bits")
 
 
 @dataclass(frozen=True)

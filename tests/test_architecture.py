@@ -165,5 +165,5 @@ def test_bits_are_drawn_only_after_they_are_paid_for(ledger: fg.Ledger) -> None:
     way = called(lambda: fg.noisy_top_k([3, 1, 2], k=1, epsilon=1, ledger=(ledger, "shop")))
     draws = [i for i, place in enumerate(way) if place == "freegap.bits.note_draw"]
     assert draws
-    assert way.index("freegap.charging.Allowance.claim") < draws[0]
-    assert draws[-1] < way.index("freegap.charging.Claim.close")
+    assert way.index("freegap.charges.Allowance.claim") < draws[0]
+    assert draws[-1] < way.index("freegap.charges.Claim.close")

@@ -10,12 +10,12 @@ import pytest
 
 from freegap import base2
 from freegap.base2 import batch
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import FastRun
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.reading import answer_units, array_units
 from freegap.base2.weights import Weights, get_sum
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent

@@ -15,7 +15,7 @@ import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable, UnsettledWarning
 from freegap.budget.accounting import Balance, Cost
 from freegap.budget.arguments import who
-from freegap.budget.keeping import Budget
+from freegap.budget.budgets import Budget
 from freegap.budget.records import Account
 from freegap.budget.statement import charges
 from freegap.values.measures import Pure

@@ -15,7 +15,7 @@ import pytest
 import freegap as fg
 from freegap.budget import accounting
 from freegap.budget.accounting import Cost
-from freegap.budget.keeping import Budget
+from freegap.budget.budgets import Budget
 from freegap.values.measures import Pure
 
 pytestmark = pytest.mark.long

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent, FreegapError, InvalidArgument
-from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.exact.reals import LazyNoise
 from freegap.mechanisms.sparse_vector import form
 from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.charging import charged
+from freegap.charges import charged
 from freegap.errors import InvalidArgument
 from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
 from freegap.values.plans import PlainPlan

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import eta_argument, multiple_argument
 from freegap.base2.eta import Eta
 from freegap.base2.ideal import charge
-from freegap.base2.reading import eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
 from freegap.values.measures import Measure, Pure

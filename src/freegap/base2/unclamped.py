@@ -23,15 +23,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import multiple_argument
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
 from freegap.base2.ideal import charge
 from freegap.base2.plan import answer_base, pair_argument, threshold_base
-from freegap.base2.reading import multiple_argument
 from freegap.base2.samplers import laplace_at
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import as_array, exact_number, named, split_labels

@@ -4,7 +4,7 @@ The ledger runs them before it writes a line and the verification runs them agai
 journal that verifies is one that these rules allow.
 
 What is charged adds up, in ε as in ρ, and the δ of releases that have one of their own adds up beside it
-(`keeping` says why): so one sum of each is the whole accounting. The invariant of every state, for both:
+(`budgets` says why): so one sum of each is the whole accounting. The invariant of every state, for both:
 0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
 
 Sums are exact, and each amount with a denominator of its own makes them longer. A sum that would need more

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from freegap.budget.accounting import NOTHING, Balance, BrokenRule, Cost, close, opened, reserve
-from freegap.budget.keeping import Budget
+from freegap.budget.budgets import Budget
 from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
 from freegap.values.measures import Measure
 

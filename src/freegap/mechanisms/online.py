@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from freegap.asking import Asking
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset
+from freegap.charges import LedgerAndDataset
+from freegap.dialogue import Dialogue
 from freegap.errors import BudgetSpent
-from freegap.exact.comparing import BELOW
+from freegap.exact.noisy_threshold import BELOW
 from freegap.laws import NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.sparse_vector import entry_charge, noisy_threshold
@@ -54,7 +54,7 @@ class Below:
 _BELOW = Below()
 
 
-class _Online(Asking):
+class _Online(Dialogue):
     """What both online classes share: a noisy threshold, and a budget that answers above use up."""
 
     def __init__(

@@ -49,7 +49,7 @@ from typing import Any, NamedTuple
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds

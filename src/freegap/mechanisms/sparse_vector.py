@@ -11,8 +11,8 @@ Theorem  Ding 2020, theorem 5.3 with the alignment of equation 5.1 (footnote 5 i
          which changes nothing in a comparison; a gap that is a whole number is shifted by a whole number.
 
 `form` is the mechanism as in the paper, for any kind of number, with its proof. The releases compute the same
-function of the same noise by `freegap.exact.comparing`, here for all answers at once and in `online` one by
-one; tests compare them.
+function of the same noise by `freegap.exact.noisy_threshold`, here for all answers at once and in `online`
+one by one; tests compare them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
-from freegap.exact.comparing import NoisyThreshold
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.forms import Stream
 from freegap.laws import NoiseName
 from freegap.laws.labelled import LabelledNoise

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from freegap.errors import InvalidArgument
-from freegap.exact.comparing import Branch
+from freegap.exact.noisy_threshold import Branch
 from freegap.laws import NOISES, Law
 from freegap.laws.law import as_ball
 from freegap.mechanisms.arguments import (

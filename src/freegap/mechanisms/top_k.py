@@ -41,7 +41,7 @@ from itertools import pairwise
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.forms import Aligned, Change, Selection
 from freegap.laws import NoiseName

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged, ledger_argument
+from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
-from freegap.estimate.selecting import select_and_measure
+from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
@@ -120,6 +120,7 @@ def top_k(
     TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,
@@ -191,6 +192,7 @@ def above(
     )
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.bits import BitSource
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown, slots_of
 from freegap.tables.domains import UNKNOWN

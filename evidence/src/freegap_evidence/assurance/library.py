@@ -12,7 +12,7 @@ from itertools import product
 
 from freegap.base2 import ideal
 from freegap.laws import law_named
-from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
+from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
@@ -169,6 +169,6 @@ LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims())),
     LibraryEntry("hybrid top-k", hybrids.top_k_form, tuple(_hybrid_top_k_claims())),
     LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_hybrid_sparse_vector_claims())),
-    LibraryEntry("measure", measuring.form, tuple(_measure_claims())),
+    LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
     LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
 )

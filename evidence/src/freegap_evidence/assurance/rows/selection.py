@@ -12,7 +12,7 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance.densities import NoiseDensity
-from freegap_evidence.assurance.regimes import comparing, measuring, ranking
+from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
@@ -261,7 +261,7 @@ def _measure() -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((0, 0), (1, 1)),),
-        regimes=measuring.measure(),
+        regimes=measurement.measure(),
     )
 
 
@@ -346,5 +346,5 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         answers=(1, -1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
-        regimes=comparing.selecting_above(noise),
+        regimes=thresholds.selecting_above(noise),
     )

@@ -13,7 +13,7 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
-from freegap_evidence.assurance.regimes import comparing, ranking
+from freegap_evidence.assurance.regimes import ranking, thresholds
 from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
@@ -87,7 +87,7 @@ def _batch(noise: NoiseName, *, gap: bool) -> Row:
         answers=ANSWERS,
         law=lambda: _law(noise, gap=gap),
         pairs=PAIRS,
-        regimes=comparing.sparse_vector(noise, gap=gap),
+        regimes=thresholds.sparse_vector(noise, gap=gap),
     )
 
 
@@ -102,7 +102,7 @@ def _online(noise: NoiseName) -> Row:
         _batch(noise, gap=True),
         function="SparseVector",
         release=release,
-        regimes=comparing.sparse_vector(noise, online=True),
+        regimes=thresholds.sparse_vector(noise, online=True),
     )
 
 
@@ -122,7 +122,7 @@ def _adaptive(noise: NoiseName) -> Row:
         answers=ANSWERS,
         law=lambda: _law(noise, halvings=1),
         pairs=PAIRS,
-        regimes=comparing.adaptive(noise),
+        regimes=thresholds.adaptive(noise),
     )
 
 
@@ -137,7 +137,7 @@ def _adaptive_online(noise: NoiseName) -> Row:
         _adaptive(noise),
         function="AdaptiveSparseVector",
         release=release,
-        regimes=comparing.adaptive(noise, online=True),
+        regimes=thresholds.adaptive(noise, online=True),
     )
 
 

@@ -7,7 +7,7 @@ ends with
 
 and everything that draws is in `_drawn`. What the plan asks, in its measure, is the most that the release can
 cost, whatever the noise and the answers. An object that is asked later ends its `__init__` in the same way
-(`freegap.asking`).
+(`freegap.dialogue`).
 
 What happens is the same with `ledger=` and within `Ledger.charge`:
 
@@ -54,7 +54,16 @@ from freegap.values.measures import Measure, converted
 from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
-__all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
+__all__ = [
+    "Allowance",
+    "Charging",
+    "Claim",
+    "LedgerAndDataset",
+    "charged",
+    "held",
+    "ledger_argument",
+    "require",
+]
 
 
 class Charging(Protocol):
@@ -99,6 +108,12 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
         "must be a ledger and the name of a data set in it",
         'Pass for example ledger=(fg.Ledger(), "shop").',
     )
+
+
+def require(account: LedgerAndDataset | None, asked: Measure) -> None:
+    """Refuse a release that its ledger would refuse, before long work for it, where the ledger can tell."""
+    if account is not None and (refuse := getattr(account[0], "require", None)) is not None:
+        refuse(account[1], **asked.arguments())
 
 
 def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:

@@ -14,14 +14,14 @@ from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
 from freegap.laws import LAPLACE, NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.measurement import Measurement, measure
 from freegap.mechanisms.population import read_population
 from freegap.mechanisms.sparse_vector import draw_above, read_offsets
 from freegap.mechanisms.threshold_plan import ThresholdPlan

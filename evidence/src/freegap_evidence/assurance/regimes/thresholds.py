@@ -19,7 +19,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.measuring import measured
+from freegap_evidence.assurance.regimes.measurement import measured
 from freegap_evidence.assurance.regimes.numbers import (
     GRIDS,
     INPUTS,
@@ -40,7 +40,7 @@ __all__ = ["adaptive", "selecting_above", "sparse_vector"]
 NUMBERS = ("few", "beyond what is drawn ahead", "beyond a chunk")
 THRESHOLDS = ("near", "off the grid", "far", "one each")
 KS = ("1", "2", "as many as there are")
-_AHEAD, _CHUNK = 256, 1024  # of `exact.comparing` and `mechanisms.sparse_vector`
+_AHEAD, _CHUNK = 256, 1024  # of `exact.noisy_threshold` and `mechanisms.sparse_vector`
 _LONG = ("list", "int64", "float64")  # what holds many questions is read no differently
 
 
