@@ -44,7 +44,7 @@ PERSON = typer.Option(
 DOMAIN = typer.Option(
     None,
     help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
-    "'observed'.",
+    "'observed'. Where nobody has a list: 'unknown', with --delta.",
     show_default=False,
 )
 DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import flint
 from flint import arb, fmpq
@@ -187,6 +187,22 @@ class Approximate(Measure):
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon}, δ = {self.delta}"
+
+
+@overload
+def measure_argument(
+    *, epsilon: Rational | None = None, rho: Rational | None = None
+) -> Pure | ZeroConcentrated: ...
+
+
+@overload
+def measure_argument(
+    *,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    delta: Rational | None,
+    digits: int = MOST_DIGITS,
+) -> Measure: ...
 
 
 def measure_argument(

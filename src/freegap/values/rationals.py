@@ -28,6 +28,8 @@ __all__ = [
     "rational",
     "require_scale",
     "resolution_argument",
+    "root_above",
+    "root_below",
     "sensitivity_argument",
     "whole",
 ]
@@ -178,18 +180,52 @@ def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     return number
 
 
-def require_scale(scale: Fraction, epsilon: Any) -> None:
-    """Refuse an ε that gives noise of a scale whose variance no double can hold.
+def require_scale(scale: Fraction, given: Any, argument: str = "epsilon") -> None:
+    """Refuse an ε or a ρ that gives noise of a scale whose variance no double can hold.
 
     A scale beyond that is of no use to anybody, and every error bar would be infinite or zero.
     """
     if not Fraction(1, _LARGEST_SCALE) <= scale <= _LARGEST_SCALE:
+        size = "sensitivity/epsilon" if argument == "epsilon" else f"sensitivity/√{argument}"
         raise InvalidArgument(
-            "epsilon",
-            epsilon,
-            "gives noise whose scale, about sensitivity/epsilon, is not between 10^-100 and 10^100",
-            "Pass an epsilon between 0.001 and 100, and a sensitivity in the units of the answers.",
+            argument,
+            given,
+            f"gives noise whose scale, about {size}, is not between 10^-100 and 10^100",
+            f"Pass {argument} between 0.001 and 100, and a sensitivity in the units of the answers.",
         )
+
+
+def root_above(square: Fraction) -> Fraction:
+    """The root of a positive rational where that is rational, else six significant digits of it, upwards.
+
+    >>> root_above(Fraction(9, 4)), root_above(Fraction(2))
+    (Fraction(3, 2), Fraction(70711, 50000))
+    """
+    root = root_below(square)
+    return root if root**2 == square else root + _unit(square)
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root of a positive rational where that is rational, else six significant digits of it, downwards.
+
+    >>> root_below(Fraction(9, 4)), root_below(Fraction(2))
+    (Fraction(3, 2), Fraction(141421, 100000))
+    """
+    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if exact**2 == square:
+        return exact
+    unit = _unit(square)
+    return math.isqrt(math.floor(square / unit**2)) * unit
+
+
+def _unit(square: Fraction) -> Fraction:
+    """The power of ten of which the root has between 10^5 and 10^6."""
+    unit = Fraction(1)
+    while square < 10**10 * unit**2:
+        unit /= 10
+    while square >= 10**12 * unit**2:
+        unit *= 10
+    return unit
 
 
 def resolution_argument(value: Any) -> Fraction:

@@ -227,6 +227,7 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *
     return audit(
         mechanism,
         epsilon=claimed,
+        delta=row.delta,
         neighbours="each",
         inputs=list(row.pairs),
         samples=effort.samples,
