@@ -88,6 +88,9 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "exponential_mechanism": lambda a, bits: fg.exponential_mechanism(a, epsilon=1, bits=bits),
     "measure": lambda a, bits: fg.measure(a, epsilon=1, bits=bits),
     "select_and_measure": lambda a, bits: fg.select_and_measure(a, 2, epsilon=1, bits=bits),
+    "unknown_top_k": lambda a, bits: fg.unknown_top_k(
+        a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits
+    ),
     "pad_to": lambda a, bits: fg.pad_to(0.01, lambda: fg.noisy_max(a, epsilon=1, bits=bits)),
     "best_private_candidate": lambda a, bits: fg.best_private_candidate(score=float, **_candidates(a, bits)),
     "select_private_candidate": lambda a, bits: fg.select_private_candidate(
@@ -218,6 +221,9 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     for release in (
         lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **shared),
         lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **shared),
+        lambda t: fg.top_k(
+            t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
+        ),
     ):
         outcomes = [outcome(lambda t=t, r=release: r(t)) for t in tables]  # type: ignore[misc]
         assert outcomes[0] == outcomes[1] == ("", [], [], "")

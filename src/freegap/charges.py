@@ -54,7 +54,16 @@ from freegap.values.measures import Measure, converted
 from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
-__all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
+__all__ = [
+    "Allowance",
+    "Charging",
+    "Claim",
+    "LedgerAndDataset",
+    "charged",
+    "held",
+    "ledger_argument",
+    "require",
+]
 
 
 class Charging(Protocol):
@@ -99,6 +108,12 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
         "must be a ledger and the name of a data set in it",
         'Pass for example ledger=(fg.Ledger(), "shop").',
     )
+
+
+def require(account: LedgerAndDataset | None, asked: Measure) -> None:
+    """Refuse a release that its ledger would refuse, before long work for it, where the ledger can tell."""
+    if account is not None and (refuse := getattr(account[0], "require", None)) is not None:
+        refuse(account[1], **asked.arguments())
 
 
 def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
@@ -234,6 +249,10 @@ class Allowance(OfOneProcess):
             operator.add, (claim.counted for claim in (*self._claims, *more)), self._limit.of(Fraction(0))
         )
 
+    def made(self, result: object) -> bool:
+        """Whether it was made under a claim from here, until the end."""
+        return any(result is made for claim in self._claims for made in claim.handed_out)
+
     def end(self, result: object, settle: Callable[[Fraction], None]) -> None:
         """The function has returned: settle at the sum of the claims, when the last of them is closed.
 
@@ -242,7 +261,7 @@ class Allowance(OfOneProcess):
         if not self._in_own_process:
             return
         with self._lock:
-            made_here = any(result is made for claim in self._claims for made in claim.handed_out)
+            made_here = self.made(result)
             for claim in self._claims:
                 claim.handed_out = ()
             self._settle = settle

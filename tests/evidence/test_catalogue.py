@@ -10,11 +10,12 @@ import pytest
 from freegap_evidence.catalogue import CATALOGUE, CatalogueEntry
 
 import freegap as fg
-from freegap.auditor.arguments import analyse
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Mechanism, noise_parameter
-from freegap.auditor.outputs import ABSENT, from_batch
+from freegap.auditor.outputs import ABSENT
+from freegap.auditor.parameters import analyse
 from freegap.auditor.programs import DrawnNoise, released
+from freegap.auditor.reading import from_batch
 
 BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
 CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]
@@ -50,8 +51,8 @@ def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> 
     for seed in range(120):
         length = 2 + seed % 5
         answers = [int(x) for x in np.random.default_rng(seed).integers(-2, 3, length)]
-        arguments = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
-        given = {key: value for key, value in arguments.items() if key in names}
+        parameters = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
+        given = {key: value for key, value in parameters.items() if key in names}
         epsilon = (0.3, 1.0, 4.0)[seed % 3]
         noise = np.random.default_rng(seed)
         draws = {"noise": DrawnNoise(noise, lambda sample: float(sample(None))), "rng": noise}
@@ -228,6 +229,6 @@ def test_every_entry_with_parameters_can_be_analysed(entry: CatalogueEntry) -> N
     pair = Pair((1, 1, 0, 0, 0), (0, 0, 1, 1, 1), "x shape")
     found = analyse(entry.mechanism, mechanism.found, mechanism.fixed, pair)
     assert found.trouble is None
-    arguments = dict(found.arguments[0])
-    assert 0 < arguments["threshold"] <= 1
-    assert arguments.get("bound", 1) == 1
+    parameters = dict(found.parameters[0])
+    assert 0 < parameters["threshold"] <= 1
+    assert parameters.get("bound", 1) == 1

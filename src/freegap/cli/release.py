@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rich.progress import TaskProgressColumn
 
 import freegap
 from freegap.cli.terminal import print_json, progress_bar
-from freegap.errors import InvalidArgument, printable
+from freegap.errors import FreegapError, InvalidArgument, printable
 
 __all__ = [
     "DOMAIN",
@@ -43,7 +44,7 @@ PERSON = typer.Option(
 DOMAIN = typer.Option(
     None,
     help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
-    "'observed'.",
+    "'observed'. Where nobody has a list: 'unknown', with --delta.",
     show_default=False,
 )
 DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)
@@ -101,10 +102,21 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
 
         with watched(lambda done: bar.update(task, total=1, completed=done)):
             release = run()
+    try:
+        _show(release, as_json=as_json, html=html, plot=plot)
+    except OSError as error:
+        raise FreegapError(
+            f"The release was made and paid for, but cannot be written ({error.strerror}). With --ledger it "
+            "is there: `freegap budget show` has its line, `freegap budget release LINE` prints it again."
+        ) from None
+
+
+def _show(release: Any, *, as_json: bool, html: Path | None, plot: Path | None) -> None:
     if as_json:
         print_json(release.to_dict())
     else:
         Console().print(release)
+    sys.stdout.flush()
     if html is not None:
         from freegap.tables.page import page
 

@@ -16,7 +16,9 @@ from freegap.estimate.fusion import blue_variance_ratio
 from freegap.laws import CONTINUOUS_NOISES, LAPLACE
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.results import readable
+from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
@@ -28,6 +30,7 @@ class Forecast:
 
     least, most: the ε that would be charged, at least and at most.
     gap_error: of each gap. estimate_error: of each estimated number of people, None without estimates.
+    unknown: the plan, where the domain is unknown.
     """
 
     what: str
@@ -35,6 +38,7 @@ class Forecast:
     most: Fraction
     gap_error: float
     estimate_error: float | None
+    unknown: UnknownPlan | None = None
 
     def lines(self) -> list[str]:
         """For people."""
@@ -45,14 +49,24 @@ class Forecast:
             f"ε charged: {charge}",
             f"standard error of a gap: {self.gap_error:,.1f} people",
         ]
+        if self.unknown is not None:
+            lines[1] += f"; δ: {readable(self.unknown.delta)}"
+            return [
+                *lines,
+                f"an item comes out, more likely than not, with {math.ceil(self.unknown.lift):,} people more "
+                f"than the item in place {self.unknown.pool + 1:,} has (0 if fewer occur)",
+            ]
         if self.estimate_error is None:
             return [*lines, "no estimates of the number of people (ask with --measure)"]
         return [*lines, f"standard error of an estimate: {self.estimate_error:,.1f} people"]
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
+        unknown = self.unknown
+        of_unknown = {} if unknown is None else {"delta": str(unknown.delta), "lift": float(unknown.lift)}
         return {
             "dry_run": self.what,
+            **of_unknown,
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
             "gap_standard_error": self.gap_error,
@@ -61,13 +75,31 @@ class Forecast:
 
 
 def forecast_top_k(
-    *, k: int, epsilon: Rational, measure: bool = False, noise: str = "exponential"
+    *,
+    k: int,
+    epsilon: Rational,
+    measure: bool = False,
+    noise: str = "exponential",
+    domain: Any = None,
+    delta: Rational | None = None,
+    people: int | None = None,
+    pool: int | None = None,
 ) -> Forecast:
     """What `top_k` with these parameters would cost and say.
 
+    domain: looked at only to see whether it is "unknown".
+
     >>> forecast_top_k(k=10, epsilon=1).gap_error  # two exponential noises of scale 10
     14.142135623730951
+    >>> float(forecast_top_k(k=10, epsilon=1, domain="unknown", delta="1e-8").unknown.lift)
+    247.353515625
     """
+    if is_unknown(domain):
+        refuse_with_unknown(measure=measure, noise=noise)
+        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool)
+        gap_error = math.sqrt(2 * plan.law.variance(float(plan.scale)))
+        return Forecast("top-k", plan.epsilon, plan.epsilon, gap_error, None, plan)
+    refuse_with_known(delta=delta, people=people, pool=pool)
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
     law = noise_argument(noise, CONTINUOUS_NOISES)

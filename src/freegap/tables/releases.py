@@ -2,7 +2,8 @@
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
 so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7), select
-and measure (composition), hybrid sparse vector (Ding 2020, lemma 5.11).
+and measure (composition), hybrid sparse vector (Ding 2020, lemma 5.11); and the top k of an unknown domain
+(docs/mathematics/unknown.md), which is about such counts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charges import LedgerAndDataset, charged, ledger_argument
+from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selection import select_and_measure
@@ -22,8 +23,10 @@ from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
+from freegap.tables.results import ItemsAbove, TopItems, privacy_of
+from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.measures import Pure
@@ -48,6 +51,9 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     measure: bool = False,
+    delta: Rational | None = None,
+    people: int | None = None,
+    pool: int | None = None,
     noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -64,7 +70,10 @@ def top_k(
     item, person: the names of two columns.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
-        observed_keys_are_public=True must say that their set may be known.
+        observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
+        are private too, under (ε, δ), and those that are too rare to be named do not come out.
+    delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
+        fail, at most one in a million, or one over a public number of people.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
     measure: spend half of ε on measuring the selected items, and estimate how many people each has.
     ledger: a ledger and the name of a data set in it; ε is reserved there before anything is drawn.
@@ -77,7 +86,30 @@ def top_k(
     ...                    domain=["milk", "rice", "tea"], bits=fg.SeededBits(1))
     >>> release.labels, release.spent
     (('tea',), Fraction(1, 1))
+    >>> release = fg.top_k(baskets, item="product", person="customer", k=9, epsilon=2,
+    ...                    domain="unknown", delta="1e-8", bits=fg.SeededBits(1))
+    >>> release.labels, release.complete, release.delta
+    (('tea', 'milk'), True, Fraction(1, 100000000))
     """
+    if is_unknown(domain):
+        refuse_with_unknown(
+            domain_column=domain_column,
+            observed_keys_are_public=observed_keys_are_public,
+            measure=measure,
+            noise=noise,
+        )
+        plan = UnknownPlan.read(
+            k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, resolution=resolution
+        )
+        return top_k_of_unknown(
+            plan,
+            table,
+            item=item,
+            person=person,
+            account=ledger_argument(ledger),
+            source=source_or_system(bits),
+        )
+    refuse_with_known(delta=delta, people=people, pool=pool)
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
@@ -88,6 +120,7 @@ def top_k(
     TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,
@@ -95,9 +128,9 @@ def top_k(
         domain=domain,
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
-    ) as people:
-        _require_items(k, people.tally.items, k + 1, "the last gap is to a runner-up")
-        counts = Counts(people.tally.values, people.tally.sizes, name=_place)
+    ) as tallied:
+        _require_items(k, tallied.tally.items, k + 1, "the last gap is to a runner-up")
+        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
         shared: dict[str, Any] = {
             "epsilon": budget,
             "monotonic": True,
@@ -109,11 +142,11 @@ def top_k(
         def release() -> TopItems:
             if not measured:
                 selection = noisy_top_k(counts, k, **shared)
-                return _top_items(people, selection.labels, selection, None)
+                return _top_items(tallied, selection.labels, selection, None)
             fused = select_and_measure(counts, k, **shared)
-            return _top_items(people, fused.labels, fused.selection, fused)
+            return _top_items(tallied, fused.labels, fused.selection, fused)
 
-        parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
+        parameters = {"k": k, "measure": measured, "noise": noise} | _public(tallied)
         return charged(account, PlainPlan("top_k", Pure(budget), parameters), release)
 
 
@@ -159,6 +192,7 @@ def above(
     )
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, Pure(budget))
     with counted(
         table,
         item=item,
@@ -195,7 +229,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         estimates=None if fused is None else fused.estimates,
         standard_errors=None if fused is None else fused.standard_errors,
         intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
-        privacy=_privacy(people),
+        privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
     )
@@ -217,7 +251,7 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         estimates=estimates,
         standard_errors=(math.sqrt(law.variance),) * len(estimates),
         intervals=intervals,
-        privacy=_privacy(people),
+        privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
         threshold=bar,
@@ -225,18 +259,8 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
     )
 
 
-def _privacy(people: Counted) -> PrivacyUnit:
-    unit = "one line of the file" if people.by_line else f"one value of the column {people.person!r}"
-    return PrivacyUnit(
-        unit=unit,
-        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
-        "people, so each count differs by at most one, and all in the same direction",
-        domain=people.domain,
-    )
-
-
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.item, "person": people.person, "domain": people.domain}
+    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
 
 
 def _require_items(k: int, items: int, needed: int, reason: str) -> None:

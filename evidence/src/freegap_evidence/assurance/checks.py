@@ -160,7 +160,8 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         charge=form.charge,
         resolution=claim.resolution,
         tightness=False,
-        seconds=10,
+        growth=False,
+        seconds=120,
         samples=None,
         progress=None,
     )
@@ -226,6 +227,7 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *
     return audit(
         mechanism,
         epsilon=claimed,
+        delta=row.delta,
         neighbours="each",
         inputs=list(row.pairs),
         samples=effort.samples,

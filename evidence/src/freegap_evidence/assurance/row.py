@@ -62,6 +62,7 @@ class Row:
     pairs: neighbouring answers at which the audit looks.
     regimes: where the fast path is compared with the program.
     charge: the most that a release at ε spends.
+    delta: the δ that goes with it.
     costly: a release takes milliseconds, so there are fewer of them.
     """
 
@@ -76,6 +77,7 @@ class Row:
     pairs: tuple[Pair, ...]
     regimes: Matrix | NoFastPath
     charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
+    delta: Fraction = Fraction(0)
     costly: bool = False
 
     @property

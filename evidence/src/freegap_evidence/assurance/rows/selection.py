@@ -39,6 +39,7 @@ def rows() -> Iterator[Row]:
         yield _without_gap("noisy_top_k", any_noise, 2)
     for any_noise in NOISES:
         yield _select_above_and_measure(any_noise)
+    yield _unknown_top_k()
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -145,6 +146,38 @@ def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
         law=law,
         pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
         regimes=ranking.hybrid_top_k(noise),
+    )
+
+
+def _unknown_top_k() -> Row:
+    """Two items, of counts that are the answers, and the bar at 1 + 2: s·ln(2/2δ) is just below 2."""
+    delta = Fraction(1, 20)
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        counts = {place: int(count) for place, count in enumerate(answers)}
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "people": 20, "resolution": 1}
+        found = fg.unknown_top_k(counts, 1, pool=2, bits=bits, **asked)
+        return Released((found.labels, found.gap_multiples), found.spent)
+
+    def law() -> dict[Any, float]:
+        full = top_k_cells([3.0, 2.0, 3.0], 1, NoiseDensity("exponential", 1 / float(EPSILON)), 1.0, 20)
+        found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
+        return found | {((), ()): 1 - sum(found.values())}
+
+    return Row(
+        function="unknown_top_k",
+        noise="exponential",
+        theorem="our own, after Durfee and Rogers 2019",
+        proof=Cited(
+            "the slots of neighbours are monotonic answers (docs/mathematics/unknown.md; a test enumerates "
+            "them); then noisy_top_k, proved in this table, but for names of probability δ"
+        ),
+        release=release,
+        answers=(3, 2),
+        law=law,
+        pairs=(((1, 1), (0, 0)), ((5, 5), (5, 4)), ((3, 0), (2, 0))),
+        regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
+        delta=delta,
     )
 
 
