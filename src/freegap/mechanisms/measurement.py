@@ -37,7 +37,7 @@ from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
-from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
+from freegap.values.measures import Measure, Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
@@ -48,7 +48,7 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
-__all__ = ["Measurement", "form", "measure", "measured_scale"]
+__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
 
 
 def form(scale: Fraction) -> Aligned:
@@ -160,11 +160,16 @@ def measured_scale(
     return scale, n * (sensitivity / scale) ** 2 / 2
 
 
+def measured_law(asked: Measure) -> Law:
+    """The law of the noise, or the one that bounds it."""
+    return LAPLACE if isinstance(asked, Pure) else NORMAL
+
+
 def _drawn(
     plan: PlainPlan, read: Answers, scale: Fraction, charge: Fraction, grid: Fraction, source: BitSource
 ) -> Measurement:
     n = len(read)
-    law = LAPLACE if isinstance(plan.asked, Pure) else NORMAL
+    law = measured_law(plan.asked)
     noise = _laplace(n, scale / grid, source) if law is LAPLACE else _gaussian(n, scale / grid, source)
     per_value = int(read.grain / grid)
     return Measurement(
