@@ -29,6 +29,7 @@ __all__ = [
     "OBSERVED",
     "PERSON",
     "PLOT",
+    "RHO",
     "SEED",
     "TABLE",
     "deliver",
@@ -51,8 +52,11 @@ DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --
 OBSERVED = typer.Option(
     False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
 )
-EPSILON = typer.Option(..., help="The privacy budget, such as 1, 0.5 or 1/3.", show_default=False)
-NOISE = typer.Option("exponential", help="exponential or laplace.")
+EPSILON = typer.Option(None, help="The privacy budget in ε, such as 1, 0.5 or 1/3.", show_default=False)
+RHO = typer.Option(
+    None, help="The privacy budget in ρ (zero-concentrated), instead of --epsilon.", show_default=False
+)
+NOISE = typer.Option(None, help="exponential (the default) or laplace.", show_default=False)
 LEDGER = typer.Option(None, help="Charge this data set of the budget ledger.", show_default=False)
 JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 HTML = typer.Option(None, help="Write a page with chart and table here.", show_default=False)
@@ -74,7 +78,9 @@ def options_of(
     observed: bool,
     ledger: str | None,
     seed: int | None,
-    noise: str,
+    noise: str | None,
+    epsilon: str | None,
+    rho: str | None,
 ) -> dict[str, Any]:
     """The options of a command as arguments of the function behind it."""
     return {
@@ -83,7 +89,9 @@ def options_of(
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,
-        "noise": noise,
+        **({} if noise is None else {"noise": noise}),
+        "epsilon": epsilon,
+        "rho": rho,
         "ledger": None if ledger is None else (freegap.Ledger(), ledger),
         "bits": None if seed is None else freegap.SeededBits(seed),
     }
