@@ -36,6 +36,10 @@ TESTS = (
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
 WANTED = "not long and not spark"
+READ_THE_SOURCES = ("tests/test_causes.py",)
+"""They reach no line, and concern every mutant."""
+LOOK_AT_ALL = ("tests/test_records.py", "tests/test_public_surface.py")
+"""At every class and every name, which were imported before: they concern what runs on import."""
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
@@ -56,6 +60,8 @@ class Reach:
         found = {test for line in range(first, last + 1) for test in known.get(line, ())}
         if on_import or not found:
             found = {test for tests in known.values() for test in tests}
+        reading = READ_THE_SOURCES + (LOOK_AT_ALL if on_import else ())
+        found |= {test for test in self.seconds if test.startswith(reading)}
         return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
 
 
