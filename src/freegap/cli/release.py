@@ -73,7 +73,7 @@ def options_of(
     observed: bool,
     ledger: str | None,
     seed: int | None,
-    noise: str,
+    noise: str | None,
 ) -> dict[str, Any]:
     """The options of a command as arguments of the function behind it."""
     return {

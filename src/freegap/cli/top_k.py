@@ -36,7 +36,9 @@ def top_k(
     pool: int | None = typer.Option(
         None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
     ),
-    noise: str = shared.NOISE,
+    noise: str | None = typer.Option(
+        None, help="exponential or laplace; gumbel with --domain unknown.", show_default=False
+    ),
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""

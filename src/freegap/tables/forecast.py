@@ -13,7 +13,7 @@ from typing import Any
 
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.fusion import blue_variance_ratio
-from freegap.laws import CONTINUOUS_NOISES, LAPLACE
+from freegap.laws import CONTINUOUS_NOISES, EXPONENTIAL, LAPLACE
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
@@ -50,7 +50,7 @@ class Forecast:
             f"standard error of a gap: {self.gap_error:,.1f} people",
         ]
         if self.unknown is not None:
-            lines[1] += f"; δ: {readable(self.unknown.delta)}"
+            lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
             return [
                 *lines,
                 f"an item comes out, more likely than not, with {math.ceil(self.unknown.lift):,} people more "
@@ -79,7 +79,7 @@ def forecast_top_k(
     k: int,
     epsilon: Rational,
     measure: bool = False,
-    noise: str = "exponential",
+    noise: str | None = None,
     domain: Any = None,
     delta: Rational | None = None,
     people: int | None = None,
@@ -92,17 +92,17 @@ def forecast_top_k(
     >>> forecast_top_k(k=10, epsilon=1).gap_error  # two exponential noises of scale 10
     14.142135623730951
     >>> float(forecast_top_k(k=10, epsilon=1, domain="unknown", delta="1e-8").unknown.lift)
-    247.353515625
+    238.7724609375
     """
     if is_unknown(domain):
-        refuse_with_unknown(measure=measure, noise=noise)
-        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool)
+        refuse_with_unknown(measure=measure)
+        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, noise=noise)
         gap_error = math.sqrt(2 * plan.law.variance(float(plan.scale)))
         return Forecast("top-k", plan.epsilon, plan.epsilon, gap_error, None, plan)
     refuse_with_known(delta=delta, people=people, pool=pool)
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
-    law = noise_argument(noise, CONTINUOUS_NOISES)
+    law = noise_argument(EXPONENTIAL.name if noise is None else noise, CONTINUOUS_NOISES)
     selecting = budget / 2 if measure else budget
     scale = k / selecting
     require_scale(scale, epsilon)

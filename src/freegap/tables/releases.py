@@ -17,13 +17,13 @@ from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.selection import select_and_measure
-from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.laws import CONTINUOUS_NOISES, EXPONENTIAL, ContinuousNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
-from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.mechanisms.unknown_domain import UnknownNoiseName, UnknownPlan
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, privacy_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
@@ -54,7 +54,7 @@ def top_k(
     delta: Rational | None = None,
     people: int | None = None,
     pool: int | None = None,
-    noise: ContinuousNoiseName = "exponential",
+    noise: ContinuousNoiseName | UnknownNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -75,6 +75,8 @@ def top_k(
     delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
         fail, at most one in a million, or one over a public number of people.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    noise: "exponential" unless you say "laplace"; with domain="unknown", "exponential" or "gumbel", and else
+        the one with the lower bar.
     measure: spend half of ε on measuring the selected items, and estimate how many people each has.
     ledger: a ledger and the name of a data set in it; ε is reserved there before anything is drawn.
     bits: leave out for a private release; a seeded source for tests.
@@ -96,10 +98,15 @@ def top_k(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             measure=measure,
-            noise=noise,
         )
         plan = UnknownPlan.read(
-            k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, resolution=resolution
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            people=people,
+            pool=pool,
+            noise=noise,
+            resolution=resolution,
         )
         return top_k_of_unknown(
             plan,
@@ -113,11 +120,11 @@ def top_k(
     k = count_argument("k", k)
     budget = positive_rational("epsilon", epsilon)
     grid = resolution_argument(resolution)
-    noise_argument(noise, CONTINUOUS_NOISES)
+    law = noise_argument(EXPONENTIAL.name if noise is None else noise, CONTINUOUS_NOISES)
     measured = flag_argument("measure", measure)
     # Whatever the mechanisms would refuse is refused here, before ε is reserved.
     selecting = budget / 2 if measured else budget
-    TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
+    TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=law.name, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, Pure(budget))
@@ -134,7 +141,7 @@ def top_k(
         shared: dict[str, Any] = {
             "epsilon": budget,
             "monotonic": True,
-            "noise": noise,
+            "noise": law.name,
             "resolution": grid,
             "bits": source,
         }
@@ -146,7 +153,7 @@ def top_k(
             fused = select_and_measure(counts, k, **shared)
             return _top_items(tallied, fused.labels, fused.selection, fused)
 
-        parameters = {"k": k, "measure": measured, "noise": noise} | _public(tallied)
+        parameters = {"k": k, "measure": measured, "noise": law.name} | _public(tallied)
         return charged(account, PlainPlan("top_k", Pure(budget), parameters), release)
 
 
