@@ -36,6 +36,10 @@ TESTS = (
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
 WANTED = "not long and not spark"
+READ_THE_SOURCES = ("tests/test_causes.py",)
+"""They reach no line, and concern every mutant."""
+LOOK_AT_ALL = ("tests/test_records.py", "tests/test_public_surface.py")
+"""At every class and every name, which were imported before: they concern what runs on import."""
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
@@ -46,16 +50,18 @@ class Reach:
     lines: dict[str, dict[int, list[str]]]  # below src/freegap
     seconds: dict[str, float]
 
-    def tests(self, file: str, first: int, last: int) -> list[str]:
+    def tests(self, file: str, first: int, last: int, *, on_import: bool) -> list[str]:
         """The tests that reach one of these lines, the quickest first.
 
-        Lines that no test was seen to reach may run on import, or in a process that a test starts: there,
-        all tests that reach the file.
+        What runs on import was seen in whatever test came first, and concerns all that reach the file. So may
+        lines that no test was seen to reach: they may run in a process that a test starts.
         """
         known = self.lines.get(file, {})
         found = {test for line in range(first, last + 1) for test in known.get(line, ())}
-        if not found:
+        if on_import or not found:
             found = {test for tests in known.values() for test in tests}
+        reading = READ_THE_SOURCES + (LOOK_AT_ALL if on_import else ())
+        found |= {test for test in self.seconds if test.startswith(reading)}
         return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
 
 

@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -83,7 +84,7 @@ def chosen(mutant: Mutant, reach: Reach) -> tuple[list[str], float]:
     """The tests for a mutant, the quickest first, up to a limit, and how long they take."""
     tests: list[str] = []
     total = 0.0
-    for test in reach.tests(mutant.file, mutant.first, mutant.last):
+    for test in reach.tests(mutant.file, mutant.first, mutant.last, on_import=mutant.on_import):
         total += reach.seconds[test]
         if total > LONGEST and tests:
             break
@@ -91,12 +92,17 @@ def chosen(mutant: Mutant, reach: Reach) -> tuple[list[str], float]:
     return tests, min(total, LONGEST)
 
 
-def known() -> dict[str, dict[str, str]]:
+def known() -> dict[str, dict[str, Any]]:
     """The results so far."""
     if not RESULTS.exists():
         return {}
-    lines = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    return {line["key"]: line for line in lines}
+    found: dict[str, dict[str, Any]] = {}
+    for text in RESULTS.read_text(encoding="utf-8").splitlines():
+        line = json.loads(text)
+        # Of one that was tried again: what became of it at first, and in which sample.
+        first = found.get(line["key"], line)
+        found[line["key"]] = line | {"first": first.get("first", first["outcome"]), "seed": first["seed"]}
+    return found
 
 
 def drawn(packages: tuple[str, ...], sample: int | None, seed: int) -> list[Mutant]:
@@ -160,6 +166,8 @@ def main() -> int:
             old, new = mutant.change(ROOT / "src") if result["outcome"] != "none" else ("", "")
             line = {
                 "key": mutant.key,
+                "seed": asked.seed,
+                "package": mutant.package,
                 "file": mutant.file,
                 "line": mutant.first,
                 "old": old,

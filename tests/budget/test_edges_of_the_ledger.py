@@ -7,6 +7,7 @@ import sqlite3
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,14 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
-from freegap import InvalidArgument, Ledger, LedgerDamaged, LedgerUnavailable, UnsettledWarning
+from freegap import (
+    BudgetExceeded,
+    InvalidArgument,
+    Ledger,
+    LedgerDamaged,
+    LedgerUnavailable,
+    UnsettledWarning,
+)
 from freegap.budget import accounting, store
 from freegap.budget.accounting import (
     NOTHING,
@@ -31,7 +39,7 @@ from freegap.budget.accounting import (
     rounded_up,
     shown,
 )
-from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
+from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, time_argument, who
 from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line, verified
 from freegap.budget.faults import in_words
@@ -109,8 +117,8 @@ def test_an_amount_in_any_other_spelling_is_refused(text: str) -> None:
 
 
 def test_amounts_for_people_at_their_longest() -> None:
-    whole = Fraction(10**23)
-    assert shown(whole) == str(10**23)
+    whole = Fraction(10**11)
+    assert shown(whole) == str(10**11)
     assert shown(Fraction(123456789, 1000), longest=5) == "≈ 123457"
     assert shown(Fraction(12345), longest=5) == "12345"
     assert shown(Fraction(123456), longest=5) == "≈ 123456"
@@ -455,6 +463,8 @@ def test_an_account_as_plain_values(tmp_path: Path) -> None:
     assert found["own_delta_remaining"] == "1/5000000"
     assert account.fits(epsilon="1/100", delta="2e-7")
     assert not account.fits(epsilon="1/100", delta="3e-7")
+    assert account.fits(rho="1/100")
+    assert not account.fits(rho=1)
     assert account.cost(rho="1/100") == Cost(Fraction(1, 100))
     assert ledger.entries("both")[1].to_dict()["asked"] == {
         "measure": "epsilon-delta", "spent": "1/100", "delta": "1/10000000",
@@ -557,3 +567,65 @@ def test_a_file_that_cannot_be_looked_for(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="cannot be read") as caught:
         Ledger(f"sqlite:///{tmp_path}/{'x' * 5000}.db").accounts()
     assert caught.value.__suppress_context__
+
+
+def test_parts_of_a_journal(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest releases with all that was written after the first of them; or from a time on."""
+    seconds = iter(range(100))
+    start = datetime(2130, 1, 1, tzinfo=UTC)  # after line 1
+    monkeypatch.setattr("freegap.budget.journal.now", lambda: start + timedelta(seconds=next(seconds)))
+    ledger.create("web", epsilon=5)  # line 2, at 0 seconds
+    first, second = (ledger.reserve("shop", 1, what=what) for what in "ab")  # 3 and 4
+    ledger.reserve("web", 1, what="c")  # 5
+    second.settle(1)  # 6
+    first.settle(1)  # 7, at 5 seconds
+
+    def numbers(dataset: str | None = None, **part: Any) -> list[int]:
+        return [entry.sequence for entry in ledger.entries(dataset, **part)]
+
+    assert numbers(last=1) == [5, 6, 7]
+    assert numbers(last=2) == [4, 5, 6, 7]
+    assert numbers(last=3) == [3, 4, 5, 6, 7]
+    assert numbers(last=4) == numbers() == [1, 2, 3, 4, 5, 6, 7]
+    assert numbers("shop", last=1) == [4, 6, 7]
+    assert numbers("web", last=1) == [5]
+    assert numbers(since=start) == [2, 3, 4, 5, 6, 7]
+    assert numbers("shop", since=start + timedelta(seconds=2)) == [4, 6, 7]
+    assert numbers("web", since=start + timedelta(seconds=1)) == [5]
+    assert numbers(since=start + timedelta(seconds=5)) == [7]
+    assert numbers(since=start + timedelta(seconds=6)) == []
+    assert numbers(last=2, since=start + timedelta(seconds=3)) == [5, 6, 7]
+    for wrong in (0, -1, "3", True):
+        with pytest.raises(InvalidArgument, match="last"):
+            ledger.entries(last=wrong)  # type: ignore[arg-type]
+
+
+def test_times_as_the_journal_writes_them() -> None:
+    for given in ("2026-11-16T08:30", "2026-11-16T09:30+01:00", datetime(2026, 11, 16, 8, 30)):
+        assert time_argument("since", given) == "2026-11-16T08:30:00+00:00"
+    assert time_argument("since", "2026-11-16") == "2026-11-16T00:00:00+00:00"
+    assert time_argument("since", "2026-11-16T08:30:01.999") == "2026-11-16T08:30:01+00:00"
+    for wrong in ("yesterday", "", 7, None, "0001-01-01T00:00+23:00"):
+        with pytest.raises(InvalidArgument, match=r"since = .*: must be a time"):
+            time_argument("since", wrong)
+
+
+def test_what_would_be_refused_is_refused_and_nothing_is_held(file_ledger: Ledger) -> None:
+    file_ledger.reserve("shop", 2, what="a")
+    file_ledger.require("shop", epsilon=3)
+    with pytest.raises(BudgetExceeded, match="has 3 of ε = 5 left, and 4 was asked for"):
+        file_ledger.require("shop", epsilon=4)
+    with pytest.raises(InvalidArgument, match="cannot be charged to a budget in epsilon"):
+        file_ledger.require("shop", rho="1/8")
+    with pytest.raises(InvalidArgument, match="cannot be charged to a budget in epsilon"):
+        file_ledger.require("shop", epsilon=1, delta="1e-9")
+    with pytest.raises(InvalidArgument, match="is not in the ledger"):
+        file_ledger.require("web", epsilon=1)
+    assert len(file_ledger.entries()) == 2
+
+
+def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("shop", epsilon=5)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]  # and nothing of where it was made
+    assert ledger.verify().entries == 1

@@ -18,7 +18,8 @@ def top_k(
     person: str | None = shared.PERSON,
     domain: str | None = shared.DOMAIN,
     k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
-    epsilon: str = shared.EPSILON,
+    epsilon: str | None = shared.EPSILON,
+    rho: str | None = shared.RHO,
     measure: bool = typer.Option(False, "--measure", help="Spend half on estimating how many people."),
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
@@ -36,9 +37,7 @@ def top_k(
     pool: int | None = typer.Option(
         None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
     ),
-    noise: str | None = typer.Option(
-        None, help="exponential or laplace; gumbel with --domain unknown.", show_default=False
-    ),
+    noise: str | None = shared.NOISE,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
@@ -46,7 +45,9 @@ def top_k(
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
-        made = forecast_top_k(k=k, epsilon=epsilon, measure=measure, noise=noise, domain=domain, **unknown)
+        made = forecast_top_k(
+            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown
+        )
         shared.forecast(made, as_json=as_json)
         return
     import freegap
@@ -60,9 +61,11 @@ def top_k(
         ledger=ledger,
         seed=seed,
         noise=noise,
+        epsilon=epsilon,
+        rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, epsilon=epsilon, measure=measure, **options, **unknown),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
         as_json=as_json,
         html=html,
         plot=plot,

@@ -19,6 +19,7 @@ Release  the k largest noisy answers in order, as far as they are above the nois
          each to the threshold
 Charge   (θ + (1−θ)t/k)·ε, t the number of released items
 Theorem  Ding 2020, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
+Under ρ  by the conversion from ε, as the sparse vectors (`freegap.mechanisms.threshold_plan`)
 
 `top_k_form` and `sparse_vector_form` are the mechanisms as in the paper, for any kind of number, with their
 charges and proofs; the releases are the same functions of the same noise by the fast core.
@@ -199,7 +200,8 @@ def hybrid_sparse_vector(
     threshold: Rational,
     *,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
     noise: ContinuousNoiseName = "exponential",
@@ -210,7 +212,8 @@ def hybrid_sparse_vector(
 ) -> AboveThreshold:
     """The k largest items above a threshold, each with its gap to the threshold, and so an estimate.
 
-    All answers are looked at, and the result lists the items by rank. What is not released is not charged.
+    All answers are looked at, and the result lists the items by rank. What is not released is not charged,
+    under ε.
     The other arguments are those of `sparse_vector`, `ledger` among them.
 
     >>> import freegap as fg
@@ -223,6 +226,7 @@ def hybrid_sparse_vector(
         "hybrid_sparse_vector",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
@@ -259,7 +263,7 @@ def _drawn_above(
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
-        spent=sparse_vector_charge(plan, (items, gaps)),
+        spent=plan.charge(sparse_vector_charge(plan, (items, gaps))),
         private=source.private,
     )
 

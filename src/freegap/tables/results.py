@@ -14,7 +14,7 @@ from typing import Any
 
 from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.sources import TableSource
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, one_each, text_of
 
 __all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of", "readable"]
 
@@ -99,7 +99,7 @@ class TableRelease(Release):
         columns = [
             Column("rank", ranks, numeric=True),
             Column("item", tuple(text_of(label) for label in self.labels)),
-            Column(self.gap_title, aligned(self.gaps), numeric=True),
+            Column(self.gap_title, one_each(aligned(self.gaps), len(ranks)), numeric=True),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
             estimates = tuple(f"{float(estimate):,.1f}" for estimate in self.estimates)

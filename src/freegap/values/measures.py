@@ -27,7 +27,7 @@ import flint
 from flint import arb, fmpq
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction
+from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction, root_below
 
 __all__ = [
     "CONVERSIONS",
@@ -38,6 +38,7 @@ __all__ = [
     "ZeroConcentrated",
     "converted",
     "measure_argument",
+    "pure_within",
     "rho_within",
 ]
 
@@ -356,6 +357,19 @@ CONVERSIONS = (
         _concentrated_to_approximate,
     ),
 )
+
+
+def pure_within(asked: Pure | ZeroConcentrated) -> Pure:
+    """About the largest ε such that every ε-private release costs at most what is asked, by the conversion.
+
+    It is what a mechanism that has a theorem in ε alone works with under ρ.
+
+    >>> pure_within(ZeroConcentrated(Fraction(1, 8)))
+    Pure(epsilon=Fraction(1, 2))
+    """
+    if isinstance(asked, Pure):
+        return asked
+    return Pure(max(root_below(2 * asked.rho), asked.rho))  # either one costs at most ρ
 
 
 def rho_within(epsilon: Rational, delta: Rational) -> Fraction:

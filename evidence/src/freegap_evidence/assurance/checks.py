@@ -160,7 +160,8 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         charge=form.charge,
         resolution=claim.resolution,
         tightness=False,
-        seconds=10,
+        growth=False,
+        seconds=120,
         samples=None,
         progress=None,
     )

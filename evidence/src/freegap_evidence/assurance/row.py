@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from freegap.bits import BitSource
 from freegap_evidence.assurance.regimes.case import Matrix
 
-__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row"]
+__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row", "releasing"]
 
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
@@ -24,6 +24,19 @@ class Released(NamedTuple):
 
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
+Release = Callable[[Sequence[float], Fraction, BitSource], Released]
+
+
+def releasing(
+    function: Callable[..., Any], output: Callable[[Any], Hashable], *more: Any, **options: Any
+) -> Release:
+    """A public function on a list of answers, with these further arguments, its output made hashable."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = function(list(answers), *more, **options, epsilon=epsilon, bits=bits)
+        return Released(output(found), found.spent)
+
+    return release
 
 
 @dataclass(frozen=True)
@@ -71,8 +84,8 @@ class Row:
     variant: str = ""
     theorem: str
     proof: Proved | Cited
-    release: Callable[[Sequence[float], Fraction, BitSource], Released]
-    answers: tuple[int, ...]
+    release: Release
+    answers: tuple[int, ...] = (1, -1)
     law: Callable[[], Mapping[Any, float]]
     pairs: tuple[Pair, ...]
     regimes: Matrix | NoFastPath

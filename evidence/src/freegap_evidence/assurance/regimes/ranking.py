@@ -33,7 +33,15 @@ from freegap_evidence.assurance.regimes.populations import SHAPES, RegimePopulat
 from freegap_evidence.assurance.regimes.reference import Member, contenders, draws, floored, keyed
 from freegap_evidence.assurance.regimes.sizes import SIZES
 
-__all__ = ["exponential", "hybrid_sparse_vector", "hybrid_top_k", "noisy_max", "noisy_top_k", "selecting"]
+__all__ = [
+    "Choosing",
+    "exponential",
+    "hybrid_sparse_vector",
+    "hybrid_top_k",
+    "noisy_max",
+    "noisy_top_k",
+    "selecting",
+]
 
 KS = ("1", "2", "some", "half", "last")
 _MOST_MEMBERS = 40  # of a large group that a case asks for: the r-th takes r streams of digits
@@ -95,7 +103,7 @@ def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
 
 
 @dataclass(frozen=True)
-class _Choosing:
+class Choosing:
     """What the cases of all these mechanisms share."""
 
     population: RegimePopulation
@@ -170,15 +178,29 @@ class _Choosing:
         )
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
 
+    def above(
+        self, record: str, plan: ThresholdPlan, threshold: Fraction, twin: bool
+    ) -> tuple[tuple[int, ...], tuple[int, ...], Fraction]:
+        """Ding 2020, algorithm 20: the same above a threshold, with the gaps to it, and the charge."""
+        members = self.members(record, self.k, plan.law.continuous, plan.branches[-1].scale)
+        n = len(self.population.exact)
+        bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
+        items, gaps = hybrids.sparse_vector_form(plan, threshold).program(
+            [self.population.exact[m.group] for m in members],
+            draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
+        )
+        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
+        return tuple(members[i].group for i in items), tuple(floored(g, self.grid) for g in gaps), spent
 
-def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False) -> _Choosing:
+
+def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False) -> Choosing:
     """more: how many more items there must be than are asked for. discrete: answers are whole numbers."""
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
     if discrete:
         grid = Fraction(1)
     population = population_at(levels, scale, grid, choices)
-    return _Choosing(
+    return Choosing(
         population=population,
         k=_k_at(levels["k"], population, more, choices),
         scale=scale,
@@ -286,7 +308,7 @@ def hybrid_top_k(noise: str) -> Matrix:
     return Matrix(_cells(), partial(_hybrid_top_k_case, noise=noise))
 
 
-def _threshold(it: _Choosing, choices: Choices) -> Fraction:
+def _threshold(it: Choosing, choices: Choices) -> Fraction:
     """Near some answer, off the grid now and then."""
     near = choices.of(it.population.exact) + choices.of((0, 0, 1, -1)) * it.scale * choices.fraction()
     return near + choices.below(2) * it.grid / 3
@@ -336,7 +358,7 @@ def hybrid_sparse_vector(noise: str) -> Matrix:
     return Matrix(_cells(), partial(_hybrid_sparse_vector_case, noise=noise))
 
 
-def _plan(it: _Choosing) -> ThresholdPlan:
+def _plan(it: Choosing) -> ThresholdPlan:
     """Half of ε for the threshold, so that an answer's noise has the scale of the case."""
     return ThresholdPlan.read(
         "hybrid_sparse_vector",
@@ -354,8 +376,6 @@ def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeC
     it = _choosing(levels, seed, noise, more=0)
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     plan = _plan(it)
-    scale = plan.branches[-1].scale
-    n = len(it.population.exact)
 
     def released(bits: BitSource) -> Hashable:
         arguments = it.arguments(plan.epsilon, bits, noise=noise, share=plan.share)
@@ -363,13 +383,6 @@ def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeC
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        members = it.members(record, it.k, plan.law.continuous, scale)
-        bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
-        items, gaps = hybrids.sparse_vector_form(plan, threshold).program(
-            [it.population.exact[m.group] for m in members],
-            draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
-        )
-        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
-        return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
+        return it.above(record, plan, threshold, twin)
 
     return it.case(released, expected)
