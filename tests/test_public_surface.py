@@ -67,6 +67,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownTopK",
     "Verification",
 }
 

@@ -249,6 +249,10 @@ class Allowance(OfOneProcess):
             operator.add, (claim.counted for claim in (*self._claims, *more)), self._limit.of(Fraction(0))
         )
 
+    def made(self, result: object) -> bool:
+        """Whether it was made under a claim from here, until the end."""
+        return any(result is made for claim in self._claims for made in claim.handed_out)
+
     def end(self, result: object, settle: Callable[[Fraction], None]) -> None:
         """The function has returned: settle at the sum of the claims, when the last of them is closed.
 
@@ -257,7 +261,7 @@ class Allowance(OfOneProcess):
         if not self._in_own_process:
             return
         with self._lock:
-            made_here = any(result is made for claim in self._claims for made in claim.handed_out)
+            made_here = self.made(result)
             for claim in self._claims:
                 claim.handed_out = ()
             self._settle = settle

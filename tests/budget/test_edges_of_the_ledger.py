@@ -121,8 +121,8 @@ def test_an_amount_in_any_other_spelling_is_refused(text: str) -> None:
 
 
 def test_amounts_for_people_at_their_longest() -> None:
-    whole = Fraction(10**23)
-    assert shown(whole) == str(10**23)
+    whole = Fraction(10**11)
+    assert shown(whole) == str(10**11)
     assert shown(Fraction(123456789, 1000), longest=5) == "≈ 123457"
     assert shown(Fraction(12345), longest=5) == "12345"
     assert shown(Fraction(123456), longest=5) == "≈ 123456"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +15,7 @@ import pytest
 
 import freegap as fg
 from freegap import cli
+from freegap.cli.letters import spell_out
 from freegap.tables.engine_errors import ask_engine
 
 TABLE = "item,person\ntea,1\nmilk,2\n"
@@ -96,6 +99,39 @@ def test_a_signal_after_the_reservation_says_that_it_stays_charged(
     assert command() == 130
     assert "stays charged in full" in capsys.readouterr().err
     assert fg.Ledger().account("shop").remaining == 4
+
+
+def test_a_release_that_cannot_be_written_is_kept(
+    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("freegap.cli.release._show", _fail(OSError(28, "No space left on device")))
+    assert command() == 2
+    assert "`freegap budget release LINE` prints it again" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["freegap", "budget", "release", "2"])
+    cli.main()
+    assert json.loads(capsys.readouterr().out) == fg.Ledger().release(2)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_letters_that_the_output_cannot_take_are_spelt(encoding: str) -> None:
+    taken = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    spell_out(taken, None)
+    taken.write("ε ≈ 1/3: é, 茶, 苶, \udc80")
+    taken.flush()
+    expected = {
+        "ascii": "epsilon ~ 1/3: \\xe9, \\u8336, \\u82f6, \\udc80",
+        "cp1252": "epsilon ~ 1/3: é, \\u8336, \\u82f6, \\udc80",
+        "utf-8": "ε ≈ 1/3: é, 茶, 苶, \\udc80",
+    }
+    assert taken.buffer.getvalue().decode(encoding) == expected[encoding]
+
+
+def test_the_help_page_in_ascii() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", "from freegap.cli import main; main()", "above", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)  # noqa: S603
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--threshold" in done.stdout
 
 
 @pytest.mark.long

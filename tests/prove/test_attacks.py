@@ -35,14 +35,14 @@ def name_of(function: Any) -> str:
 
 @pytest.mark.parametrize("program", ATTACKS, ids=name_of)
 def test_attacks(program: Callable[..., Any]) -> None:
-    proof = fg.prove(program, stay, epsilon=TINY, queries=1, tightness=False)
+    proof = fg.prove(program, stay, epsilon=TINY, queries=1, growth=False, tightness=False)
     assert proof.holds is not True, str(proof)
     assert proof.refutation is not None or proof.reason
 
 
 @pytest.mark.parametrize("program", ATTACKS, ids=name_of)
 def test_attacks_without_an_alignment(program: Callable[..., Any]) -> None:
-    assert fg.prove(program, epsilon=TINY, queries=1, tightness=False).holds is not True
+    assert fg.prove(program, epsilon=TINY, queries=1, growth=False, tightness=False).holds is not True
 
 
 def noisy(answers: Any, noise: Any) -> Any:

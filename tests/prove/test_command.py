@@ -19,7 +19,7 @@ from freegap.prover.routes import prove_claim
 from . import plain_top_k
 
 TOP_K = "tests.prove.plain_top_k:program"
-OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2"]
+OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2", "--no-growth"]
 
 
 def run(*arguments: str) -> Any:
@@ -29,7 +29,9 @@ def run(*arguments: str) -> Any:
 def test_a_mechanism_and_its_alignment() -> None:
     done = run(TOP_K, "--alignment", "tests.prove.plain_top_k:alignment", *OPTIONS)
     assert done.exit_code == 0, done.output
-    assert done.output.startswith("proved: program(k=1, scale=2) on 3 answers is private at ε = 1")
+    assert done.output.startswith(
+        "proved for n = 3 only: program(k=1, scale=2) on 3 answers is private at ε = 1"
+    )
 
 
 def test_json_and_synthesis() -> None:
@@ -68,6 +70,7 @@ def test_progress_goes_by_path() -> None:
         epsilon=1,
         queries=3,
         parameters=parameters,
+        growth=False,
         progress=lambda *step: seen.append(step),
     )
     assert seen[:6] == [("paths", n, 0) for n in range(1, 7)]

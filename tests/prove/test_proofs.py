@@ -55,7 +55,13 @@ def every(sizes: list[tuple[int, int]]) -> list[Any]:
 def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     form = entry.form(**parameters)
     proof = fg.prove(
-        form.program, form.alignment, epsilon=1, queries=n, neighbours=neighbours, charge=form.charge
+        form.program,
+        form.alignment,
+        epsilon=1,
+        queries=n,
+        growth=False,
+        neighbours=neighbours,
+        charge=form.charge,
     )
     assert proof.holds, str(proof)
     assert all(condition.holds for condition in proof.conditions)
@@ -81,7 +87,9 @@ def test_five_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: 
 
 def test_top_k_of_five() -> None:
     parameters = {"k": 3, "scale": Fraction(6), "law": "laplace"}
-    proof = fg.prove(plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=5, parameters=parameters)
+    proof = fg.prove(
+        plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=5, growth=False, parameters=parameters
+    )
     assert proof.holds
     assert (proof.paths, proof.outputs) == (120, 60)
 
@@ -93,6 +101,7 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         neighbours="monotonic",
         parameters={"k": 2, "scale": Fraction(4), "law": law},
     )
@@ -110,6 +119,7 @@ def test_other_relations(neighbours: str) -> None:
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         neighbours=neighbours,
         parameters=parameters,
     )
@@ -124,6 +134,7 @@ def test_sensitivity_and_epsilon_scale() -> None:
         programs.sparse_vector_alignment,
         epsilon="0.7",
         queries=2,
+        growth=False,
         sensitivity="5/2",
         parameters={"k": 1, "share": QUARTER},
         charge=programs.sparse_vector_charge,
@@ -139,6 +150,7 @@ def test_a_renewed_threshold() -> None:
         programs.renewing_sparse_vector_alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         parameters={"k": 2, "share": QUARTER},
     )
     assert proof.holds, str(proof)
@@ -152,7 +164,13 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
     """Ilvento 2020, algorithm 4, with its clamped alignment and theorem 5.5."""
     form = ideal.form(k=count, **CLAMPED)
     proof = fg.prove(
-        form.program, form.alignment, epsilon=1, queries=queries, resolution=1, charge=form.charge
+        form.program,
+        form.alignment,
+        epsilon=1,
+        queries=queries,
+        growth=False,
+        resolution=1,
+        charge=form.charge,
     )
     assert proof.holds, str(proof)
     assert proof.tightness is not None
@@ -162,7 +180,9 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
 @pytest.mark.long
 def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
     form = ideal.form(k=2, resolution=Fraction(1, 2), **CLAMPED)
-    proof = fg.prove(form.program, form.alignment, epsilon=1, queries=3, resolution="1/2", charge=form.charge)
+    proof = fg.prove(
+        form.program, form.alignment, epsilon=1, queries=3, growth=False, resolution="1/2", charge=form.charge
+    )
     assert proof.holds, str(proof)
 
 
@@ -173,6 +193,7 @@ def test_geometric_noise_on_whole_numbers() -> None:
         programs.sparse_vector_alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         resolution=1,
         parameters=parameters,
     )
@@ -188,7 +209,7 @@ def test_staircase_noise() -> None:
 
     assert fg.prove(program, alignment, epsilon="1/3", queries=1).holds
     # A stair can lie anywhere: a shift by a little more than one step costs two.
-    proof = fg.prove(program, alignment, epsilon="1/3", queries=1, sensitivity="101/100")
+    proof = fg.prove(program, alignment, epsilon="1/3", queries=1, growth=False, sensitivity="101/100")
     assert proof.holds is False
     assert proof.refutation is not None
     assert proof.refutation.cost == Fraction(2, 3)
@@ -220,10 +241,11 @@ def test_the_report_names_every_condition() -> None:
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         parameters={"k": 1, "scale": 2, "law": "exponential"},
     )
     text = str(proof)
-    assert text.startswith("proved: program(k=1, scale=2, law=exponential) on 3 answers")
+    assert text.startswith("proved for n = 3 only: program(k=1, scale=2, law=exponential) on 3 answers")
     assert text.count("✓") == 8
     assert "theorem 5.15" in text
     assert proof.to_dict()["verdict"] == "proved"

@@ -291,7 +291,8 @@ def test_the_engine_s_items_of_a_few_kinds_are_observed_in_it(monkeypatch: pytes
 
 def test_what_is_said_of_the_domain() -> None:
     with counted(arrow(ROWS), item="item", person="person", domain=range(1234), **AS_USUAL) as found:
-        assert (found.item, found.person, found.domain, found.by_line) == (
+        source = found.source
+        assert (source.item, source.person, found.domain, source.by_line) == (
             "item", "person", "1,234 public items", False,
         )  # fmt: skip
     assert expected(ROWS, range(2)) == {0: 1, 1: 2}

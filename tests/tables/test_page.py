@@ -39,7 +39,8 @@ TOP = TopItems(
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
 ABOVE = ItemsAbove(
-    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__}, threshold=Fraction(500), complete=True
+    **({name: getattr(TOP, name) for name in TOP.__dataclass_fields__} | {"complete": True}),
+    threshold=Fraction(500),
 )
 NOTHING = replace(
     ABOVE, labels=(), gap_multiples=(), estimates=(), standard_errors=(), intervals=(), spent=Fraction(1, 9)

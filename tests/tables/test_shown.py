@@ -37,7 +37,8 @@ TOP = TopItems(
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
 ABOVE = ItemsAbove(
-    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__}, threshold=Fraction(1, 2), complete=True
+    **({name: getattr(TOP, name) for name in TOP.__dataclass_fields__} | {"complete": True}),
+    threshold=Fraction(1, 2),
 )
 
 
@@ -220,6 +221,7 @@ def test_forecasts_by_hand() -> None:
     assert above.lines()[3] == f"standard error of an estimate: {above.gap_error:,.1f} people"
     assert plain.to_dict() == {
         "dry_run": "top-k",
+        "measure": "epsilon",
         "charged_at_least": "1/2",
         "charged_at_most": "1/2",
         "gap_standard_error": plain.gap_error,

@@ -178,7 +178,7 @@ def parsed_amount(text: str) -> Fraction:
     return amount
 
 
-def shown(amount: Fraction, *, longest: int = 24) -> str:
+def shown(amount: Fraction, *, longest: int = 12) -> str:
     """The amount for people: exact where that is short, else a decimal marked as rounded.
 
     >>> shown(Fraction(5)), shown(Fraction(1, 3)), shown(Fraction(10**30, 3 * 10**30 + 1))

@@ -16,12 +16,13 @@ from typing import Any
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
-from freegap.values.results import jsonable
+from freegap.values.results import Release, jsonable
 
-__all__ = ["name_argument", "own_delta_argument", "parameters_text", "time_argument", "who"]
+__all__ = ["name_argument", "own_delta_argument", "parameters_text", "release_text", "time_argument", "who"]
 
 _LONGEST_NAME = 200
 _LONGEST_PARAMETERS = 20_000
+_LONGEST_RELEASE = 4_000_000
 
 
 def name_argument(argument: str, value: object) -> str:
@@ -81,6 +82,17 @@ def parameters_text(parameters: Mapping[str, Any] | None) -> str:
             "Pass the public parameters of the release, not data.",
         )
     return text
+
+
+def release_text(release: object) -> str:
+    """What is kept of a release, as parameters: all that it tells, if it is one that is private.
+
+    It has been paid for, so whoever may read the journal may read it. In ASCII: any database can hold it.
+    """
+    if not isinstance(release, Release) or not release.private:
+        return "{}"
+    text = json.dumps({"release": release.to_dict()}, default=str)
+    return text if len(text) <= _LONGEST_RELEASE else "{}"
 
 
 def _plain(value: Any) -> Any:

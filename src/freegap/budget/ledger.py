@@ -21,6 +21,7 @@ from freegap.budget.arguments import (
     name_argument,
     own_delta_argument,
     parameters_text,
+    release_text,
     time_argument,
     who,
 )
@@ -290,6 +291,8 @@ class Ledger:
                 if allowance.untouched and _raised_by_freegap(error):
                     reservation._give_back(error)
                 raise
+            if allowance.made(result):
+                reservation.release = release_text(result)
             allowance.end(result, reservation._settle_or_warn)
         return result
 
@@ -308,6 +311,32 @@ class Ledger:
             if dataset is not None:
                 dataset = self._known(journal, dataset).dataset
             return [line.entry() for line in journal.lines(dataset, last=last, since=since)]
+
+    def release(self, number: int) -> dict[str, Any]:
+        """A release that `charge` or `ledger=` paid for, again and for nothing, as its `to_dict` told it.
+
+        number: the line of its reservation, as `freegap budget show` lists it.
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", epsilon=5)
+        >>> release = fg.noisy_max([31, 812, 12], epsilon=1, ledger=(ledger, "shop"))
+        >>> ledger.release(2) == release.to_dict()
+        True
+        """
+        count_argument("number", number)
+        with self._store.journal(write=False) as journal:
+            closed = journal.closing_line(number)
+        kept = None if closed is None else closed.entry().parameters.get("release")
+        if kept is None:
+            raise InvalidArgument(
+                "number",
+                number,
+                "is not the line of a release that is kept in the ledger",
+                "Pass a line that `freegap budget show` lists. Kept are private releases of freegap that are "
+                "made with ledger=, or returned to Ledger.charge.",
+            )
+        return dict(kept)
 
     def verify(self, head: str | None = None) -> Verification:
         """Read the whole journal again and check every line, every sum and the end.
@@ -360,6 +389,7 @@ class Ledger:
                 accounting.close(last.balance, held, cost),
                 what=what,
                 who=who(),
+                parameters="{}" if spent is None else reservation.release,
                 reservation=reservation.sequence,
             )
         if closed.kind != kind or not cost <= closed.charge[0] <= cost.rounded_up:

@@ -51,6 +51,8 @@ class Reservation:
         """Of the line that reserved: after a loss, another line may have the same number."""
         self.asked = asked
         self.what = what
+        self.release = "{}"
+        """What is kept of the release beside its charge: JSON, as the parameters of a line."""
         self._ledger = ledger
         self._closed = False
 

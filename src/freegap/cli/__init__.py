@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import freegap
 from freegap.cli.evidence import PACKAGE, evidence
+from freegap.cli.letters import spell_out
 from freegap.errors import (
     BudgetExceeded,
     BudgetSpent,
@@ -145,6 +146,7 @@ def main() -> None:
     2: a wrong argument, and all that has no code of its own. 3: too little budget. 4: the ledger. 5: the
     engine that holds the table. 130: interrupted by Ctrl-C; 143: by a request to terminate.
     """
+    spell_out(sys.stdout, sys.stderr)
     warnings.showwarning = _plainly(warnings.showwarning)
     terminated: list[int] = []
 

@@ -146,6 +146,15 @@ def show(
             _print(Text(f"One more release of {following.in_words()}", style="dim"))
 
 
+@app.command()
+def release(
+    number: int = typer.Argument(help="The line of the release, as `show` lists it.", show_default=False),
+    url: str | None = _URL,
+) -> None:
+    """Print a release that was paid for once more, as JSON. It costs nothing."""
+    print_json(Ledger(url).release(number))
+
+
 @app.command("list")
 def list_accounts(url: str | None = _URL, as_json: bool = _JSON, as_csv: bool = _CSV) -> None:
     """List all datasets of the ledger."""

@@ -44,6 +44,8 @@ def command(
         list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
     ] = None,
     resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
+    growth: bool = typer.Option(True, help="Try one answer more too, and warn if that costs more."),
+    seconds: str = typer.Option("120", help="For the whole claim; what is left then is not decided."),
     samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
     audited: bool = typer.Option(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
@@ -73,6 +75,8 @@ def command(
             parameters=given,
             charge=None if charge is None else load("charge", charge),
             resolution=resolution,
+            growth=growth,
+            seconds=seconds,
             samples=samples,
             progress=_shown(bar),
         )

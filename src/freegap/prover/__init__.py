@@ -29,7 +29,8 @@ def prove(
     charge: Callable[..., Any] | None = None,
     resolution: Rational | None = None,
     tightness: bool = True,
-    seconds: Rational = 10,
+    growth: bool = True,
+    seconds: Rational = 120,
     samples: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Proof:
@@ -47,7 +48,10 @@ def prove(
     parameters: the mechanism's own; `epsilon` and `sensitivity` are passed to functions that name them.
     resolution: answers are whole multiples of it, as discrete noise needs.
     tightness: also find the smallest ε that this alignment proves.
-    seconds: for one question to z3; what takes longer is not decided.
+    growth: also prove it for one answer more, and warn where that fails or costs more: what holds at three
+        answers need not hold at four.
+    seconds: for the whole claim; what is left then is not decided. Besides, each question to z3 may take
+        so many steps, which z3 counts itself, so that an answer does not depend on the machine.
     samples: do not prove, but replay the alignment on so many random and adversarial inputs, in exact
         arithmetic: for sizes beyond the symbolic, such as queries=1000. This can only refute.
     progress: called with what is being done, how many are done, and how many there are (0 if not known).
@@ -75,6 +79,7 @@ def prove(
         charge=charge,
         resolution=resolution,
         tightness=tightness,
+        growth=growth,
         seconds=seconds,
         samples=samples,
         progress=progress,

@@ -154,8 +154,7 @@ class PieceChecks:
     def __init__(self, output: OutputClass, case: NeighbourCase) -> None:
         self.output = output
         self.case = case
-        self._solver = z3.Solver()
-        self._solver.set("timeout", output.problem.limits.milliseconds)
+        self._solver = output.problem.limits.solver()
         self._solver.add(case.formula, output.before)
 
     @contextmanager

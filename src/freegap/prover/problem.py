@@ -28,6 +28,7 @@ import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
 from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
+from freegap.symbolic.subset import fresh
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
 __all__ = ["WORDS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
@@ -115,7 +116,8 @@ class Problem:
         for name, value in self.parameters.items():
             if all_given or takes_any or name in accepted:
                 chosen[name] = value
-        return chosen
+        known: dict[int, Any] = {}
+        return {name: fresh(value, lambda leaf: leaf, known) for name, value in chosen.items()}
 
     def require_callable(self, argument: str, function: Callable[..., Any], *names: str) -> None:
         """A function that cannot be called as it will be is the caller's mistake, found before any work."""

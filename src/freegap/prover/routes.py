@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from freegap.errors import InvalidArgument
@@ -33,6 +34,7 @@ def prove_any(
     charge: Any,
     resolution: Any,
     tightness: bool,
+    growth: bool,
     seconds: Any,
     samples: int | None,
     progress: Any,
@@ -72,9 +74,35 @@ def prove_any(
                 "samples", samples, "needs an alignment", "Pass the alignment to be tested."
             )
         return sample_alignment(problem, alignment, samples=count_argument("samples", samples))
-    if alignment is None:
-        return synthesise(problem, tightness=tightness, progress=progress)
-    return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
+
+    def attempt(at: Problem) -> Proof:
+        if alignment is None:
+            return synthesise(at, tightness=tightness, progress=progress)
+        return prove_alignment(at, alignment, tightness=tightness, progress=progress)
+
+    start = monotonic()
+    proof = attempt(problem)
+    if not (proof.holds and growth):
+        return proof
+    larger = replace(
+        problem, queries=problem.queries + 1, limits=problem.limits.within(5 + 4 * (monotonic() - start))
+    )
+    return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _growth(proof: Proof, more: Proof) -> str:
+    """What one answer more says: the trap of a bounded size is a mechanism that leaks a little by each."""
+    size = f"{more.queries} answers"
+    if not more.holds:
+        broken = more.refutation.condition if more.refutation is not None else "proof"
+        reason = (more.reason or f"the {broken} fails").removeprefix("not decided: ")
+        return f"warning: not proved for {size}: {reason}"
+    if proof.tightness is None or more.tightness is None:
+        return f"proved for {size} as well; whether the smallest ε grows is not known"
+    here, there = proof.tightness.epsilon, more.tightness.epsilon
+    if there > here:
+        return f"warning: the smallest ε grows with n, from {here} to {there} for {size}"
+    return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
 def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:

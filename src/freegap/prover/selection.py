@@ -124,8 +124,7 @@ class _Summary:
         return len(self.pieces)
 
     def _ask(self, formulas: list[Any], what: str) -> None:
-        solver = z3.Solver()
-        solver.set("timeout", self.problem.limits.milliseconds)
+        solver = self.problem.limits.solver()
         solver.add(*formulas)
         answer = solver.check()
         if answer == z3.unknown:

@@ -26,9 +26,10 @@ from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
 from freegap.symbolic.explore import explore
 from freegap.symbolic.given import GivenNoise
-from freegap.symbolic.paths import BranchTaken, Limits, Path
+from freegap.symbolic.limits import Limits
+from freegap.symbolic.paths import BranchTaken, Path
 from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, real
-from freegap.symbolic.undecided import NotDecided
+from freegap.symbolic.undecided import NotDecided, OutOfTime
 
 __all__ = [
     "BranchTaken",
@@ -37,6 +38,7 @@ __all__ = [
     "GivenNoise",
     "Limits",
     "NotDecided",
+    "OutOfTime",
     "Path",
     "Symbol",
     "SymbolicGenerator",

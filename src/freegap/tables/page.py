@@ -25,6 +25,7 @@ def page(release: TableRelease, *, version: str, when: datetime | None = None) -
         "One person": release.privacy.unit,
         "Neighbours": release.privacy.neighbours,
         "Domain": release.privacy.domain,
+        **({} if release.everything_else is None else {"Everything else": release.everything_else}),
     }
     parameters = {name: str(jsonable(value)) for name, value in release.parameters.items()}
     return shell(

@@ -33,6 +33,7 @@ __all__ = [
     "as_double",
     "json_text",
     "jsonable",
+    "one_each",
     "text_of",
 ]
 
@@ -190,7 +191,8 @@ class TopK(Release):
     indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
         whose order or grouping can be private.
     gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
-    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
+    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected, where that was
+        asked for.
     """
 
     indices: tuple[int, ...]
@@ -216,7 +218,7 @@ class TopK(Release):
             Column("item", tuple(text_of(label) for label in self.labels)),
         ]
         if self.gap_multiples is not None:
-            columns.append(Column("gap to next", aligned(self.gaps), numeric=True))
+            columns.append(Column("gap to next", one_each(aligned(self.gaps), len(ranks)), numeric=True))
         return columns
 
     def to_dict(self) -> dict[str, Any]:
@@ -290,6 +292,11 @@ def aligned(numbers_: Iterable[Fraction]) -> tuple[str, ...]:
         f"{float(number):,.3f}" if abs(number) < _LARGEST_IN_FULL else f"{_decimal(number, 8):.6E}"
         for number in numbers_
     )
+
+
+def one_each(cells: tuple[str, ...], rows: int) -> tuple[str, ...]:
+    """A cell for each row: empty ones at the end, where there are too few."""
+    return cells + ("",) * (rows - len(cells))
 
 
 def as_double(number: Fraction) -> float | str:
