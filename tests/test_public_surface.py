@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_args, get_type_hints
 
 import mypy.api
 
 import freegap as fg
+from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS
 
 ROOT = Path(__file__).parents[1]
 
@@ -110,3 +112,11 @@ def test_every_class_has_a_name_of_its_own() -> None:
                 places.setdefault(node.name, []).append(str(source.relative_to(ROOT)))
     assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_the_words_for_neighbours_are_in_the_signature() -> None:
+    """Another word, as `neighbours="all"` once was, is an error in an editor."""
+    words = {*get_args(get_type_hints(fg.audit)["neighbours"])}
+    assert words == {*NEIGHBOURS}
+    ways = get_args(get_type_hints(fg.prove)["neighbours"])
+    assert {word for way in ways for word in get_args(way)} == {*NEIGHBOURS, *DIRECTIONS}
