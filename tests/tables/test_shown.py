@@ -36,9 +36,8 @@ TOP = TopItems(
     private=True,
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
-ABOVE = ItemsAbove(
-    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__}, threshold=Fraction(1, 2), complete=True
-)
+SAME = {name: getattr(TOP, name) for name in TOP.__dataclass_fields__}
+ABOVE = ItemsAbove(**SAME | {"threshold": Fraction(1, 2), "complete": True})
 
 
 def test_rationals_for_people() -> None:
