@@ -91,6 +91,13 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "unknown_top_k": lambda a, bits: fg.unknown_top_k(
         a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits
     ),
+    "unknown_counts": lambda a, bits: fg.unknown_counts(
+        a if hasattr(a, "items") else dict(enumerate(_numbers(a))),
+        epsilon=1,
+        delta="1e-6",
+        items_per_person=3,
+        bits=bits,
+    ),
     "pad_to": lambda a, bits: fg.pad_to(0.01, lambda: fg.noisy_max(a, epsilon=1, bits=bits)),
     "best_private_candidate": lambda a, bits: fg.best_private_candidate(score=float, **_candidates(a, bits)),
     "select_private_candidate": lambda a, bits: fg.select_private_candidate(

@@ -67,6 +67,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownCounts",
     "UnknownTopK",
     "Verification",
 }

@@ -35,6 +35,7 @@ _HOMES = {
     "freegap.mechanisms.private_candidates": "Candidate best_private_candidate select_private_candidate",
     "freegap.mechanisms.sparse_vector": "adaptive_sparse_vector sparse_vector",
     "freegap.mechanisms.top_k": "noisy_max noisy_top_k",
+    "freegap.mechanisms.unknown_counts": "UnknownCounts unknown_counts",
     "freegap.mechanisms.unknown_domain": "UnknownTopK unknown_top_k",
     "freegap.padding": "pad_to",
     "freegap.prover": "prove",

@@ -56,6 +56,8 @@ from freegap.mechanisms.sparse_vector import adaptive_sparse_vector as adaptive_
 from freegap.mechanisms.sparse_vector import sparse_vector as sparse_vector
 from freegap.mechanisms.top_k import noisy_max as noisy_max
 from freegap.mechanisms.top_k import noisy_top_k as noisy_top_k
+from freegap.mechanisms.unknown_counts import UnknownCounts as UnknownCounts
+from freegap.mechanisms.unknown_counts import unknown_counts as unknown_counts
 from freegap.mechanisms.unknown_domain import UnknownTopK as UnknownTopK
 from freegap.mechanisms.unknown_domain import unknown_top_k as unknown_top_k
 from freegap.padding import pad_to as pad_to
