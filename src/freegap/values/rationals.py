@@ -201,8 +201,7 @@ def root_above(square: Fraction) -> Fraction:
     >>> root_above(Fraction(9, 4)), root_above(Fraction(2))
     (Fraction(3, 2), Fraction(70711, 50000))
     """
-    root = root_below(square)
-    return root if root**2 == square else root + _unit(square)
+    return _roots(square)[1]
 
 
 def root_below(square: Fraction) -> Fraction:
@@ -211,21 +210,23 @@ def root_below(square: Fraction) -> Fraction:
     >>> root_below(Fraction(9, 4)), root_below(Fraction(2))
     (Fraction(3, 2), Fraction(141421, 100000))
     """
-    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    return _roots(square)[0]
+
+
+def _roots(square: Fraction) -> tuple[Fraction, Fraction]:
+    """The root from below and from above: twice the same where it is rational."""
+    n, d = square.numerator, square.denominator
+    exact = Fraction(math.isqrt(n), math.isqrt(d))
     if exact**2 == square:
-        return exact
-    unit = _unit(square)
-    return math.isqrt(math.floor(square / unit**2)) * unit
-
-
-def _unit(square: Fraction) -> Fraction:
-    """The power of ten of which the root has between 10^5 and 10^6."""
-    unit = Fraction(1)
-    while square < 10**10 * unit**2:
-        unit /= 10
-    while square >= 10**12 * unit**2:
-        unit *= 10
-    return unit
+        return exact, exact
+    places = (37 - n.bit_length() + d.bit_length()) * 3 // 20  # so many leave nearly six digits
+    while True:
+        up, down = 10 ** max(2 * places, 0), 10 ** max(-2 * places, 0)
+        digits = math.isqrt(n * up // (d * down))
+        if 10**5 <= digits < 10**6:
+            unit = Fraction(10) ** -places
+            return digits * unit, (digits + 1) * unit
+        places += 1 if digits < 10**5 else -1
 
 
 def resolution_argument(value: Any) -> Fraction:

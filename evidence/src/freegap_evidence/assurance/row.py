@@ -74,7 +74,9 @@ class Row:
         without the library's formulas. What the law leaves out is one cell of the test.
     pairs: neighbouring answers at which the audit looks.
     regimes: where the fast path is compared with the program.
-    charge: the most that a release at ε spends.
+    charge: the most that a release at ε spends, in its measure.
+    promise: what it promises in ε (with `delta`), where that is not the charge: of a row in ρ.
+    law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
     delta: the δ that goes with it.
     costly: a release takes milliseconds, so there are fewer of them.
     """
@@ -91,6 +93,8 @@ class Row:
     regimes: Matrix | NoFastPath
     charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
     delta: Fraction = Fraction(0)
+    promise: Callable[[Fraction], Fraction] | None = None
+    law_at: Callable[[Sequence[float], Fraction], Mapping[Any, float]] | None = None
     costly: bool = False
 
     @property
