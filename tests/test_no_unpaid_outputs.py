@@ -152,7 +152,17 @@ IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
 NOT_OF_PRIVATE_DATA = {
     *RECORDS,
     *("Ledger", "RecordedBits", "ReplayedBits", "SeededBits", "SystemBits"),
-    *("audit", "assert_private", "Command", "prove", "Selection", "Stream", "base2", "expected_gap"),
+    *(
+        "audit",
+        "assert_private",
+        "Command",
+        "prove",
+        "Selection",
+        "Stream",
+        "base2",
+        "expected_gap",
+        "threshold_shift",
+    ),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }

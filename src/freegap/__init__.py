@@ -25,6 +25,7 @@ _HOMES = {
         "UnsettledWarning"
     ),
     "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
+    "freegap.estimate.correction": "threshold_shift",
     "freegap.estimate.selection": "Estimates select_and_measure",
     "freegap.forms": "Change Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",

@@ -72,6 +72,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
+    "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
+    | {"questions": 100, "false_alarms": 1},
 }
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},
