@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -60,6 +62,8 @@ def test_costs_are_compared_and_cut_part_by_part() -> None:
     assert cost + cost == Cost(2 * HALF, 2 * TINY)
     assert cost.at_most(Cost(1, TINY / 2)) == Cost(HALF, TINY / 2)  # type: ignore[arg-type]
     assert cost.at_most(Cost(HALF / 2, TINY * 2)) == Cost(HALF / 2, TINY)
+    assert rounded_up(Fraction(1, 2**65)) == Fraction(1, 2**64)
+    assert rounded_up(Fraction(2, 3)).denominator == 2**64
     third = Cost(Fraction(1, 3), Fraction(1, 7))
     assert third.rounded_up == Cost(rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 7)))
     assert Cost(Fraction(0), Fraction(0)) == NOTHING
@@ -624,8 +628,34 @@ def test_what_would_be_refused_is_refused_and_nothing_is_held(file_ledger: Ledge
     assert len(file_ledger.entries()) == 2
 
 
-def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path) -> None:
+def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it made there, a crash could leave half of one."""
+    put: list[list[str]] = []
+    link = os.link
+
+    def linked(apart: Path, file: Path) -> None:
+        with closing(sqlite3.connect(apart)) as made:
+            put.append(
+                [name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            )
+        link(apart, file)
+
+    monkeypatch.setattr("os.link", linked)
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("shop", epsilon=5)
+    assert [sorted(tables) for tables in put] == [["freegap_journal", "freegap_ledger"]]
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]  # and nothing of where it was made
     assert ledger.verify().entries == 1
+
+
+def test_who_only_reads_waits_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("shop", epsilon=5)
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert ledger.account("shop").total == 5
+        assert len(ledger.accounts()) == len(ledger.entries()) == ledger.verify().entries == 1
+        ledger.require("shop", epsilon=5)
+        with pytest.raises(LedgerUnavailable, match="is locked by another process"):
+            ledger.reserve("shop", 1, what="a")

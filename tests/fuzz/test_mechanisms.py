@@ -65,7 +65,7 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
-    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "noise")
+    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},

@@ -22,16 +22,17 @@ from hypothesis import strategies as st
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
-from freegap.mechanisms.unknown_domain import Slots, UnknownPlan, read_slots
+from freegap.laws import GUMBEL, Law
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, Slots, UnknownPlan, read_slots
 from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate
+from freegap.values.measures import Approximate, ZeroConcentrated, converted
 
 PRECISION = 300
 ITEMS = "abcd"
 
 
 def _plan(**given: Any) -> UnknownPlan:
-    return UnknownPlan.read(**{"k": 1, "epsilon": 1, "delta": "1e-8"} | given)
+    return UnknownPlan.read(**{"k": 1, "epsilon": 1, "delta": "1e-8", "noise": "exponential"} | given)
 
 
 def _ball(number: Fraction | int) -> Any:
@@ -78,6 +79,30 @@ def test_someone_who_alone_has_everything_comes_out_with_probability_at_most_del
         assert chance(plan.lift - 1) > _ball(plan.delta)
 
 
+@pytest.mark.parametrize("epsilon", ["1/100", "1", "7.3"])
+@pytest.mark.parametrize("delta", ["1e-6", "1/3000000", "1e-30"])
+@pytest.mark.parametrize(("k", "pool"), [(1, 1), (30, 1000)])
+def test_gumbel_noise_has_half_of_delta_for_its_names_and_half_for_its_rho(
+    epsilon: str, delta: str, k: int, pool: int
+) -> None:
+    """The difference of two Gumbel variables is logistic: r/(1 + e^(c/s)) for r slots. And s is about the
+    least for which (k + 1)/8s² converts to ε at δ/2."""
+    plan = _plan(k=k, epsilon=epsilon, delta=delta, pool=pool, noise="gumbel")
+
+    def chance(lift: Fraction) -> Any:
+        return pool / (1 + _ball((lift - 1) / plan.scale).exp())
+
+    def converts(scale: Fraction) -> bool:
+        rho = ZeroConcentrated(Fraction(k + 1) / (8 * scale**2))
+        return converted(rho, Approximate, delta=plan.delta / 2).epsilon <= plan.epsilon
+
+    with flint.ctx.workprec(2000):
+        assert chance(plan.lift) <= _ball(plan.delta / 2)
+        assert chance(plan.lift - Fraction(1, 100) * plan.scale - 1) > _ball(plan.delta / 2)
+    assert converts(plan.scale)
+    assert not converts(plan.scale * Fraction(999, 1000))
+
+
 # The pairs of slots ---------------------------------------------------------------------------
 
 
@@ -115,17 +140,21 @@ def test_the_slots_of_neighbours_are_monotonic_answers_of_sensitivity_one(pool: 
 # The whole law, exactly -----------------------------------------------------------------------
 
 
-def _wins_by(values: Sequence[Fraction], item: int, least: Fraction) -> Any:
-    """P(the item's noisy value is the largest, by at least this much), noise exponential of scale 1.
+def _wins_by(law: Law, values: Sequence[Fraction], item: int, least: Fraction) -> Any:
+    """P(the item's noisy value is the largest, by at least this much), noise of scale 1.
 
-    With M the largest of the others, w_j = e^(v_j), G(z) = ∏(1 − w_j z) = P(M ≤ −ln z) for z ≤ e^−max v:
-    E[min(1, e^(a − M))] = e^a ∫ G from 0 to e^−max(a, max v), where a = v_i − least.
+    Gumbel: the choice of the exponential mechanism, in which this item's value is less by so much.
+    Exponential: with M the largest of the others, w_j = e^(v_j), G(z) = ∏(1 − w_j z) = P(M ≤ −ln z) for
+    z ≤ e^−max v: E[min(1, e^(a − M))] = e^a ∫ G from 0 to e^−max(a, max v), where a = v_i − least.
     """
     others = [value for j, value in enumerate(values) if j != item]
+    start = values[item] - least
+    if law is GUMBEL:
+        weights = [_ball(value).exp() for value in (start, *others)]
+        return weights[0] / sum(weights)
     product = arb_poly([1])
     for value in others:
         product *= arb_poly([1, -_ball(value).exp()])
-    start = values[item] - least
     end = (-_ball(max(start, *others))).exp()
     return _ball(start).exp() * product.integral()(end)
 
@@ -137,7 +166,7 @@ def _law(plan: UnknownPlan, slots: Slots, lift: Fraction, cells: int) -> dict[An
     values = [Fraction(answer) / plan.scale for answer in answers]
     law: dict[Any, Any] = {}
     for i, label in enumerate(slots.labels):
-        above = [_wins_by(values, i, Fraction(j, 4)) for j in range(cells)]
+        above = [_wins_by(plan.law, values, i, Fraction(j, 4)) for j in range(cells)]
         for j in range(cells):
             law[label, j] = above[j] - (above[j + 1] if j + 1 < cells else 0)
     law[None] = 1 - sum(law.values(), arb(0))
@@ -168,10 +197,11 @@ NEIGHBOURS = [
 
 @pytest.mark.parametrize(("more", "fewer", "pool"), NEIGHBOURS)
 @pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1/10"), ("3", "1/10"), ("1", "1e-3")])
+@pytest.mark.parametrize("noise", UNKNOWN_NOISES)
 def test_no_set_of_outputs_has_more_than_its_share(
-    more: dict[str, int], fewer: dict[str, int], pool: int, epsilon: str, delta: str
+    more: dict[str, int], fewer: dict[str, int], pool: int, epsilon: str, delta: str, noise: str
 ) -> None:
-    plan = _plan(epsilon=epsilon, delta=delta, people=10, pool=pool)
+    plan = _plan(epsilon=epsilon, delta=delta, people=10, pool=pool, noise=noise)
     with flint.ctx.workprec(PRECISION):
         p, q = (_law(plan, read_slots(counts, pool), plan.lift, 60) for counts in (more, fewer))
         assert _excess(p, q, plan.epsilon) <= _ball(plan.delta)
@@ -239,23 +269,27 @@ def test_two_names_with_their_gaps_have_no_more_than_their_share(
     k=st.integers(1, 4),
     more=st.integers(0, 8),
     epsilon=st.fractions(Fraction(1, 4), 40, max_denominator=8),
+    noise=st.sampled_from(UNKNOWN_NOISES),
     seed=st.integers(0, 2**32),
 )
 def test_the_release_is_the_hybrid_top_k_of_its_slots(
-    counts: dict[int, int], k: int, more: int, epsilon: Fraction, seed: int
+    counts: dict[int, int], k: int, more: int, epsilon: Fraction, noise: str, seed: int
 ) -> None:
     """The same bits, on the pool, the slots without a name, and the bar as threshold."""
     options: dict[str, Any] = {"epsilon": epsilon, "bits": SeededBits(seed)}
-    plan = _plan(k=k, epsilon=epsilon, delta="1/4", people=4, pool=k + more)
-    found = fg.unknown_top_k(counts, k, delta="1/4", people=4, pool=k + more, **options)
+    rest: dict[str, Any] = {"delta": "1/4", "people": 4, "pool": k + more, "noise": noise}
+    plan = _plan(k=k, epsilon=epsilon, **rest)
+    found = fg.unknown_top_k(counts, k, **rest, **options)
     order = sorted((item for item in counts if counts[item]), key=lambda item: (-counts[item], item))
-    pool, rest = order[: plan.pool], order[plan.pool :]
+    pool, outside = order[: plan.pool], order[plan.pool :]
     sizes = [1] * len(pool) + [plan.pool - len(pool)] * (plan.pool > len(pool))
     answers = [counts[item] for item in pool] + [0] * (plan.pool > len(pool))
     slots = fg.Counts(answers, sizes, name=lambda group, _: pool[group] if group < len(pool) else None)
-    bar = (counts[rest[0]] if rest else 0) + plan.lift
-    options = {"epsilon": epsilon, "monotonic": True, "bits": SeededBits(seed)}
-    hybrid = fg.hybrid_top_k(slots, bar, k=k, **options)
+    bar = (counts[outside[0]] if outside else 0) + plan.lift
+    asked: dict[str, Any] = (
+        {"epsilon": epsilon} if noise == "exponential" else {"rho": Fraction(k + 1) / (8 * plan.scale**2)}
+    )
+    hybrid = fg.hybrid_top_k(slots, bar, k=k, monotonic=True, bits=SeededBits(seed), **asked)
     labels = list(itertools.takewhile(lambda label: label is not None, hybrid.labels))
     assert list(found.labels) == labels
     assert found.gaps == hybrid.gaps[: len(labels)]
@@ -345,7 +379,8 @@ def test_the_ledger_is_charged_epsilon_and_delta(tmp_path: Path) -> None:
         ({"pool": 2**62}, "pool"),
         ({"items_per_person": 0}, "items_per_person"),
         ({"k": 0}, "k"),
-        ({"epsilon": "1e-200"}, "epsilon"),
+        ({"epsilon": "1e-200", "noise": "exponential"}, "epsilon"),
+        ({"noise": "laplace"}, "noise"),
         ({"counts": [3, 1]}, "counts"),
         ({"counts": {"a": float("nan")}}, "counts"),
     ],
@@ -354,6 +389,15 @@ def test_arguments_that_cannot_be_used(arguments: dict[str, Any], names: str) ->
     call: dict[str, Any] = {"counts": {"a": 3}, "k": 3, "epsilon": 1, "delta": "1e-8"} | arguments
     with pytest.raises(InvalidArgument, match=names):
         fg.unknown_top_k(bits=SeededBits(1), **call)
+
+
+def test_without_a_noise_the_lower_bar_is_taken() -> None:
+    for k, noise in ((1, "exponential"), (9, "exponential"), (10, "gumbel"), (100, "gumbel")):
+        both = [_plan(k=k, noise=one) for one in UNKNOWN_NOISES]
+        chosen = _plan(k=k, noise=None)
+        assert (chosen.law.name, chosen.lift) == (noise, min(plan.lift for plan in both))
+    assert _plan(epsilon="1e-200", noise=None).law.name == "gumbel"  # δ alone has a ρ
+    assert _plan(epsilon="1e-99", delta="1e-450", noise=None).law.name == "exponential"  # there is none
 
 
 def test_more_people_and_fewer_items_of_each_change_the_bar() -> None:

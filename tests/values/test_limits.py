@@ -177,6 +177,10 @@ def test_arrays_keep_each_number_as_it_is() -> None:
     for argument in ("answers", "threshold"):
         with pytest.raises(InvalidArgument, match=f"{argument}: must be a sequence of numbers"):
             as_array(7, argument)
+    with pytest.raises(InvalidArgument, match=r"answers = .*: must have at most 2\^62 items"):
+        as_array(range(2**62 + 1), "answers")
+    with pytest.raises(InvalidArgument, match=r"domain = .*: must have at most 2\^62 items"):
+        fg.Counts.over(range(2**62 + 1), {1: 1})
     require_countable("domain", range(2**62))
     require_countable("domain", range(0, 2**70, 2**8))
     require_countable("domain", range(0))

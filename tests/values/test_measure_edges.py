@@ -109,7 +109,7 @@ def test_budgets_that_no_rho_stays_within() -> None:
     assert converted(ZeroConcentrated(large), Approximate, delta=TINY).epsilon <= 10**200
 
 
-@pytest.mark.parametrize("rho", ["1e-9", "1/1000", "1/8", "3", "1e6", "1e30"])
+@pytest.mark.parametrize("rho", ["1e-9", "1/1000", "1/8", "3", "1e6"])
 def test_a_conversion_has_few_digits(rho: str) -> None:
     """Upwards to thirteen of them, which a person can read and a ledger can add up."""
     epsilon = converted(ZeroConcentrated(Fraction(rho)), Approximate, delta=TINY).epsilon
@@ -118,3 +118,7 @@ def test_a_conversion_has_few_digits(rho: str) -> None:
     budget = rho_within(epsilon, TINY) if epsilon else Fraction(0)
     decimals = next(number for number in range(400) if (budget * 10**number).denominator == 1)
     assert len(str(int(budget * 10**decimals)).rstrip("0")) <= 13
+
+
+def test_what_another_measure_must_say_of_itself() -> None:
+    assert Measure.__abstractmethods__ == {"spent"}

@@ -6,6 +6,7 @@ Order    by count, falling, and then by the label of the item: an order that no 
 Slots    the first k̄ items (the *pool*); a slot of count 0 without a name for each that is missing; and the
          *bar*, without a name either, at t + 1 + c, where t is the count in place k̄ + 1, or 0
 Noise    each slot: exponential of scale s = k/ε;  c = s·ln(r/2δ), rounded up to the grid;  r = min(m, k̄)
+         or Gumbel of scale s ≥ √((k + 1)/8ρ), where ρ-zCDP is (ε, δ/2)-private;  c = s·ln(2r/δ)
 Release  the k largest noisy slots in order, as far as they have names: the name of each, and its gap to the
          next slot, rounded down to the grid
 Charge   ε and δ
@@ -15,7 +16,10 @@ Theorem  docs/mathematics/unknown.md. In short: take one person away. Each item 
          same direction. So the slots of neighbours are monotonic answers of sensitivity 1, and the k largest
          with their gaps are ε-private (Ding 2020, section 5.5.2), but for the names of pairs. Such a name
          comes out only where one of r slots beats the bar from c below: of probability at most r·e^(−c/s)/2.
+         With Gumbel noise the k largest with their gaps are (k + 1)/8s²-zCDP (docs/mathematics/
+         concentrated.md), so (ε, δ/2)-private, and such a name has probability at most r·e^(−c/s) ≤ δ/2.
 
+Exponential noise is the better for few items, Gumbel noise for many: without `noise`, the lower bar decides.
 Only the k̄ + 1 largest counts are ever looked at.
 """
 
@@ -23,23 +27,25 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, cached_property
 from math import ceil
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.logarithms import log_bounds
-from freegap.laws import EXPONENTIAL, ExactLaw
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
+from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import read_population
 from freegap.values.answers import MOST_ITEMS, labels_as_they_came, read_numbers
 from freegap.values.counts import Counts
 from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate
+from freegap.values.measures import Approximate, rho_within
 from freegap.values.rationals import (
     Rational,
     count_argument,
@@ -47,11 +53,14 @@ from freegap.values.rationals import (
     proper_fraction,
     require_scale,
     resolution_argument,
+    root_above,
 )
 from freegap.values.results import TopK
 
 __all__ = [
+    "UNKNOWN_NOISES",
     "Slots",
+    "UnknownNoiseName",
     "UnknownPlan",
     "UnknownTopK",
     "draw_unknown",
@@ -61,14 +70,20 @@ __all__ = [
     "unknown_top_k",
 ]
 
+UnknownNoiseName = Literal["exponential", "gumbel"]
+UNKNOWN_NOISES: tuple[UnknownNoiseName, ...] = get_args(UnknownNoiseName)
+
 DEFAULT_POOL = 1000
 LARGEST_DELTA = Fraction(1, 10**6)
 """Where nobody says how many people there are: what would be one in a million of them."""
 
 
+_rho_within = cache(rho_within)
+
+
 @dataclass(frozen=True, kw_only=True)
 class UnknownPlan:
-    """Noise of scale k/ε for each slot, and how far the bar is above the first count outside the pool."""
+    """The scale of the noise in each slot, and how far the bar is above the first count outside the pool."""
 
     mechanism: str = field(default="unknown_top_k", compare=False)
     k: int
@@ -77,12 +92,13 @@ class UnknownPlan:
     pool: int
     items_per_person: int | None
     resolution: Fraction
-    law: ExactLaw = EXPONENTIAL
+    law: ExactLaw
 
     @classmethod
     def read(
         cls,
         *,
+        noise: Any = None,
         k: Any,
         epsilon: Any,
         delta: Any,
@@ -93,7 +109,9 @@ class UnknownPlan:
     ) -> Self:
         """Read the arguments; an error names the one that cannot be used."""
         k = count_argument("k", k)
+        given = noise if noise is None else noise_argument(noise, UNKNOWN_NOISES)
         plan = cls(
+            law=GUMBEL if given is GUMBEL else EXPONENTIAL,
             k=k,
             epsilon=positive_rational("epsilon", epsilon),
             delta=_delta_argument(delta, people),
@@ -110,27 +128,34 @@ class UnknownPlan:
                 f"must be at least k = {k} and below 2^62: it is how many items can be selected from",
                 f"Pass pool={max(DEFAULT_POOL, k)}, or leave it out.",
             )
+        if given is None:
+            with suppress(InvalidArgument):  # there is no ρ for so small an ε and δ
+                plan = min(plan, replace(plan, law=GUMBEL), key=lambda either: either.lift)
         require_scale(plan.scale, epsilon)
         return plan
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         """Of the noise in each slot."""
-        return self.k / self.epsilon
+        if self.law is EXPONENTIAL:
+            return self.k / self.epsilon
+        return root_above(Fraction(self.k + 1) / (8 * _rho_within(self.epsilon, self.delta / 2)))
 
     @property
     def changing(self) -> int:
         """r: how many items one person can bring into the pool, or take out of it."""
         return self.pool if self.items_per_person is None else min(self.items_per_person, self.pool)
 
-    @property
+    @cached_property
     def lift(self) -> Fraction:
         """1 + c: how far the bar is above the first count outside the pool.
 
-        r/2·e^(−c/s) ≤ δ, since c ≥ s·ln(r/2δ): the logarithm is rounded up, and c again, to the grid. A c
-        below 0 is not used: there the bound on the chance does not hold.
+        Exponential: r/2·e^(−c/s) ≤ δ, since c ≥ s·ln(r/2δ). Gumbel: r·e^(−c/s) ≤ δ/2. The logarithm is
+        rounded up, and c again, to the grid. A c below 0 is not used: there the bound on the chance of an
+        exponential difference does not hold.
         """
-        _, at_least = log_bounds(self.changing / (2 * self.delta))
+        odds = self.changing / (2 * self.delta if self.law is EXPONENTIAL else self.delta / 2)
+        _, at_least = log_bounds(odds)
         return 1 + max(ceil(self.scale * at_least / self.resolution), 0) * self.resolution
 
     @property
@@ -258,6 +283,7 @@ def unknown_top_k(
     people: int | None = None,
     pool: int | None = None,
     items_per_person: int | None = None,
+    noise: UnknownNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -275,6 +301,7 @@ def unknown_top_k(
     pool: how many of the largest counts are selected from: 1000, or k if that is more. A larger pool lowers
         the bar where there are many items of almost equal counts, and raises it by the logarithm of its size.
     items_per_person: your statement that nobody has more items than this. It lowers the bar a little.
+    noise: "exponential" or "gumbel"; left out, the one with the lower bar: exponential for small k.
     resolution: gaps are rounded down to a multiple of this reciprocal of a whole number.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source (`SeededBits(7)`) for tests.
@@ -292,6 +319,7 @@ def unknown_top_k(
         people=people,
         pool=pool,
         items_per_person=items_per_person,
+        noise=noise,
         resolution=resolution,
     )
     slots = read_slots(counts, plan.pool)

@@ -65,7 +65,7 @@ class Forecast:
             f"standard error of a gap: {self.gap_error:,.1f} people",
         ]
         if self.unknown is not None:
-            lines[1] += f"; δ: {readable(self.unknown.delta)}"
+            lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
             return [
                 *lines,
                 f"an item comes out, more likely than not, with {math.ceil(self.unknown.lift):,} people more "
@@ -127,11 +127,11 @@ def forecast_top_k(
     >>> forecast_top_k(k=10, epsilon=1).gap_error  # two exponential noises of scale 10
     14.142135623730951
     >>> float(forecast_top_k(k=10, epsilon=1, domain="unknown", delta="1e-8").unknown.lift)
-    247.353515625
+    238.7724609375
     """
     if is_unknown(domain):
-        refuse_with_unknown(measure=measure, noise=noise, rho=rho)
-        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool)
+        refuse_with_unknown(measure=measure, rho=rho)
+        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, noise=noise)
         gap_error = math.sqrt(2 * plan.law.variance(float(plan.scale)))
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, None, plan)
     refuse_with_known(delta=delta, people=people, pool=pool)

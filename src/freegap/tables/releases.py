@@ -79,7 +79,8 @@ def top_k(
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
     measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
         Under ρ the last gap is then not released.
-    noise: "exponential" or "laplace" under ε, "gumbel" under ρ; the first of these if left out.
+    noise: "exponential" or "laplace" under ε, "gumbel" under ρ; the first of these if left out. With
+        domain="unknown" "exponential" or "gumbel", and if left out the one with the lower bar.
     ledger: a ledger and the name of a data set in it; ε or ρ is reserved there before anything is drawn.
     bits: leave out for a private release; a seeded source for tests.
 
@@ -100,11 +101,16 @@ def top_k(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             measure=measure,
-            noise=noise,
             rho=rho,
         )
         plan = UnknownPlan.read(
-            k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, resolution=resolution
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            people=people,
+            pool=pool,
+            noise=noise,
+            resolution=resolution,
         )
         return top_k_of_unknown(
             plan,

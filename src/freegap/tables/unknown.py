@@ -39,7 +39,6 @@ _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
     "measure": (False, "there is no theorem for it under (ε, δ)"),
-    "noise": (None, "there is no theorem for it under (ε, δ)"),
     "rho": (None, "there is no theorem for it in the measure rho; it is released under (ε, δ)"),
 }
 

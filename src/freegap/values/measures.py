@@ -56,22 +56,23 @@ class Measure(ABC):
     symbol: ClassVar[str]
     """What people call the amount: ε or ρ."""
 
+    delta: Fraction
+    """The δ beside it; 0 where the measure has none."""
+
     @property
     @abstractmethod
     def spent(self) -> Fraction:
         """The amount: ε or ρ."""
 
-    delta: Fraction
-    """The δ beside it; 0 where the measure has none."""
-
     @classmethod
-    @abstractmethod
     def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
         """The measure with these amounts; δ where it has one."""
+        return cls(*(amount, delta)[: len(cls.name.split("-"))])
 
-    @abstractmethod
     def __add__(self, other: Self) -> Self:
-        """What two releases cost together, the second chosen after the first."""
+        """What two releases cost together, the second chosen after the first: each of the amounts adds up."""
+        self._require_like(other)
+        return self.of(self.spent + other.spent, self.delta + other.delta)
 
     def __le__(self, other: Self) -> bool:
         """Whether this is no more, in every part. Two of (ε, δ) may be neither way."""
@@ -81,6 +82,10 @@ class Measure(ABC):
     def arguments(self) -> dict[str, Fraction]:
         """The amounts by the names of the arguments that ask for them: epsilon, rho, delta."""
         return dict(zip(self.name.split("-"), (self.spent, self.delta), strict=False))
+
+    def __str__(self) -> str:
+        symbols = zip((self.symbol, "δ"), self.arguments().values(), strict=False)
+        return ", ".join(f"{symbol} = {amount}" for symbol, amount in symbols)
 
     def to_dict(self) -> dict[str, str]:
         """For JSON: the measure, and exact amounts as text."""
@@ -110,22 +115,10 @@ class Pure(Measure):
     name: ClassVar[str] = "epsilon"
     symbol: ClassVar[str] = "ε"
 
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount)
-
     @property
     def spent(self) -> Fraction:
         """ε."""
         return self.epsilon
-
-    def __add__(self, other: Pure) -> Pure:
-        self._require_like(other)
-        return Pure(self.epsilon + other.epsilon)
-
-    def __str__(self) -> str:
-        return f"ε = {self.epsilon}"
 
 
 @dataclass(frozen=True)
@@ -141,22 +134,10 @@ class ZeroConcentrated(Measure):
     name: ClassVar[str] = "rho"
     symbol: ClassVar[str] = "ρ"
 
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount)
-
     @property
     def spent(self) -> Fraction:
         """ρ."""
         return self.rho
-
-    def __add__(self, other: ZeroConcentrated) -> ZeroConcentrated:
-        self._require_like(other)
-        return ZeroConcentrated(self.rho + other.rho)
-
-    def __str__(self) -> str:
-        return f"ρ = {self.rho}"
 
 
 @dataclass(frozen=True)
@@ -172,22 +153,10 @@ class Approximate(Measure):
     name: ClassVar[str] = "epsilon-delta"
     symbol: ClassVar[str] = "ε"
 
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount, delta)
-
     @property
     def spent(self) -> Fraction:
         """ε."""
         return self.epsilon
-
-    def __add__(self, other: Approximate) -> Approximate:
-        self._require_like(other)
-        return Approximate(self.epsilon + other.epsilon, self.delta + other.delta)
-
-    def __str__(self) -> str:
-        return f"ε = {self.epsilon}, δ = {self.delta}"
 
 
 @overload

@@ -11,6 +11,7 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row, releasing
@@ -39,7 +40,8 @@ def rows() -> Iterator[Row]:
         yield _without_gap("noisy_top_k", any_noise, 2)
     for any_noise in NOISES:
         yield _select_above_and_measure(any_noise)
-    yield _unknown_top_k()
+    for unknown_noise in UNKNOWN_NOISES:
+        yield _unknown_top_k(unknown_noise)
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -133,35 +135,42 @@ def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
     )
 
 
-def _unknown_top_k() -> Row:
-    """Two items, of counts that are the answers, and the bar at 1 + 2: s·ln(2/2δ) is just below 2."""
+def _unknown_top_k(noise: UnknownNoiseName) -> Row:
+    """Two items, of counts that are the answers, and the bar, of which the plan says where it is."""
     delta = Fraction(1, 20)
+    asked: dict[str, Any] = {"delta": delta, "people": 20, "pool": 2, "noise": noise, "resolution": 1}
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         counts = {place: int(count) for place, count in enumerate(answers)}
-        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "people": 20, "resolution": 1}
-        found = fg.unknown_top_k(counts, 1, pool=2, bits=bits, **asked)
+        found = fg.unknown_top_k(counts, 1, epsilon=epsilon, bits=bits, **asked)
         return Released((found.labels, found.gap_multiples), found.spent)
 
     def law() -> dict[Any, float]:
-        full = top_k_cells([3.0, 2.0, 3.0], 1, NoiseDensity("exponential", 1 / float(EPSILON)), 1.0, 20)
-        found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
+        plan = UnknownPlan.read(k=1, epsilon=EPSILON, **asked)
+        slots = [5.0, 4.0, float(plan.lift)]
+        if noise == "gumbel":
+            choices = exponential_law(slots, 1 / float(plan.scale), 30)
+            found = {((i,), (j,)): p for (i, j), p in choices.items() if i < 2}
+        else:
+            full = top_k_cells(slots, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20)
+            found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
         return found | {((), ()): 1 - sum(found.values())}
 
     return Row(
         function="unknown_top_k",
-        noise="exponential",
+        noise=noise,
         theorem="our own, after Durfee and Rogers 2019",
         proof=Cited(
             "the slots of neighbours are monotonic answers (docs/mathematics/unknown.md; a test enumerates "
-            "them); then noisy_top_k, proved in this table, but for names of probability δ"
+            "them); then noisy_top_k of this table with the same noise, but for names of probability δ"
         ),
         release=release,
-        answers=(3, 2),
+        answers=(5, 4),
         law=law,
-        pairs=(((1, 1), (0, 0)), ((5, 5), (5, 4)), ((3, 0), (2, 0))),
+        pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
         regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
         delta=delta,
+        costly=True,
     )
 
 
