@@ -49,14 +49,17 @@ def _ranked(
         {"plan": planned},
         resolution=_ONE if planned.law.lattice else None,
         tight=epsilon if tight else None,
-        label=f"k {k}, {noise}" + ("" if gap else ", no gap"),
+        every_parameter=queries is None,
+        label=(noise if queries is None else f"k {k}, {noise}") + ("" if gap else ", no gap"),
     )
 
 
 def _top_k_claims() -> Iterator[PrivacyClaim]:
-    """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
-    for queries, noise, k, (neighbours, _) in product((5, None), _CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _ranked(k, noise, neighbours, queries, tight=queries is not None)
+    """Each noise, general and monotonic: for all n, k, ε and Δ; and at 5 answers, k = 1 (noisy max), 2, 3."""
+    for noise, (neighbours, _), gap in product(_CONTINUOUS, _NEIGHBOURS, (True, False)):
+        yield _ranked(1, noise, neighbours, None, gap=gap, tight=False)
+    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
+        yield _ranked(k, noise, neighbours, 5)
     for noise in _CONTINUOUS:
         yield _ranked(2, noise, "monotonic", 4, half=True)
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
