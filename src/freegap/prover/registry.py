@@ -44,11 +44,13 @@ class LibraryEntry:
 
     form: `form(**parameters)` makes the form of a claim, the one text that is released and proved. For all n,
         it must be a `Selection` or a `Stream`.
+    schema: `schema(**parameters)` makes the `freegap.prover.schema.Schema` of a stream, for all parameters.
     """
 
     name: str
     form: Callable[..., Form]
     claims: tuple[PrivacyClaim, ...]
+    schema: Callable[..., Any] | None = None
 
     def title(self, claim: PrivacyClaim) -> str:
         """The claim in one line."""

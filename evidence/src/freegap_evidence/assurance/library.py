@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from typing import TYPE_CHECKING
 
 from freegap.base2 import ideal
 from freegap.laws import law_named
@@ -16,6 +17,9 @@ from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
+
+if TYPE_CHECKING:
+    from freegap.prover.schema import Schema
 
 __all__ = ["LIBRARY", "plan"]
 
@@ -55,11 +59,11 @@ def _ranked(
 
 
 def _top_k_claims() -> Iterator[PrivacyClaim]:
-    """Each noise, general and monotonic: for all n, k, ε and Δ; and at 5 answers, k = 1 (noisy max), 2, 3."""
-    for noise, (neighbours, _), gap in product(_CONTINUOUS, _NEIGHBOURS, (True, False)):
-        yield _ranked(1, noise, neighbours, None, gap=gap, tight=False)
+    """Each noise, general and monotonic: at 5 answers, k = 1 (noisy max), 2, 3; for all n, k, ε and Δ."""
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
         yield _ranked(k, noise, neighbours, 5)
+    for noise, (neighbours, _), gap in product(_CONTINUOUS, _NEIGHBOURS, (True, False)):
+        yield _ranked(1, noise, neighbours, None, gap=gap, tight=False)
     for noise in _CONTINUOUS:
         yield _ranked(2, noise, "monotonic", 4, half=True)
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
@@ -97,36 +101,47 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = 
 def _planned(
     k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
+    every = queries is None and not law_named(noise).lattice
+    named = (noise if every else f"k {k}, {noise}") + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
         queries,
         neighbours,
         {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings, gap=gap)},
         resolution=_ONE if law_named(noise).lattice else None,
-        tight=_ONE,
+        tight=None if every else _ONE,
+        every_parameter=every,
         label=named + ("" if gap else ", no gap"),
     )
 
 
 def _sparse_vector_claims() -> Iterator[PrivacyClaim]:
-    for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
-        for neighbours, _ in _NEIGHBOURS:
-            yield _planned(k, noise, neighbours, queries)
+    for noise, k, (neighbours, _) in product((*_CONTINUOUS, "geometric"), (1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, noise, neighbours, 5)
+    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
+        yield _planned(k, "geometric", neighbours, None)
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
         yield _planned(k, noise, neighbours, 5, gap=False)
+    for noise, (neighbours, _), gap in product(_CONTINUOUS, _NEIGHBOURS, (True, False)):
+        yield _planned(1, noise, neighbours, None, gap=gap)
 
 
 def _adaptive_claims() -> Iterator[PrivacyClaim]:
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
         yield _planned(k, noise, neighbours, 5, halvings=1)
         yield _planned(k, noise, neighbours, 4, halvings=2)
-        yield _planned(k, noise, neighbours, None, halvings=1)
-        yield _planned(k, noise, neighbours, None, halvings=2)
+    for noise, (neighbours, _), halvings in product(_CONTINUOUS, _NEIGHBOURS, (1, 2)):
+        yield _planned(1, noise, neighbours, None, halvings=halvings)
     for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
         yield _planned(k, "geometric", neighbours, 4, halvings=1)
         yield _planned(k, "geometric", neighbours, None, halvings=1)
         yield _planned(k, "geometric", neighbours, None, halvings=2)
+
+
+def _symbolic(plan: ThresholdPlan) -> Schema:
+    from freegap_evidence.assurance.schemas import threshold_schema  # which needs z3
+
+    return threshold_schema(plan)
 
 
 def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
@@ -168,8 +183,8 @@ def _base2_claims() -> Iterator[PrivacyClaim]:
 LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
     LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_tied_claims())),
-    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims())),
-    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims())),
+    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
+    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
     LibraryEntry("hybrid top-k", hybrids.top_k_form, tuple(_hybrid_top_k_claims())),
     LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_hybrid_sparse_vector_claims())),
     LibraryEntry("measure", measuring.form, tuple(_measure_claims())),
