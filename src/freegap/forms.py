@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from freegap.errors import InvalidArgument
 from freegap.laws import Law
@@ -63,6 +63,8 @@ class Selection:
         `Change`s; `least` is the smallest answer − neighbour of the selected; `best` is the largest
         unselected noisy answer of the neighbour on the same noise.
     last_shift: last_shift(least, runner_up, best) -> the shift of the runner-up. All other noise stays.
+    threshold: a public competitor, as item 0, which no neighbour moves; what ranks below it is not released.
+    item_charge: what each released item is charged, where fewer than k can be; else each output is charged ε.
 
     >>> def gap(value, following):
     ...     return value - following
@@ -80,7 +82,8 @@ class Selection:
     release: Callable[[Any, Any], Any] | None
     shift: Callable[[Change, Any, Change, Any], Any]
     last_shift: Callable[[Any, Change, Any], Any] = _stays
-    charge: ClassVar[None] = None
+    threshold: Any = None
+    item_charge: Any = None
 
     def __post_init__(self) -> None:
         count_argument("k", self.k)
@@ -92,19 +95,22 @@ class Selection:
             _require_function("release", self.release)
 
     def program(self, answers: Sequence[Any], noise: LabelledNoise[Any]) -> tuple[list[int], list[Any]]:
-        """The ordinary program; a proof is for more than k answers."""
+        """The ordinary program; a proof is for more than k answers, the threshold included."""
         draw = getattr(noise, self.law)
-        noisy = [answer + draw(self.scale, label=i) for i, answer in enumerate(answers)]
+        noisy = [answer + draw(self.scale, label=i) for i, answer in enumerate(self._all(answers))]
         order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)
         items = order[: self.k]
+        if self.threshold is not None and 0 in items:
+            items = items[: items.index(0) + 1]
         if self.release is None:
             return items, []
-        return items, [self.release(noisy[i], noisy[j]) for i, j in pairwise(order[: self.k + 1])]
+        return items, [self.release(noisy[i], noisy[j]) for i, j in pairwise(order[: len(items) + 1])]
 
     def alignment(
         self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]
     ) -> dict[Any, Any]:
         """The ordinary alignment."""
+        answers, neighbour = self._all(answers), self._all(neighbour)
         items = output[0]
         rest = [i for i in range(len(answers)) if i not in items]
         second = max(rest, key=lambda i: answers[i] + noise[i])
@@ -116,6 +122,17 @@ class Selection:
             item = Change(answers[i], neighbour[i], noise[i])
             moved[i] = noise[i] + self.shift(item, least, runner_up, best)
         return moved | {second: noise[second] + self.last_shift(least, runner_up, best)}
+
+    def _all(self, answers: Sequence[Any]) -> Sequence[Any]:
+        return answers if self.threshold is None else [self.threshold, *answers]
+
+    @property
+    def charge(self) -> Callable[[Any], Any] | None:
+        """What an output is charged, where that depends on it."""
+        return None if self.item_charge is None else self._total
+
+    def _total(self, output: tuple[Sequence[int], Any]) -> Any:
+        return self.item_charge * len(output[0])
 
 
 @dataclass(frozen=True)

@@ -204,11 +204,11 @@ CHARGED = [
     (entry, claim)
     for entry in LIBRARY
     for claim in entry.claims
-    if claim.queries is None and entry.form(**claim.parameters).charge is not None
+    if claim.queries is None and not claim.every_parameter
 ]
 
 
-@pytest.mark.parametrize(("entry", "claim"), CHARGED[::12], ids=lambda given: getattr(given, "name", ""))
+@pytest.mark.parametrize(("entry", "claim"), CHARGED[::8], ids=lambda given: getattr(given, "name", ""))
 def test_a_charge_of_nothing_for_all_n(entry: LibraryEntry, claim: PrivacyClaim) -> None:
     def free(**given: Any) -> Any:
         made: Any = entry.form(**given)

@@ -144,6 +144,22 @@ def test_shifts_that_do_not_do(shift: Any, reason: str) -> None:
     assert reason in proof.reason
 
 
+@pytest.mark.parametrize("law", ["laplace", "exponential"])
+@pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1)])
+def test_a_public_threshold_among_the_items(law: str, neighbours: str, factor: int) -> None:
+    form = replace(selection(3, law, factor), threshold=Fraction(7), item_charge=Fraction(1, 3))
+    proof = fg.prove(form, epsilon=1, neighbours=neighbours)
+    assert proof.holds, str(proof)
+    assert "at ε/k for each item that is released down to a public threshold" in proof.claim
+    for less in (
+        replace(form, item_charge=Fraction(1, 4)),
+        replace(form, scale=form.scale * Fraction(9, 10)),
+    ):
+        assert prove_form(less, neighbours=neighbours).holds is None
+    dear = prove_form(replace(form, item_charge=Fraction(1, 2)), neighbours=neighbours)
+    assert "more than ε" in dear.reason
+
+
 def test_the_noise_of_the_library_is_what_is_proved() -> None:
     """c·k·Δ/ε for all plans: the claim is for all of them, whatever k, Δ and ε it was made with."""
     random = Random(1)
@@ -162,9 +178,9 @@ def test_other_laws_are_not_decided(law: str) -> None:
     assert "not a continuous law" in str(prove_form(form).reason)
 
 
-def prove_form(form: Selection, epsilon: int = 1) -> Any:
+def prove_form(form: Selection, epsilon: int = 1, neighbours: str = "each") -> Any:
     """Without a look at bounded sizes."""
-    return prove_selection(problem_of(form.program, epsilon=epsilon, queries=1), form)
+    return prove_selection(problem_of(form.program, epsilon=epsilon, queries=1, neighbours=neighbours), form)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -18,6 +18,11 @@ the last above that maximum, and `release` must say the same of each. So all k s
 *cost*: with noise of scale c·k·Δ/ε, each selected item moves by at most cΔ, and the one whose change is d by
 at most cΔ together with s. So all of them move by at most k·cΔ, which costs ε, whatever k, Δ and ε are.
 
+*fewer than k*: where a public threshold takes part, only the t items down to it are released, and all others
+are the rest. The above holds for t in the place of k, on the same noise: it costs t·ε/k. The items say
+whether the threshold is among them, so t is the same on the neighbour. A threshold is an item that does not
+move.
+
 *one-to-one*: let H and K have the same output and the same aligned noise; then I and d are the same. If s is
 the same for both, they differ, among the unselected, at s only; if it is s for H and r for K, at s and r
 only. The others enter through two more maxima, R on the answers and R' ≤ R + u on the neighbour. z3 shows for
@@ -66,7 +71,10 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
             raise NotDecided(
                 f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
             )
-        unit *= problem.epsilon / (form.k * problem.sensitivity)
+        share = problem.epsilon / form.k if form.item_charge is None else constant(form.item_charge)
+        if share is None or share * form.k > problem.epsilon:
+            raise NotDecided(f"k items are charged {form.item_charge} each, which is more than ε")
+        unit *= share / problem.sensitivity
         try:
             pieces = _checked(problem, form, law, unit, real("Δ"))
         except NotDecided:  # shifts that name Δ as a number
@@ -89,11 +97,17 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
         Established(name, True if name in how else None, how.get(name, "not established"))
         for name in CONDITIONS
     )
+    more = "n > k" if form.threshold is None else "n ≥ k"
     claim = (
-        f"selection of the k best, {form.law} noise of scale {unit}·k·Δ/ε, is private at ε for all "
-        f"n > k ≥ 1, all ε > 0 and {sizes} ({problem.neighbours})"
+        f"selection of the k best, {form.law} noise of scale {unit}·k·Δ/ε, is private at {_charged(form)} "
+        f"for all {more} ≥ 1, all ε > 0 and {sizes} ({problem.neighbours})"
     )
     return Proof(True if reason is None else None, claim, conditions, reason=reason, pieces=pieces)
+
+
+def _charged(form: Selection) -> str:
+    until = "" if form.threshold is None else " down to a public threshold"
+    return "ε" if form.item_charge is None else f"ε/k for each item that is released{until}"
 
 
 def _checked(problem: Problem, form: Selection, law: Law, unit: Fraction, delta: Symbol) -> int:

@@ -79,6 +79,8 @@ def _tied_claims() -> Iterator[PrivacyClaim]:
 def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
     for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
         yield _ranked(k, noise, neighbours, 4)
+    for noise, (neighbours, _) in product(_CONTINUOUS, _NEIGHBOURS):
+        yield _ranked(1, noise, neighbours, None, tight=False)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
