@@ -27,11 +27,14 @@ def test_what_is_bound_listed_shown_and_documented_is_the_same() -> None:
 
 
 def test_a_type_checker_knows_every_name_and_no_other(tmp_path: Path) -> None:
+    stub = Path(fg.__file__).with_suffix(".pyi")
+    imports = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    assert sorted(alias.asname or "" for node in imports for alias in node.names) == fg.__all__
     snippet = tmp_path / "snippet.py"
     lines = ["import freegap as fg", *(f"fg.{name}" for name in fg.__all__), "fg.noisy_topk"]
     snippet.write_text("\n".join(lines))
     options = ["--strict", "--follow-imports=skip", "--cache-dir", str(tmp_path / "cache")]
-    told, _, status = mypy.api.run([*options, fg.__file__, str(snippet)])
+    told, _, status = mypy.api.run([*options, str(stub), str(snippet)])
     assert status == 1
     (error, summary) = told.splitlines()
     assert f'snippet.py:{len(lines)}: error: Module has no attribute "noisy_topk"' in error
@@ -64,6 +67,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownTopK",
     "Verification",
 }
 

@@ -84,6 +84,8 @@ class Selection:
     last_shift: Callable[[Any, Change, Any], Any] = _stays
     threshold: Any = None
     item_charge: Any = None
+    last: bool = True
+    """Whether something is said of the last one and the best of the rest."""
 
     def __post_init__(self) -> None:
         count_argument("k", self.k)
@@ -104,7 +106,7 @@ class Selection:
             items = items[: items.index(0) + 1]
         if self.release is None:
             return items, []
-        return items, [self.release(noisy[i], noisy[j]) for i, j in pairwise(order[: len(items) + 1])]
+        return items, [self.release(noisy[i], noisy[j]) for i, j in pairwise(order[: len(items) + self.last])]
 
     def alignment(
         self, answers: Sequence[Any], neighbour: Sequence[Any], output: Any, noise: Mapping[Any, Any]

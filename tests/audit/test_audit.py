@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import freegap as fg
 from freegap.auditor import sampling
 from freegap.auditor.inputs import table_pairs
-from freegap.auditor.watch import RunTookTooLong, limit_runs
+from freegap.auditor.programs import RunTookTooLong, limit_runs
 
 SMALL: dict[str, Any] = {"samples": 4000, "search_samples": 1000, "seed": 1, "jobs": 1}
 
@@ -197,13 +197,13 @@ def response(answers: list[float], rng: np.random.Generator, size: int) -> Any:
 
 
 def test_patience_settles_what_looks_like_a_violation() -> None:
-    settings = {**SMALL, "samples": 2500, "inputs": [([1], [2])], "shrink": False}
+    settings = {**SMALL, "samples": 2000, "inputs": [([1], [2])], "shrink": False, "seed": 2}
     hasty = fg.audit(response, epsilon=1, patience=1, **settings)
     patient = fg.audit(response, epsilon=1, **settings)
     assert not hasty.violated
     assert patient.violated
-    assert max(look.counts.runs1 for look in hasty.looks) < 2 * 2500
-    assert max(look.counts.runs1 for look in patient.looks) > 3 * 2500
+    assert max(look.counts.runs1 for look in hasty.looks) < 2 * 2000
+    assert max(look.counts.runs1 for look in patient.looks) > 3 * 2000
     exact = fg.audit(response, epsilon=1.2, **settings)
     assert not exact.violated
 

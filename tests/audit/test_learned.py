@@ -9,11 +9,10 @@ import numpy as np
 from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
-from freegap.auditor.event_search import Effort, find_events
-from freegap.auditor.features import LowestBit
-from freegap.auditor.learned import learn_score
-from freegap.auditor.outputs import from_batch, from_objects
-from freegap.auditor.statistics import BoundForecast
+from freegap.auditor.computed import LowestBit, learn_score
+from freegap.auditor.event_search import find_events
+from freegap.auditor.plan import BoundForecast, Effort
+from freegap.auditor.reading import from_batch, from_objects
 
 
 def test_a_learned_score_beats_single_components() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freegap.auditor.event_search import Effort, find_events
+from freegap.auditor.event_search import find_events
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.features import Component, CountOf, Distance, KindOf, Length, Mean, Whole, whole_keys
 from freegap.auditor.outputs import (
@@ -20,12 +20,10 @@ from freegap.auditor.outputs import (
     REAL,
     TYPE,
     Label,
-    WrongSize,
-    from_batch,
-    from_objects,
     join,
 )
-from freegap.auditor.statistics import BoundForecast
+from freegap.auditor.plan import BoundForecast, Effort
+from freegap.auditor.reading import WrongSize, from_batch, from_objects
 
 
 @dataclass

@@ -95,7 +95,7 @@ def test_the_order_of_the_runs_tells_nothing_of_their_paths() -> None:
     assert outputs is not None
     halves = outputs.numbers[:, 0].reshape(2, -1).mean(axis=1)
     assert abs(halves[0] - halves[1]) < 6 * math.sqrt(0.3 * 0.7 / 1000)
-    one_by_one = run_singly(sign, [0.0], {}, 4000, rng(2))
+    one_by_one = run_singly(sign, [[0.0]] * 4000, {}, rng(2))
     assert abs(one_by_one.numbers.mean() - outputs.numbers.mean()) < 6 * math.sqrt(0.3 * 0.7 / 2000)
 
 

@@ -8,7 +8,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from freegap.auditor.statistics import BoundForecast, EventCounts, Look, Spending, lower_bound, p_value
+from freegap.auditor.plan import BoundForecast
+from freegap.auditor.statistics import EventCounts, Look, Spending, lower_bound, p_value
 
 ALPHAS = (0.05, 0.01, 0.001)
 

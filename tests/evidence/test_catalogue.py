@@ -10,11 +10,12 @@ import pytest
 from freegap_evidence.catalogue import CATALOGUE, CatalogueEntry
 
 import freegap as fg
-from freegap.auditor.arguments import analyse
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Mechanism, noise_parameter
-from freegap.auditor.outputs import ABSENT, from_batch
+from freegap.auditor.outputs import ABSENT
+from freegap.auditor.parameters import analyse
 from freegap.auditor.programs import DrawnNoise, released
+from freegap.auditor.reading import from_batch
 
 BROKEN = [entry for entry in CATALOGUE.values() if not entry.correct]
 CORRECT = [entry for entry in CATALOGUE.values() if entry.correct]
@@ -50,8 +51,8 @@ def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> 
     for seed in range(120):
         length = 2 + seed % 5
         answers = [int(x) for x in np.random.default_rng(seed).integers(-2, 3, length)]
-        arguments = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
-        given = {key: value for key, value in arguments.items() if key in names}
+        parameters = {"threshold": 0.5 * (seed % 4), "bound": 1 + seed % 3}
+        given = {key: value for key, value in parameters.items() if key in names}
         epsilon = (0.3, 1.0, 4.0)[seed % 3]
         noise = np.random.default_rng(seed)
         draws = {"noise": DrawnNoise(noise, lambda sample: float(sample(None))), "rng": noise}
@@ -119,6 +120,37 @@ def test_the_true_loss_of_a_sparse_vector_by_integration(
         two = chance(10 - trues, trues, low=1, high=0, **settings)
         found.append(math.log(one / two))
     assert 0.95 * stated < max(found) <= stated * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+@pytest.mark.parametrize(
+    ("title", "line", "query"),
+    [("sparse_vector_releases_answers", 2, 2), ("gap_sparse_vector_plain_threshold", 4, 8 / 3)],
+)
+def test_the_true_loss_of_released_answers_by_integration(
+    title: str, line: float, query: float, length: int
+) -> None:
+    """All answers but the last come out False, and the last as a number: a low one tells most, and never more
+    than the catalogue says. Two answers are private, three are not."""
+    epsilon = 0.7
+    stated = CATALOGUE[title].loss(epsilon, length, {})
+    assert (stated > epsilon * (1 + 1e-9)) == (length > 2)
+
+    def density(answer: float, number: float) -> float:
+        below = np.linspace(
+            number - 60 / epsilon, number, 20_001
+        )  # the noisy threshold is not above the number
+        under = np.where(
+            below < answer,
+            0.5 * np.exp(np.minimum(below - answer, 0) * epsilon / query),
+            1 - 0.5 * np.exp(-np.maximum(below - answer, 0) * epsilon / query),
+        )
+        weights = np.exp(-np.abs(below) * epsilon / line) * under ** (length - 1)
+        return float(weights.sum() * np.exp(-abs(number - answer) * epsilon / query))
+
+    found = [math.log(density(0, number) / density(1, number)) for number in (-40, -8, 0, 0.5, 3)]
+    assert 0.999 * stated < max(found) <= stated * (1 + 1e-9)
+    assert max(found[3:]) < stated
 
 
 SUBTLE = {  # for the few samples of the ordinary test
@@ -228,6 +260,6 @@ def test_every_entry_with_parameters_can_be_analysed(entry: CatalogueEntry) -> N
     pair = Pair((1, 1, 0, 0, 0), (0, 0, 1, 1, 1), "x shape")
     found = analyse(entry.mechanism, mechanism.found, mechanism.fixed, pair)
     assert found.trouble is None
-    arguments = dict(found.arguments[0])
-    assert 0 < arguments["threshold"] <= 1
-    assert arguments.get("bound", 1) == 1
+    parameters = dict(found.parameters[0])
+    assert 0 < parameters["threshold"] <= 1
+    assert parameters.get("bound", 1) == 1

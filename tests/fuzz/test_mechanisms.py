@@ -65,6 +65,8 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
+    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
+    | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
@@ -133,6 +135,7 @@ OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": 
 OWN = {
     "answers": answers,
     "utilities": answers,
+    "counts": answers,
     "threshold": st.one_of(numbers, answers),
     # It waits as long as it is told to.
     "seconds": st.sampled_from(["1/1000", 0.001, 0, -1, None, "x", float("nan"), float("inf"), [], True]),
@@ -145,7 +148,7 @@ def check(function: Any, arguments: dict[str, Any]) -> Any:
     """Call it; a release that comes of it can be shown."""
     result, _ = attempt(function, **arguments)
     if isinstance(result, Release):
-        assert 0 <= result.spent <= result.epsilon
+        assert 0 <= result.spent <= result.asked.spent
         require_shown_safely(result)
     return result
 

@@ -200,5 +200,5 @@ def test_p_values_of_every_gap() -> None:
     ids=lambda release: release.plan.mechanism,
 )
 def test_a_release_carries_its_plan_wherever_it_goes(release: fg.Release) -> None:
-    assert (release.epsilon, release.parameters) == (release.plan.epsilon, dict(release.plan.parameters))
+    assert (release.asked, release.parameters) == (release.plan.asked, dict(release.plan.parameters))
     assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301

@@ -151,11 +151,8 @@ def test_a_public_threshold_among_the_items(law: str, neighbours: str, factor: i
     proof = fg.prove(form, epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
     assert "at ε/k for each item that is released down to a public threshold" in proof.claim
-    for less in (
-        replace(form, item_charge=Fraction(1, 4)),
-        replace(form, scale=form.scale * Fraction(9, 10)),
-    ):
-        assert prove_form(less, neighbours=neighbours).holds is None
+    for less in ({"item_charge": Fraction(1, 4)}, {"scale": form.scale * Fraction(9, 10)}):
+        assert prove_form(replace(form, **less), neighbours=neighbours).holds is None
     dear = prove_form(replace(form, item_charge=Fraction(1, 2)), neighbours=neighbours)
     assert "more than ε" in dear.reason
 

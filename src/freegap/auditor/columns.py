@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.auditor import watch
-from freegap.auditor.outputs import ABSENT, Floats, Outputs, from_objects, join, leaves_of, repeated
-from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded
+from freegap.auditor.outputs import ABSENT, Floats, Outputs, join
+from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded, running
+from freegap.auditor.reading import from_objects, leaves_of, repeated
 
 __all__ = ["run_batch"]
 
@@ -53,7 +53,7 @@ def run_batch(
     many = _on_columns(program)
     waiting = [(np.arange(size), list[Floats]())]
     done: list[tuple[Places, Outputs]] = []
-    with watch.running(done):
+    with running(done):
         try:
             while waiting:
                 runs, drawn = waiting.pop()

@@ -24,9 +24,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
-from freegap.auditor.settings import positive
 from freegap.errors import InvalidArgument, MechanismFailed
-from freegap.values.rationals import Rational
+from freegap.values.rationals import Rational, positive_rational
 from freegap.values.results import text_of
 
 __all__ = ["Command"]
@@ -48,7 +47,7 @@ class Command:
     ) -> None:
         self.words = words = _words_argument(command)
         self.replayable = seeded
-        self.run_limit = None if run_limit is None else positive("run_limit", run_limit)
+        self.run_limit = None if run_limit is None else float(positive_rational("run_limit", run_limit))
         self.__qualname__ = " ".join(words)
         self._own = threading.local()
 

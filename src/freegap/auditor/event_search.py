@@ -18,13 +18,12 @@ from heapq import nlargest
 import numpy as np
 from numpy.typing import NDArray
 
+from freegap.auditor.computed import LowestBit
 from freegap.auditor.events import Clause, Event, OneOf
 from freegap.auditor.families import Family, Finding, Ordered, cut_points, distinct
 from freegap.auditor.features import (
     Component,
-    Distance,
     Feature,
-    LowestBit,
     Mean,
     Reading,
     Whole,
@@ -32,42 +31,14 @@ from freegap.auditor.features import (
     value_text,
 )
 from freegap.auditor.outputs import ABSENT, INTEGER, Floats, Label, Outputs
-from freegap.auditor.statistics import BoundForecast
+from freegap.auditor.plan import BoundForecast, Effort
 
-__all__ = ["Effort", "find_events", "score_event"]
+__all__ = ["find_events", "score_event"]
 
 MOST_DISTINCT = 64
 MOST_WHOLE = 4096
 LEAST_REPEATS = 5
 MOST_FOUND = 40
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to look.
-
-    forecast: how to judge counts.
-    cuts: how many cut points a numeric feature gets.
-    groups: how many discrete conditions are crossed with the numeric features; 0 for none.
-    atoms: whether to look for exact values among numbers that hardly ever repeat.
-    natural: cut points that suggest themselves, such as the answers and the arguments.
-    references: outputs to measure the Hamming distance from.
-    extra: further features, such as a learned score.
-    light: leave out what the rest will show as well, for a first look at many candidates.
-    """
-
-    forecast: BoundForecast
-    cuts: int = 16
-    groups: int = 2
-    atoms: bool = False
-    natural: tuple[float, ...] = ()
-    references: tuple[Distance, ...] = ()
-    extra: tuple[Feature, ...] = ()
-    light: bool = False
-
-    def eased(self) -> Effort:
-        """At most the effort of a second look."""
-        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False, light=True)
 
 
 def score_event(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from freegap.auditor.events import Between, Clause, Condition, Event, OneOf
 from freegap.auditor.features import Feature, Reading
 from freegap.auditor.outputs import INTEGER, Floats
-from freegap.auditor.statistics import BoundForecast
+from freegap.auditor.plan import BoundForecast
 
 __all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct"]
 

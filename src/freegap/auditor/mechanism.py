@@ -4,35 +4,50 @@ Its noise comes from its second parameter, `noise`, as in a program for `freegap
 many times at once (`freegap.auditor.columns`); or from a parameter `rng`, a seeded NumPy generator; or it
 makes its own. Where it has a parameter `epsilon`, the claimed ε is passed; `sensitivity`, how much one
 person can change an answer; `size`, how many outputs are wanted at once. Its other parameters without a
-default are found by the audit or given by the caller.
+default are found by the audit or given by the caller: given, where they decide how private it is.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from freegap.auditor import watch
 from freegap.auditor.columns import run_batch
-from freegap.auditor.outputs import Outputs, from_batch, from_objects
-from freegap.auditor.programs import run_singly, without_noise
+from freegap.auditor.outputs import Outputs
+from freegap.auditor.programs import (
+    DrawnNoise,
+    RunTookTooLong,
+    Sampler,
+    limit_runs,
+    run_singly,
+    running,
+    without_noise,
+)
+from freegap.auditor.reading import from_batch, from_objects
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["Answers", "Arguments", "Mechanism", "Noiseless", "answers_text", "freeze", "noise_parameter"]
+__all__ = ["Answers", "Mechanism", "Noiseless", "Parameters", "answers_text", "freeze", "noise_parameter"]
 
 Answers = tuple[float, ...]
-Arguments = tuple[tuple[str, Any], ...]
+Parameters = tuple[tuple[str, Any], ...]
 
-_SPECIAL = {"epsilon", "rng", "size", "sensitivity"}
+_SPECIAL = {"rng", "size", "sensitivity"}
+_PRIVACY = re.compile(
+    r"(^|_)(eps\d*|epsilon\d*|rho|delta\d*|mu|sigma\d*|lam|lambda|b|scale|std|stddev|variance|budget|privacy|"
+    r"multiplier|theta|temperature)(_|$)"
+)
+"""Names of parameters that decide how private a mechanism is."""
 
 
-def freeze(arguments: Mapping[str, Any]) -> Arguments:
-    """Arguments as a value that can be a key."""
-    return tuple(sorted(arguments.items()))
+def freeze(parameters: Mapping[str, Any]) -> Parameters:
+    """Parameters as a value that can be a key."""
+    return tuple(sorted(parameters.items()))
 
 
 def answers_text(answers: Answers) -> str:
@@ -50,6 +65,16 @@ def noise_parameter(function: Callable[..., Any]) -> str | None:
     if len(parameters) > 1 and parameters[1].name == "noise" and parameters[1].default is inspect._empty:
         return "noise"
     return "rng" if any(p.name == "rng" for p in parameters[1:]) else None
+
+
+def must_be_given(name: str, why: str) -> InvalidArgument:
+    """The error for a parameter that is not the audit's to choose."""
+    return InvalidArgument(
+        "parameters",
+        None,
+        f"has no value for {name!r}, and {why}, so the audit must not choose it",
+        f'Pass parameters={{"{name}": …}}, the value for which the claim is made.',
+    )
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -83,6 +108,7 @@ class Mechanism:
         function: Callable[..., Any],
         *,
         epsilon: float,
+        delta: float | None = None,
         sensitivity: float = 1,
         parameters: Mapping[str, Any] | None = None,
         vectorized: bool | None = None,
@@ -108,15 +134,17 @@ class Mechanism:
         unknown = [name for name in given if name not in by_name and not open_ended]
         if unknown:
             raise InvalidArgument("parameters", given, f"the mechanism has no {unknown[0]!r}", "Remove it.")
-        if "epsilon" in by_name and "epsilon" not in given:
-            given["epsilon"] = epsilon
-        if "sensitivity" in by_name and "sensitivity" not in given:
-            given["sensitivity"] = sensitivity
+        for known, value in {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}.items():
+            if known in by_name and value is not None:
+                given.setdefault(known, value)
         found = {
             name: p.annotation
             for name, p in by_name.items()
             if name not in given and name not in _SPECIAL and name != noise and p.default is p.empty
         }
+        for name in found:
+            if _PRIVACY.search(name.lower()):
+                raise must_be_given(name, "its name says that it decides how private the mechanism is")
         many = "size" in by_name if vectorized is None else vectorized
         if many and "size" not in by_name and not open_ended:
             raise InvalidArgument(
@@ -129,44 +157,75 @@ class Mechanism:
         replayable = noise is not None or getattr(function, "replayable", False)
         return cls(function, name, given, found, noise, many, replayable)
 
-    def tried(self, answers: Answers, arguments: Arguments, run_limit: float | None) -> Mechanism:
+    def tried(self, answers: Answers, parameters: Parameters, run_limit: float | None) -> Mechanism:
         """The same, vectorised if it is a program that can be run many times at once on this input."""
         if self.noise != "noise":
             return self
-        keywords, rng = {**self.fixed, **dict(arguments)}, np.random.default_rng(0)
+        keywords, rng = {**self.fixed, **dict(parameters)}, np.random.default_rng(0)
         try:
-            with watch.limit_runs(run_limit):
+            with limit_runs(run_limit):
                 many = run_batch(self.function, answers, keywords, 100, rng) is not None
-        except watch.RunTookTooLong:
+        except RunTookTooLong:
             many = False
         return replace(self, vectorized=many)
 
-    def call(self, answers: Answers, arguments: Arguments, size: int, rng: np.random.Generator) -> Outputs:
+    def first_draw(self, answers: Answers, parameters: Parameters) -> object:
+        """The first draw of noise on a fixed generator, about zero; None where there is none to be seen. What
+        changes it changes the scale of the noise."""
+        if self.noise is None:
+            return None
+        rng = np.random.default_rng(0)
+        noise: Any = _FirstDraw(rng) if self.noise == "rng" else DrawnNoise(rng, _drawn_first)
+        size = {"size": 1} if self.vectorized and self.noise == "rng" else {}
+        try:
+            self.function(list(answers), **{**self.fixed, **dict(parameters), **size, self.noise: noise})
+        except _Drawn as drawn:
+            return drawn.args[0]
+        except Exception:  # then there is nothing to be learned
+            return None
+        return None
+
+    def call(self, answers: Answers, parameters: Parameters, size: int, rng: np.random.Generator) -> Outputs:
         """Run the mechanism `size` times. The answers are a fresh list every time."""
-        keywords: dict[str, Any] = {**self.fixed, **dict(arguments)}
+        keywords: dict[str, Any] = {**self.fixed, **dict(parameters)}
         if self.noise == "noise":
             found = run_batch(self.function, answers, keywords, size, rng) if self.vectorized else None
-            return run_singly(self.function, answers, keywords, size, rng) if found is None else found
-        if self.noise == "rng":
-            keywords["rng"] = rng
+            return self.call_each(repeat(answers, size), parameters, rng) if found is None else found
         many = getattr(self.function, "run_many", None)
         if many is not None:  # an external program answers many runs in one request
             return from_objects(many(list(answers), size, int(rng.integers(2**63)), keywords))
         if self.vectorized:
-            return from_batch(self.function(list(answers), size=size, **keywords), size)
+            source = {"rng": rng} if self.noise == "rng" else {}
+            return from_batch(self.function(list(answers), size=size, **source, **keywords), size)
+        return self.call_each(repeat(answers, size), parameters, rng)
+
+    def call_each(
+        self, inputs: Iterable[Answers], parameters: Parameters, rng: np.random.Generator
+    ) -> Outputs:
+        """Run the mechanism once on each of these inputs, in their order."""
+        keywords: dict[str, Any] = {**self.fixed, **dict(parameters)}
+        if self.noise == "noise":
+            return run_singly(self.function, inputs, keywords, rng)
+        if self.noise == "rng":
+            keywords["rng"] = rng
         function = self.function
         outputs: list[Any] = []
-        with watch.running(outputs):
-            for _ in range(size):
+        with running(outputs):
+            for answers in inputs:
                 outputs.append(function(list(answers), **keywords))
         return from_objects(outputs)
 
-    def noiseless(self, answers: Answers, arguments: Arguments) -> Outputs | None:
+    @property
+    def one_by_one(self) -> bool:
+        """A call is a run."""
+        return not self.vectorized and not hasattr(self.function, "run_many")
+
+    def noiseless(self, answers: Answers, parameters: Parameters) -> Outputs | None:
         """The output with every draw set to its centre (Ding 2020 §4.3.3, case 1), where noise can be
         reached."""
         if self.noise is None:
             return None
-        keywords = {**self.fixed, **dict(arguments)}
+        keywords = {**self.fixed, **dict(parameters)}
         try:
             if self.noise == "noise":
                 return without_noise(self.function, answers, keywords)
@@ -176,6 +235,29 @@ class Mechanism:
             return from_objects([self.function(list(answers), **keywords)])
         except Exception:  # a draw that has no centre: then there is simply no noiseless output
             return None
+
+
+class _Drawn(Exception):
+    """Something was drawn."""
+
+
+def _drawn_first(sample: Sampler) -> Any:
+    raise _Drawn(str(sample(None)))
+
+
+class _FirstDraw:
+    """Stands in for a NumPy generator: the first draw, less its location, ends the run."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def draw(*given: Any, **named: Any) -> Any:
+            if name in ("laplace", "normal", "gumbel", "logistic"):
+                given, named = (0.0, *given[1:]), {key: value for key, value in named.items() if key != "loc"}
+            raise _Drawn(str(getattr(self._rng, name)(*given, **named)))
+
+        return draw
 
 
 class Noiseless:

@@ -16,13 +16,9 @@ on the other outputs of the batch: an event must not change with the company it 
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,27 +34,19 @@ __all__ = [
     "Label",
     "Outputs",
     "Path",
-    "WrongSize",
     "are_numbers",
-    "from_batch",
-    "from_objects",
+    "beside",
+    "empty",
     "join",
-    "leaves_of",
-    "repeated",
+    "recode",
 ]
 
 ABSENT, REAL, INTEGER = -1, -2, -3
-MOST_COLUMNS = 256
-_EXACT_INTEGER = 2**53
 
 Path = tuple[int | str, ...]
 TYPE: Path = ("type()",)
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-
-class WrongSize(Exception):
-    """A vectorised mechanism returned another number of outputs than it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -131,261 +119,24 @@ class Outputs:
         ]
 
 
-def from_batch(batch: Any, size: int) -> Outputs:
-    """The outputs of a vectorised mechanism.
-
-    An array or list holds one output per row; masked cells of a masked array are absent. A tuple or a
-    mapping of arrays stands for tuples or records, one array a field.
-
-    >>> from_batch((np.array([1, 2]), np.array([0.5, np.nan])), 2).paths
-    ((0,), (1,))
-    """
-    if isinstance(batch, Mapping):
-        return _beside([((str(name),), from_batch(part, size)) for name, part in batch.items()])
-    if isinstance(batch, tuple):
-        return _beside([((i,), from_batch(part, size)) for i, part in enumerate(batch)])
-    if not isinstance(batch, np.ndarray):
-        batch = list(batch)
-    if len(batch) != size:
-        raise WrongSize(f"a batch of {size} outputs was asked for, {len(batch)} came back")
-    if not isinstance(batch, np.ndarray) or batch.dtype == object:
-        return from_objects(list(batch))
-    if batch.dtype.names is not None:
-        return from_batch({name: batch[name] for name in batch.dtype.names}, size)
-    return _from_array(batch)
-
-
-def _from_array(array: NDArray[Any]) -> Outputs:
-    scalar = array.ndim == 1
-    table = array.reshape(len(array), -1)[:, :MOST_COLUMNS]
-    mask = np.ma.getmaskarray(table) if isinstance(table, np.ma.MaskedArray) else None
-    codes, values, labels = _read_array(np.ma.getdata(table))
-    if mask is not None:
-        np.copyto(codes, ABSENT, where=mask)
-    paths: tuple[Path, ...] = ((),) if scalar else tuple((i,) for i in range(table.shape[1]))
-    return Outputs(codes, values, paths, labels)
-
-
-def _read_array(data: NDArray[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    # column after column in memory ("F"), since that is how features read them
-    if data.dtype.kind == "b":
-        return data.astype(np.int32, order="F"), _zeros(data.shape), (_label(False), _label(True))
-    if data.dtype.kind in "iu":
-        codes = np.full(data.shape, INTEGER, dtype=np.int32, order="F")
-        return codes, data.astype(np.float64, order="F"), ()
-    if data.dtype.kind == "f":
-        return _split_reals(np.asfortranarray(data, dtype=np.float64))
-    distinct, inverse = np.unique(data, return_inverse=True)
-    return (
-        inverse.reshape(data.shape).astype(np.int32),
-        np.zeros(data.shape),
-        tuple(_label(value) for value in distinct.tolist()),
-    )
-
-
-def _zeros(shape: tuple[int, ...]) -> Floats:
-    """The numbers of cells that are none: to be read only, and taking no room."""
-    return np.broadcast_to(np.float64(0.0), shape)
-
-
-def _split_reals(data: Floats) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    codes = np.full(data.shape, REAL, dtype=np.int32, order="F")
-    finite = np.isfinite(data)
-    if finite.all():
-        return codes, data, ()
-    codes[np.isnan(data)] = 0
-    codes[data == np.inf] = 1
-    codes[data == -np.inf] = 2
-    return codes, np.where(finite, data, 0.0), tuple(map(_label, (math.nan, math.inf, -math.inf)))
-
-
-def from_objects(objects: Sequence[Any]) -> Outputs:
-    """Outputs of single runs, of any types, mixed as they come.
-
-    >>> from_objects([[False, 2.5], [False, False, True]]).paths
-    ((0,), (1,), (2,))
-    """
-    kinds = set(map(type, objects))
-    if kinds and kinds <= {list, tuple}:
-        flat = list(chain.from_iterable(objects))
-        if not any(map(_is_tree, set(map(type, flat)))):
-            found = _from_lists(objects, flat)
-            return found if kinds == {list} else _with_types(found, objects)
-    elif not any(map(_is_tree, kinds)):
-        codes, values, labels = _read_cells(objects)
-        return Outputs(codes[:, None], values[:, None], ((),), labels)
-    return _from_trees(objects)
-
-
-def _is_tree(kind: type) -> bool:
-    """Whether values of this type have parts that should be looked at one by one."""
-    return issubclass(kind, list | tuple | Mapping | np.ndarray) or dataclasses.is_dataclass(kind)
-
-
-def _from_lists(objects: Sequence[Any], flat: list[Any]) -> Outputs:
-    size = len(objects)
-    lengths = np.fromiter(map(len, objects), dtype=np.int64, count=size)
-    cells, values, labels = _read_cells(flat)
-    width = int(lengths.max(initial=0))
-    starts = np.cumsum(lengths) - lengths
-    if size and (lengths == width).all():
-        codes, table = cells.reshape(size, width), values.reshape(size, width)
-    else:
-        codes = np.full((size, width), ABSENT, dtype=np.int32)
-        table = np.zeros((size, width))
-        row = np.repeat(np.arange(size), lengths)
-        place = np.arange(len(flat)) - np.repeat(starts, lengths)
-        codes[row, place] = cells
-        table[row, place] = values
-    return Outputs(
-        codes[:, :MOST_COLUMNS],
-        table[:, :MOST_COLUMNS],
-        tuple((i,) for i in range(min(width, MOST_COLUMNS))),
-        labels,
-    )
-
-
-def _with_types(found: Outputs, objects: Sequence[Any]) -> Outputs:
-    """The same outputs with the types of those trees that are not lists."""
-    names = _read_kind([type(value).__name__ for value in objects], str)
-    plain = np.array([type(value) is list or not _is_tree(type(value)) for value in objects])
-    codes = np.where(plain, np.int32(ABSENT), names[0])
-    return _beside([((), found), (TYPE, Outputs(codes[:, None], names[1][:, None], ((),), names[2]))])
-
-
-def _read_cells(flat: Sequence[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    """A list of leaves, of any types; whole-array steps for the usual types, since this is the cost of
-    auditing a scalar mechanism."""
-    kinds = set(map(type, flat))
-    if kinds == {float}:
-        return _split_reals(np.array(flat, dtype=np.float64))
-    if kinds == {bool}:
-        return _read_array(np.array(flat, dtype=np.bool_))
-    codes = np.zeros(len(flat), dtype=np.int32)
-    values = np.zeros(len(flat))
-    labels: dict[Label, int] = {}
-    kind_of = np.fromiter(map(id, map(type, flat)), dtype=np.int64, count=len(flat))
-    for kind in sorted(kinds, key=lambda kind: kind.__name__):
-        mask = kind_of == id(kind)
-        part = list(compress(flat, mask.tolist()))
-        some_codes, some_values, some_labels = _read_kind(part, kind)
-        lookup = np.array([labels.setdefault(label, len(labels)) for label in some_labels], dtype=np.int32)
-        if len(lookup):
-            some_codes = np.where(some_codes >= 0, lookup[np.maximum(some_codes, 0)], some_codes)
-        codes[mask], values[mask] = some_codes, some_values
-    return codes, values, tuple(labels)
-
-
-def _read_kind(part: list[Any], kind: type) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    if issubclass(kind, bool | np.bool_):
-        return _read_array(np.array(part, dtype=np.bool_))
-    if issubclass(kind, numbers.Integral):
-        return _read_integers(part)
-    if issubclass(kind, numbers.Real | np.floating) or kind.__name__ == "Decimal":
-        return _split_reals(np.array([float(x) for x in part], dtype=np.float64))
-    seen: dict[Label, int] = {}
-    known: dict[Hashable, int] = {}
-    codes = np.empty(len(part), dtype=np.int32)
-    for i, value in enumerate(part):
-        key = value if isinstance(value, str | None) else repr(value)
-        if key not in known:
-            known[key] = seen.setdefault(_label(value), len(seen))
-        codes[i] = known[key]
-    return codes, np.zeros(len(part)), tuple(seen)
-
-
-def _read_integers(part: list[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
-    """Integers that a double cannot tell apart are labels."""
-    try:
-        exact = np.array(part, dtype=np.int64)
-        small = bool((np.abs(exact) <= _EXACT_INTEGER).all())
-    except OverflowError:
-        small = False
-    if small:
-        return np.full(len(part), INTEGER, dtype=np.int32), exact.astype(np.float64), ()
-    labels: dict[Label, int] = {}
-    codes = np.full(len(part), INTEGER, dtype=np.int32)
-    values = np.zeros(len(part))
-    for i, value in enumerate(map(int, part)):
-        if abs(value) <= _EXACT_INTEGER:
-            values[i] = value
-        else:
-            codes[i] = labels.setdefault(Label("int", str(value)), len(labels))
-    return codes, values, tuple(labels)
-
-
-def _label(value: Any) -> Label:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        value = {True: "NaN", False: "inf" if value > 0 else "-inf"}[math.isnan(value)]
-        return Label("float", value)
-    return Label(type(value).__name__, repr(value))
-
-
-def _from_trees(objects: Sequence[Any]) -> Outputs:
-    """The general case: outputs with nested parts, or of different shapes, leaf by leaf."""
-    leaves = [
-        (row, path, leaf)
-        for row, value in enumerate(objects)
-        for path, leaf in islice(leaves_of(value, ()), MOST_COLUMNS)
-    ]
-    paths = {path for _, path, _ in leaves}
-    kept = sorted(paths, key=lambda path: tuple((isinstance(p, str), p) for p in path))
-    at = {path: i for i, path in enumerate(kept)}
-    cells, values, labels = _read_cells([leaf for _, _, leaf in leaves])
-    codes = np.full((len(objects), len(kept)), ABSENT, dtype=np.int32)
-    table = np.zeros((len(objects), len(kept)))
-    row_of = np.array([row for row, _, _ in leaves], dtype=np.int64)
-    place_of = np.array([at[path] for _, path, _ in leaves], dtype=np.int64)
-    codes[row_of, place_of] = cells
-    table[row_of, place_of] = values
-    return _with_types(Outputs(codes, table, tuple(kept), labels), objects)
-
-
-def leaves_of(value: Any, path: Path) -> Iterable[tuple[Path, Any]]:
-    """The parts of an output that have no parts, each with its place."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            yield from leaves_of(part, (*path, str(name)))
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for entry in dataclasses.fields(value):
-            yield from leaves_of(getattr(value, entry.name), (*path, entry.name))
-    elif isinstance(value, np.ndarray):
-        yield from leaves_of(value.tolist(), path)
-    elif isinstance(value, list | tuple):
-        for i, part in enumerate(value):
-            yield from leaves_of(part, (*path, i))
-    else:
-        yield path, value
-
-
-def repeated(one: Outputs, size: int, columns: Mapping[Path, NDArray[Any]]) -> Outputs:
-    """A single output so many times, but for these columns, of reals or of booleans."""
-    codes, values = (np.asfortranarray(np.repeat(part, size, axis=0)) for part in (one.codes, one.numbers))
-    labels = {label: code for code, label in enumerate(one.labels)}
-    for path, column in columns.items():
-        if path not in one.paths:  # beyond the most columns
-            continue
-        at = one.paths.index(path)
-        read = _from_array(column)
-        codes[:, at], values[:, at] = _recode(read, labels)[:, 0], read.numbers[:, 0]
-    return Outputs(codes, values, one.paths, tuple(labels))
-
-
-def _beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:
+def beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:
     """Outputs put side by side, each part's paths below a prefix."""
     labels: dict[Label, int] = {}
     codes: list[Codes] = []
     values: list[Floats] = []
     paths: list[Path] = []
     for prefix, part in parts:
-        codes.append(_recode(part, labels))
+        codes.append(recode(part, labels))
         values.append(part.numbers)
         paths.extend((*prefix, *path) for path in part.paths)
     # the transposes of columns beside each other are rows below each other: no reordering in memory
     beside = np.concatenate([part.T for part in codes]).T
     return Outputs(beside, np.concatenate([part.T for part in values]).T, tuple(paths), tuple(labels))
+
+
+def empty() -> Outputs:
+    """The outputs of no runs."""
+    return Outputs(np.empty((0, 0), dtype=np.int32), np.empty((0, 0)), (), ())
 
 
 def join(parts: Sequence[Outputs]) -> Outputs:
@@ -403,13 +154,13 @@ def join(parts: Sequence[Outputs]) -> Outputs:
     start = 0
     for part in parts:
         columns = [paths[path] for path in part.paths]
-        codes[start : start + len(part), columns] = _recode(part, labels)
+        codes[start : start + len(part), columns] = recode(part, labels)
         values[start : start + len(part), columns] = part.numbers
         start += len(part)
     return Outputs(codes, values, tuple(paths), tuple(labels))
 
 
-def _recode(part: Outputs, labels: dict[Label, int]) -> Codes:
+def recode(part: Outputs, labels: dict[Label, int]) -> Codes:
     """The codes of a part, in terms of a growing shared list of labels."""
     lookup = np.array([labels.setdefault(label, len(labels)) for label in part.labels], dtype=np.int32)
     if not len(lookup) or (lookup == np.arange(len(lookup))).all():

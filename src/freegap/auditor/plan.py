@@ -4,10 +4,109 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from freegap.auditor.event_search import Effort
-from freegap.auditor.statistics import BoundForecast
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Plan", "Round"]
+from freegap.auditor.features import Distance, Feature
+from freegap.errors import MissingExtra
+
+try:
+    from scipy import special
+except ImportError as missing:  # the light core does without
+    raise MissingExtra("scipy", "audit") from missing
+
+__all__ = ["BoundForecast", "Effort", "Plan", "Round"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoundForecast:
+    """What a confirmation would come to, judged from fewer samples: for ranking, never for a verdict.
+
+    grow: how many times more samples the confirmation will have.
+    caution: standard deviations by which the counts at hand are taken less favourably than they came out,
+        against picking what was merely lucky.
+    z: standard deviations by which the confirmed bound will stay below the estimate.
+    distance: how many times farther apart than neighbours the inputs were; the loss is shared out.
+    patience: how many times more samples still a confirmation gets that looks like a violation of `claim`.
+    """
+
+    grow: float
+    caution: float
+    z: float
+    distance: float = 1.0
+    patience: float = 1.0
+    claim: float = np.inf
+
+    def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
+        """The bound for ε to be expected; -inf where there is nothing to expect.
+
+        What only patience can show to be a violation comes before what cannot be, and after what shows
+        at once.
+
+        choices: of how many events this is the best: the luckiest is off by √(2·ln choices) deviations.
+
+        >>> forecast = BoundForecast(grow=5, caution=2, z=4.9)
+        >>> bool(forecast.bound(200, 100) < forecast.bound(2000, 1000) < np.log(2))
+        True
+        """
+        first = np.asarray(hits1, dtype=np.float64)
+        second = np.asarray(hits2, dtype=np.float64)
+        caution = self.caution + 0.6 * np.sqrt(2 * np.log(np.maximum(1, choices)))
+        first = self.grow * (first - caution * np.sqrt(first))
+        second = self.grow * (second + caution * np.sqrt(second + 0.5))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.distance != 1:
+                total = first + second
+                first = total * special.expit(np.log(first / second) / self.distance)
+                second = total - first
+            found = _wilson(first, second, self.z)
+            # a lower end is below the estimate: where that is not above the claim, patience will not help
+            if self.patience > 1 and (first > np.exp(self.claim) * second).any():
+                later = _wilson(self.patience * first, self.patience * second, self.z)
+                hope = self.claim + 0.3 * (later - self.claim)
+                found = np.where(later > self.claim, np.maximum(found, hope), found)
+        return found
+
+
+def _wilson(first: Floats, second: Floats, z: float) -> Floats:
+    """The lower end of Wilson's interval for log(P1/P2), given the hits on each side."""
+    total = first + second
+    share, half = first / total, z * z / (2 * total)
+    width = z * np.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
+    # log(low) - log(1 - low), written so that nothing cancels where side 2 is hardly hit
+    bound = np.log(share + half - width) - np.log((1 - share) + half + width)
+    found: Floats = np.where((first > 0) & (share + half > width), bound, -np.inf)
+    return found
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look.
+
+    forecast: how to judge counts.
+    cuts: how many cut points a numeric feature gets.
+    groups: how many discrete conditions are crossed with the numeric features; 0 for none.
+    atoms: whether to look for exact values among numbers that hardly ever repeat.
+    natural: cut points that suggest themselves, such as the answers and the parameters.
+    references: outputs to measure the Hamming distance from.
+    extra: further features, such as a learned score.
+    light: leave out what the rest will show as well, for a first look at many candidates.
+    """
+
+    forecast: BoundForecast
+    cuts: int = 16
+    groups: int = 2
+    atoms: bool = False
+    natural: tuple[float, ...] = ()
+    references: tuple[Distance, ...] = ()
+    extra: tuple[Feature, ...] = ()
+    light: bool = False
+
+    def eased(self) -> Effort:
+        """At most the effort of a second look."""
+        return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False, light=True)
 
 
 @dataclass(frozen=True)

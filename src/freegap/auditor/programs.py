@@ -8,17 +8,32 @@ here. `freegap.auditor.columns` makes many runs at once.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from freegap.auditor import watch
-from freegap.auditor.outputs import Outputs, from_objects
+from freegap.auditor.outputs import Outputs
+from freegap.auditor.reading import from_objects
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["DrawnNoise", "Program", "Sampler", "released", "rounded", "run_singly", "without_noise"]
+__all__ = [
+    "DrawnNoise",
+    "Program",
+    "RunTookTooLong",
+    "Sampler",
+    "limit_runs",
+    "released",
+    "rounded",
+    "run_singly",
+    "running",
+    "without_noise",
+]
 
 GRID = 1024
 
@@ -54,16 +69,15 @@ def without_noise(program: Program, answers: Sequence[float], keywords: Mapping[
 
 def run_singly(
     program: Program,
-    answers: Sequence[float],
+    inputs: Iterable[Sequence[float]],
     keywords: Mapping[str, Any],
-    size: int,
     rng: np.random.Generator,
 ) -> Outputs:
-    """The outputs of so many runs, made one by one."""
+    """The outputs of a run on each of these inputs, made one by one."""
     noise = DrawnNoise(rng, lambda sample: float(sample(None)))
     outputs: list[Any] = []
-    with watch.running(outputs):
-        for _ in range(size):
+    with running(outputs):
+        for answers in inputs:
             outputs.append(released(program(list(answers), noise, **keywords)))
     return from_objects(outputs)
 
@@ -88,3 +102,52 @@ def released(output: Any, change: Callable[[Any], Any] = lambda leaf: leaf) -> A
 def rounded(number: Any) -> Any:
     """A number, or each of an array, rounded down to the grid."""
     return np.floor(number * GRID) / GRID
+
+
+# The time limit of a run ---------------------------------------------------------------------------------
+#
+# A watch rings when no run has ended since it last looked. It costs nothing per run: a timer of the operating
+# system looks at how many outputs there are. A run is stopped after one to two limits. Where there is no such
+# timer (not the main thread of a process, or not Unix) the watch is silent, and the waiting process has a
+# limit of its own.
+
+
+class RunTookTooLong(BaseException):
+    """A run went over the limit. Not an `Exception`, so that the mechanism does not swallow it."""
+
+
+_progress: list[Sized] = []
+
+
+@contextmanager
+def running(outputs: Sized) -> Iterator[None]:
+    """Runs that end add to `outputs`."""
+    _progress.append(outputs)
+    try:
+        yield
+    finally:
+        _progress.pop()
+
+
+@contextmanager
+def limit_runs(seconds: float | None) -> Iterator[None]:
+    """Raise `RunTookTooLong` in the block when a single run lasts longer than this."""
+    on_main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not on_main or not hasattr(signal, "setitimer"):
+        yield
+        return
+    seen: list[int] = []
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        done = len(_progress[-1]) if _progress else -1
+        if seen and seen[0] == done:
+            raise RunTookTooLong
+        seen[:] = [done]
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

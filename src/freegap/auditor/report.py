@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.auditor.events import Event, Histogram
-from freegap.auditor.mechanism import Answers, Arguments, answers_text
+from freegap.auditor.mechanism import Answers, Parameters, answers_text
 from freegap.auditor.statistics import EventCounts, Look, Spending
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
@@ -38,7 +38,7 @@ class Counterexample:
 
     first: Answers
     second: Answers
-    parameters: Arguments
+    parameters: Parameters
     event: Event
     counts: EventCounts
     epsilon: float
@@ -218,7 +218,7 @@ class AuditReport:
         return body(self)
 
 
-def _parameters(parameters: Arguments) -> str:
+def _parameters(parameters: Parameters) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in parameters)
 
 

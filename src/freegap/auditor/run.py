@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from freegap.auditor.arguments import argument_grid
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
-from freegap.auditor.mechanism import Mechanism
+from freegap.auditor.mechanism import Mechanism, freeze, must_be_given
+from freegap.auditor.parameters import numbers_found, parameter_grid
 from freegap.auditor.plan import Plan
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers
-from freegap.auditor.settings import (
-    MOST_SEED,
-    at_least,
-    below_one,
-    event_kinds,
-    inside,
-    lengths_argument,
-    positive,
-)
 from freegap.auditor.stages import Proposals, Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
 from freegap.values.neighbours import neighbours_argument
-from freegap.values.rationals import Rational
+from freegap.values.rationals import Rational, double, positive_rational, proper_fraction, rational, whole
 
 __all__ = ["assert_private", "audit"]
 
 MOST_EPSILON = 500
+EVENT_KINDS = ("floating-point", "learned")
+MOST_RUNS = 10**10
+MOST_LENGTH = 10**6
+MOST_SEED = 2**128
 
 
 def audit(
@@ -121,7 +117,12 @@ def audit(
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
     at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
-        mechanism, epsilon=claim, sensitivity=step, parameters=parameters, vectorized=vectorized
+        mechanism,
+        epsilon=claim,
+        delta=slack or None,
+        sensitivity=step,
+        parameters=parameters,
+        vectorized=vectorized,
     )
     pairs = (
         table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
@@ -130,7 +131,12 @@ def audit(
     )
     takes_size = wrapped.vectorized
     longest = max(pairs, key=lambda pair: len(pair.first))
-    grid = argument_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
+    grid = parameter_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
+    for name in numbers_found(wrapped.found):
+        here = dict(grid[0])
+        moved = freeze({**here, name: here[name] + 1.5})
+        if wrapped.first_draw(longest.first, grid[0]) != wrapped.first_draw(longest.first, moved):
+            raise must_be_given(name, "the scale of the noise depends on it")
     wrapped = wrapped.tried(longest.first, grid[0], limit)
     run = Stages(
         source=OutputSource(wrapped, entropy, limit),
@@ -174,3 +180,63 @@ def assert_private(mechanism: Callable[..., Any], *, epsilon: Rational, **settin
     if report.violated:
         raise PrivacyViolated(str(report), report)
     return report
+
+
+# What a caller passes in: a bad value is refused before anything runs ------------------------------------
+
+
+def positive(argument: str, value: Any) -> float:
+    """A positive number, as a double."""
+    number = double(positive_rational(argument, value))
+    if not 0 < number < math.inf:
+        raise InvalidArgument(argument, value, "must be within the range of doubles", "Pass for example 1.")
+    return number
+
+
+def inside(argument: str, value: Any) -> float:
+    """A number strictly between 0 and 1, as a double."""
+    remedy = "Pass for example 0.999."
+    number = double(proper_fraction(argument, value, remedy))
+    if not 0 < number < 1:
+        raise InvalidArgument(argument, value, "is too near to 0 or 1 for a double", remedy)
+    return number
+
+
+def below_one(argument: str, value: Any) -> float:
+    """A number of at least 0 and below 1, as a double."""
+    number = double(rational(argument, value))
+    if not 0 <= number < 1:
+        raise InvalidArgument(argument, value, "must be at least 0 and below 1", "Leave it out for pure ε.")
+    return number
+
+
+def at_least(argument: str, value: Any, least: int, most: int = MOST_RUNS) -> None:
+    """Refuse what is not a whole number, too small a one, or one that cannot be meant."""
+    number = None if isinstance(value, bool) else whole(value)
+    if number is None or not least <= number <= most:
+        raise InvalidArgument(
+            argument,
+            value,
+            f"must be a whole number from {least} to {most}",
+            f"Pass {argument}={least} or more.",
+        )
+
+
+def event_kinds(argument: str, value: Any) -> frozenset[str]:
+    """Kinds of events that can be left out."""
+    given = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    for kind in given:
+        if kind not in EVENT_KINDS:
+            known = ", ".join(EVENT_KINDS)
+            raise InvalidArgument(argument, kind, "is not a kind of event", f"Known: {known}.")
+    return frozenset(given)
+
+
+def lengths_argument(lengths: Any) -> tuple[int, ...]:
+    """How long inputs are: whole numbers."""
+    if not isinstance(lengths, Iterable) or isinstance(lengths, str | bytes):
+        raise InvalidArgument("lengths", lengths, "must be whole numbers", "Pass for example (1, 2, 5).")
+    given = tuple(lengths)
+    for length in given:
+        at_least("lengths", length, 1, MOST_LENGTH)
+    return given

@@ -10,15 +10,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from freegap.auditor.mechanism import Answers, Arguments, Mechanism
-from freegap.auditor.outputs import Outputs, join
-from freegap.auditor.watch import RunTookTooLong, limit_runs
+from freegap.auditor.mechanism import Answers, Mechanism, Parameters
+from freegap.auditor.outputs import Outputs, empty, join
+from freegap.auditor.programs import RunTookTooLong, limit_runs
 from freegap.errors import MechanismFailed, MissingExtra
 
 try:
@@ -32,6 +34,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CHUNK = 50_000
+PACE_KEY = 8
 _LARGE = 20_000  # runs in one piece from which on NumPy, and not Python, is what a thread waits for
 _FIRST = 6
 _SMALL = 2.0  # seconds of work below which starting processes does not pay
@@ -45,33 +48,101 @@ class OutputSource:
     seed: int
     run_limit: float | None
 
-    def draw(self, answers: Answers, arguments: Arguments, size: int, key: tuple[int, ...]) -> Outputs:
+    def draw(self, answers: Answers, parameters: Parameters, size: int, key: tuple[int, ...]) -> Outputs:
         """Outputs of `size` runs; the same key draws the same outputs, where the mechanism has an rng."""
         chunks = [min(CHUNK, size - start) for start in range(0, size, CHUNK)] or [0]
-        return join([self._chunk(answers, arguments, part, (*key, i)) for i, part in enumerate(chunks)])
+        return join([self._chunk(answers, parameters, part, (*key, i)) for i, part in enumerate(chunks)])
 
-    def _chunk(self, answers: Answers, arguments: Arguments, size: int, key: tuple[int, ...]) -> Outputs:
-        sequence = np.random.SeedSequence(self.seed, spawn_key=key)
-        rng = np.random.Generator(np.random.SFC64(sequence))
+    def _chunk(self, answers: Answers, parameters: Parameters, size: int, key: tuple[int, ...]) -> Outputs:
+        with self._reported([answers], parameters):
+            return self.mechanism.call(answers, parameters, size, self._generator(key))
+
+    def toss(
+        self,
+        inputs: tuple[Answers, Answers],
+        parameters: Parameters,
+        size: int,
+        blocks: int,
+        key: tuple[int, ...],
+    ) -> list[tuple[Outputs, Outputs]]:
+        """So many trials, each of which tosses a coin for the input that it runs on: the outputs on the two
+        inputs, block by block, in the order in which they were made.
+
+        Where a call is a run, the inputs follow each other as they were tossed. Where a call makes many runs,
+        a block is one call for each input, and it is tossed which comes first.
+        """
+        coin, rng = self._generator((*key, 0)), self._generator((*key, 1))
+        found = []
+        for part in map(len, np.array_split(np.empty(size), blocks)):
+            sides = coin.random(part) < 0.5
+            if self.mechanism.one_by_one:
+                found.append(self._each(inputs, sides, parameters, rng))
+                continue
+            outputs: list[Outputs] = [empty(), empty()]
+            for side in (0, 1) if coin.random() < 0.5 else (1, 0):
+                runs = int(np.count_nonzero(sides == side))
+                if not runs:
+                    continue
+                with self._reported([inputs[side]], parameters):
+                    outputs[side] = self.mechanism.call(inputs[side], parameters, runs, rng)
+            found.append((outputs[0], outputs[1]))
+        return found
+
+    def _each(
+        self,
+        inputs: tuple[Answers, Answers],
+        sides: NDArray[np.bool_],
+        parameters: Parameters,
+        rng: np.random.Generator,
+    ) -> tuple[Outputs, Outputs]:
+        under_way: list[Answers] = []
+
+        def in_turn() -> Iterator[Answers]:
+            for side in sides.tolist():
+                under_way[:] = [inputs[side]]
+                yield inputs[side]
+
+        with self._reported(under_way, parameters):
+            outputs = self.mechanism.call_each(in_turn(), parameters, rng)
+        return outputs.rows_at(np.flatnonzero(~sides)), outputs.rows_at(np.flatnonzero(sides))
+
+    def _generator(self, key: tuple[int, ...]) -> np.random.Generator:
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=key)))
+
+    @contextmanager
+    def _reported(self, under_way: list[Answers], parameters: Parameters) -> Iterator[None]:
+        """What goes wrong in a run is reported with the input on which it did."""
         try:
             with limit_runs(self.run_limit):
-                return self.mechanism.call(answers, arguments, size, rng)
+                yield
         except RunTookTooLong:
             what = f"did not finish a run within {self.run_limit:g} s"
-            raise MechanismFailed(what, list(answers), dict(arguments)) from None
+            raise MechanismFailed(what, list(under_way[0]), dict(parameters)) from None
         except MechanismFailed:
             raise
         except Exception as error:
             what = f"raised {type(error).__name__}: {error}"
-            raise MechanismFailed(what, list(answers), dict(arguments)) from error
+            raise MechanismFailed(what, list(under_way[0]), dict(parameters)) from error
 
-    def refuses(self, answers: Answers, arguments: Arguments) -> bool:
+    def pace(self, answers: Answers, parameters: Parameters) -> float:
+        """About how many seconds a run takes: the shortest of three; 0 where it fails."""
+        seconds = []
+        for i in range(3):
+            started = time.perf_counter()
+            try:
+                self.draw(answers, parameters, 1, (PACE_KEY, i))
+            except MechanismFailed:
+                return 0.0
+            seconds.append(time.perf_counter() - started)
+        return min(seconds)
+
+    def refuses(self, answers: Answers, parameters: Parameters) -> bool:
         """Whether the mechanism turns this input down: a ValueError in each of ten runs."""
-        return all(self._turned_down(answers, arguments, (9, i)) for i in range(10))
+        return all(self._turned_down(answers, parameters, (9, i)) for i in range(10))
 
-    def _turned_down(self, answers: Answers, arguments: Arguments, key: tuple[int, ...]) -> bool:
+    def _turned_down(self, answers: Answers, parameters: Parameters, key: tuple[int, ...]) -> bool:
         try:
-            self.draw(answers, arguments, 1, key)
+            self.draw(answers, parameters, 1, key)
         except MechanismFailed as failure:
             return isinstance(failure.__cause__, ValueError)
         return False
@@ -84,6 +155,7 @@ class Workers:
     jobs: as joblib counts them: 1 for this process alone, -1 for one per processor.
     threads: the mechanism works in large batches inside NumPy, so that threads will do for large pieces.
     module: where the mechanism is defined; worker processes must be able to import it.
+    pace: how many seconds a run takes, where that was tried. It decides where runs are made, not which.
     """
 
     jobs: int
@@ -92,6 +164,7 @@ class Workers:
     runs: int = 0
     module: str | None = None
     notes: list[str] = field(default_factory=list)
+    pace: float = 0.0
 
     def map(
         self,
@@ -103,14 +176,19 @@ class Workers:
     ) -> Iterator[Result]:
         """The results, in the order of the items, as they come in.
 
-        The first few items are done here; what they cost decides where the others go.
+        Slow ones are spread at once; else the first few are done here, and what they cost decides where the
+        others go.
 
         runs: how many runs of the mechanism one item takes.
         total: how many all of them take, where they are not alike.
         """
-        self.runs += runs * len(items) if total is None else total
+        made = runs * len(items) if total is None else total
+        self.runs += made
         started = time.perf_counter()
         alone = joblib.effective_n_jobs(self.jobs) == 1  # whatever was asked for, on a single processor
+        if not alone and len(items) > 1 and self.pace * made > _SMALL:
+            yield from self._spread(function, items, self.pace * runs, threads=False)
+            return
         here = len(items) if alone else min(len(items), 1 if runs >= _LARGE else _FIRST)
         yield from map(function, items[:here])
         others = items[here:]

@@ -1,7 +1,7 @@
-"""Search for inputs, arguments and an event that look like a violation (Ding 2020 algorithms 1, 3 and 4).
+"""Search for inputs, parameters and an event that look like a violation (Ding 2020 algorithms 1, 3 and 4).
 
 A race: every candidate is tried on a few samples, the better ones on more, with fresh samples in each
-round, so that what was merely lucky drops out. On the way, arguments near the good ones join in. The last
+round, so that what was merely lucky drops out. On the way, parameters near the good ones join in. The last
 round only weighs events found before, on samples that played no part in finding them.
 
 Two things make few samples go far. The two inputs of a pair are run on the same noise, so that chance moves
@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from freegap.auditor.arguments import mutations
+from freegap.auditor.computed import learn_score, lowest_bits
 from freegap.auditor.event_search import find_events, score_event
 from freegap.auditor.families import Finding
-from freegap.auditor.features import Distance, lowest_bits
+from freegap.auditor.features import Distance
 from freegap.auditor.inputs import Pair, set_apart
-from freegap.auditor.learned import learn_score
-from freegap.auditor.mechanism import Arguments
+from freegap.auditor.mechanism import Parameters
 from freegap.auditor.outputs import Outputs
+from freegap.auditor.parameters import mutations
 from freegap.auditor.plan import Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
 from freegap.errors import MechanismFailed
@@ -41,10 +41,10 @@ MOST_NEAR = 3
 
 @dataclass(frozen=True)
 class SearchCandidate:
-    """A pair of inputs and arguments to try."""
+    """A pair of inputs and parameters to try."""
 
     pair: Pair
-    arguments: Arguments
+    parameters: Parameters
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ def _scout(
     candidate, _, index, known = task
     key = (SEARCH_KEY, round_.key, round_.number, index, round_.stretch)
     try:
-        first = source.draw(pair.first, candidate.arguments, round_.size, key)
-        second = source.draw(pair.second, candidate.arguments, round_.size, key)
+        first = source.draw(pair.first, candidate.parameters, round_.size, key)
+        second = source.draw(pair.second, candidate.parameters, round_.size, key)
     except MechanismFailed:
-        if all(source.refuses(x, candidate.arguments) for x in (pair.first, pair.second)):
+        if all(source.refuses(x, candidate.parameters) for x in (pair.first, pair.second)):
             return Scouted(candidate, (), refused=True)
         raise
     forecast = round_.effort.forecast
@@ -168,7 +168,7 @@ def _look(
     if round_.floating:
         extra += lowest_bits(first, second, 1 if effort.light else 2)
     answers = (*candidate.pair.first, *candidate.pair.second)
-    numbers = [value for _, value in candidate.arguments if isinstance(value, int | float)]
+    numbers = [value for _, value in candidate.parameters if isinstance(value, int | float)]
     if (
         round_.learn and place < MOST_LEARNED and _worth_learning(first)
     ):  # taught on one half, looked at on the other
@@ -198,7 +198,7 @@ def _references(source: OutputSource, candidate: SearchCandidate, outputs: Outpu
         return ()
     found = []
     for answers in (candidate.pair.first, candidate.pair.second):
-        noiseless = source.mechanism.noiseless(answers, candidate.arguments)
+        noiseless = source.mechanism.noiseless(answers, candidate.parameters)
         if noiseless is not None and len(noiseless):
             found.append(Distance(noiseless.rows(1)[0]))
     return tuple(dict.fromkeys(found))
@@ -254,7 +254,7 @@ def race(
 ) -> list[Lead]:
     """The leads of the search, most promising first; `state` has what was found until an interruption.
 
-    scale: the noise scale to be expected, by which arguments are moved.
+    scale: the noise scale to be expected, by which parameters are moved.
     start: the round to begin with; key: tells the races of one audit apart.
     enough: a score that makes further search needless; only the last round follows then.
     """
@@ -310,7 +310,7 @@ def _leads(results: Sequence[Scouted]) -> list[Lead]:
 def _next_runners(
     results: Sequence[Scouted], number: int, plan: Plan, found: Any, scale: float
 ) -> list[tuple[SearchCandidate, tuple[Finding, ...]]]:
-    """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated arguments."""
+    """Who goes on: the best of each pair, a few plain pairs whatever they showed, and mutated parameters."""
     fit = sorted((r for r in results if not r.refused), key=lambda result: -result.merit)
     chosen: list[Scouted] = []
     most, per_pair = plan.survivors[number], (3, 2, 2, 0)[number]
@@ -339,8 +339,8 @@ def _next_runners(
 
 
 def _mutated(candidate: SearchCandidate, found: Any, scale: float) -> Iterator[SearchCandidate]:
-    """Other arguments, and the answers that rise or fall set apart from the rest."""
-    for arguments in mutations(candidate.arguments, found, scale):
-        yield replace(candidate, arguments=arguments)
+    """Other parameters, and the answers that rise or fall set apart from the rest."""
+    for parameters in mutations(candidate.parameters, found, scale):
+        yield replace(candidate, parameters=parameters)
     for pair in () if candidate.pair.given else set_apart(candidate.pair, max(1, round(scale))):
         yield replace(candidate, pair=pair)

@@ -1,4 +1,4 @@
-"""Make a counterexample minimal: shorter inputs, smaller numbers, plainer arguments, a simpler event.
+"""Make a counterexample minimal: shorter inputs, smaller numbers, plainer parameters, a simpler event.
 
 Smaller variants are tried in order of size on samples of their own; the first that still looks like a
 violation is taken, and the shrinking starts again from it. Where the user gave the inputs, only those are
@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from freegap.auditor.arguments import argument_grid, is_count
-from freegap.auditor.event_search import Effort
 from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import value_text
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Arguments, freeze
-from freegap.auditor.plan import Plan, Round
+from freegap.auditor.mechanism import Parameters, freeze
+from freegap.auditor.parameters import is_count, parameter_grid
+from freegap.auditor.plan import Effort, Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.search import Lead, SearchCandidate, scout
 
@@ -77,7 +76,7 @@ class _Shrinker:
         return Lead(candidate, min(holding, key=lambda f: (f.event.complexity, -f.score)))
 
     def plainer(self, lead: Lead) -> Lead:
-        """The same inputs and arguments with the simplest event that will do."""
+        """The same inputs and parameters with the simplest event that will do."""
         others = scout(self.source, (lead.candidate, self.quick(lead.finding.event), 0, ())).findings
         promising = [finding for finding in others if self.violates(finding)]
         return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
@@ -109,16 +108,16 @@ class _Shrinker:
         return self.first_look.get(candidate, math.inf) > HOPELESS * self.epsilon
 
     def smaller(self, candidate: SearchCandidate) -> Iterator[SearchCandidate]:
-        pair, arguments = candidate.pair, candidate.arguments
+        pair, parameters = candidate.pair, candidate.parameters
         names = self.source.mechanism.found
         for other in self.pairs:
             if len(other.first) <= len(pair.first) and not other.far:
-                grid = argument_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
-                for plain in dict.fromkeys([arguments, grid[0]]):
+                grid = parameter_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
+                for plain in dict.fromkeys([parameters, grid[0]]):
                     yield SearchCandidate(other, plain)
         for smaller in () if pair.given else _smaller_pairs(pair):
-            yield SearchCandidate(smaller, arguments)
-        for plainer in _plainer_arguments(arguments, names):
+            yield SearchCandidate(smaller, parameters)
+        for plainer in _plainer_parameters(parameters, names):
             yield SearchCandidate(pair, plainer)
 
 
@@ -149,7 +148,7 @@ def shrink(
 
 
 def _size(candidate: SearchCandidate) -> float:
-    return candidate.pair.size + sum(_digits(value) for _, value in candidate.arguments)
+    return candidate.pair.size + sum(_digits(value) for _, value in candidate.parameters)
 
 
 def _digits(value: Any) -> float:
@@ -180,13 +179,13 @@ def _zipped(pair: Pair, change: Any) -> Pair:
     return Pair(tuple(a for a, _ in both), tuple(b for _, b in both), pair.category)
 
 
-def _plainer_arguments(arguments: Arguments, found: Mapping[str, Any]) -> Iterator[Arguments]:
-    for name, value in arguments:
+def _plainer_parameters(parameters: Parameters, found: Mapping[str, Any]) -> Iterator[Parameters]:
+    for name, value in parameters:
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         options = [1] if is_count(name, found.get(name)) else [0, 1, round(value), round(value, 1)]
         for option in options:
-            yield freeze({**dict(arguments), name: option})
+            yield freeze({**dict(parameters), name: option})
 
 
 def _simpler_events(event: Event) -> Iterator[Event]:

@@ -10,17 +10,16 @@ from typing import Any
 
 from scipy import special
 
-from freegap.auditor.arguments import analyse, argument_grid
-from freegap.auditor.confirm import Confirmation, confirm
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Arguments, Mechanism
+from freegap.auditor.mechanism import Mechanism, Parameters
+from freegap.auditor.parameters import analyse, parameter_grid
 from freegap.auditor.plan import Plan
 from freegap.auditor.report import AuditReport, Counterexample
 from freegap.auditor.sampling import OutputSource, Progress, Workers
 from freegap.auditor.search import Lead, Race, SearchCandidate, race
 from freegap.auditor.shrink import shrink as shrink_lead
-from freegap.auditor.statistics import Spending
+from freegap.auditor.statistics import Confirmation, Spending, confirm
 from freegap.errors import MechanismFailed
 
 __all__ = ["Proposals", "Stages", "deviations"]
@@ -66,6 +65,8 @@ class Stages:
         started = time.perf_counter()
         interrupted = False
         try:
+            if self.source.mechanism.one_by_one:
+                self.workers.pace = self.source.pace(self.pairs[0].first, self.proposals.first)
             self.search(progress)
             self.confirm(progress)
             if deep and not self.violated:
@@ -95,7 +96,7 @@ class Stages:
         if self.state.tried and len(refused) == self.state.tried:
             last = refused[-1]
             raise MechanismFailed(
-                "turned down every input, the last time", list(last.pair.first), dict(last.arguments)
+                "turned down every input, the last time", list(last.pair.first), dict(last.parameters)
             )
         if refused:
             first = refused[0]
@@ -189,8 +190,9 @@ class Stages:
 
     def _bins(self, lead: Lead, number: int) -> Bins:
         size = min(4000, self.plan.samples)
+        self.workers.runs += 2 * size
         parts = [
-            self.source.draw(answers, lead.candidate.arguments, size, (BINS_KEY, number, side))
+            self.source.draw(answers, lead.candidate.parameters, size, (BINS_KEY, number, side))
             for side, answers in enumerate((lead.first, lead.second))
         ]
         return Bins.of(lead.finding.event, *parts)
@@ -270,10 +272,18 @@ class Stages:
     def _plain_words(self, deterministic: bool) -> list[str]:
         notes = []
         if deterministic and self.violated:
-            notes.append("The mechanism is not random: its output gives the input away.")
+            notes.append(
+                "The mechanism is not random: its output gives the input away. (Unless it keeps its first "
+                "answers: an audit assumes that every run draws anew.)"
+            )
         elif deterministic:
             notes.append(
                 "The mechanism is not random: it returned the same output every time, which is private."
+            )
+        if self.source.mechanism.one_by_one and any(result.dependent for result in self.confirmed):
+            notes.append(
+                "It carries something from one call to the next: what this audit says holds if that does not "
+                "depend on earlier inputs."
             )
         if not self.source.mechanism.replayable:
             notes.append("It has no parameter `rng`, so this audit cannot be replayed from its seed.")
@@ -283,7 +293,7 @@ class Stages:
         return Counterexample(
             first=result.lead.first,
             second=result.lead.second,
-            parameters=result.lead.candidate.arguments,
+            parameters=result.lead.candidate.parameters,
             event=result.lead.finding.event,
             counts=result.counts,
             epsilon=self.epsilon,
@@ -302,7 +312,7 @@ class Stages:
 
 @dataclass
 class Proposals:
-    """Pairs with arguments, from the source where it can be followed (Ding 2020, algorithm 4) and from a
+    """Pairs with parameters, from the source where it can be followed (Ding 2020, algorithm 4) and from a
     grid.
 
     scalar: the mechanism as plain code, one run at a time; None where there is none to follow.
@@ -315,10 +325,17 @@ class Proposals:
     sensitivity: float
     scalar: Callable[..., Any] | None
     trouble: str | None = None
-    _known: dict[object, tuple[Arguments, ...]] = field(default_factory=dict)
+    _known: dict[object, tuple[Parameters, ...]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Parameters:
+        """The first of the grid of the first pair."""
+        return parameter_grid(
+            self.mechanism.found, self.pairs[0], epsilon=self.epsilon, sensitivity=self.sensitivity
+        )[0]
 
     def candidates(self) -> list[SearchCandidate]:
-        """The best arguments of every pair first, then more of them for long pairs."""
+        """The best parameters of every pair first, then more of them for long pairs."""
         longest = max(len(pair.first) for pair in self.pairs)
         # of each pattern a short pair is analysed, and the longer ones take over what it says
         for pair in sorted(self.pairs, key=lambda pair: -len(pair.first)):
@@ -326,7 +343,7 @@ class Proposals:
                 self.suggested(pair)
         grids = []
         for pair in self.pairs:
-            grid = argument_grid(
+            grid = parameter_grid(
                 self.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
             )
             short = pair.far or len(pair.first) < longest // 2
@@ -340,7 +357,7 @@ class Proposals:
         ]
         return list(dict.fromkeys(ordered))[:MOST_CANDIDATES]
 
-    def suggested(self, pair: Pair) -> tuple[Arguments, ...]:
+    def suggested(self, pair: Pair) -> tuple[Parameters, ...]:
         """What the source suggests, until it turns out that it cannot be followed."""
         if not self.mechanism.found or self.scalar is None or self.trouble is not None:
             return ()
@@ -354,5 +371,5 @@ class Proposals:
             return ()
         found = analyse(self.scalar, self.mechanism.found, self.mechanism.fixed, pair)
         self.trouble = found.trouble
-        self._known[pattern] = found.arguments
-        return found.arguments
+        self._known[pattern] = found.parameters
+        return found.parameters

@@ -1,7 +1,7 @@
 """The test on which a verdict rests: exact, free of nuisance parameters, valid at every look.
 
 One trial is: toss a fair coin for a side, run the mechanism on the input of that side, see whether the
-output falls into the event E. The sides are tossed, not alternated, and that is what makes the test
+output falls into the event E. The sides are tossed, trial by trial, and that is what makes the test
 exact: given that E happened s times in all, the number of times on side 1 is binomial with parameters s
 and θ = P1/(P1 + P2), whatever P1 and P2 are. The hypothesis P1 ≤ e^ε·P2 says no more and no less than
 θ ≤ 1/(1 + e^-ε), so
@@ -10,6 +10,13 @@ and θ = P1/(P1 + P2), whatever P1 and P2 are. The hypothesis P1 ≤ e^ε·P2 sa
 
 satisfies P(p ≤ α | hypothesis) ≤ α for every α, and inverting it (Clopper and Pearson) gives a lower
 confidence bound for ε that has no ceiling: without a hit on side 2 it grows like the log of the hits.
+
+P1 and P2 may change from trial to trial, by a state that the mechanism carries or a clock that it reads, as
+long as they do not depend on the tosses of other trials and respect ε at each: given in which trials E
+happened, the sides of those are independent, each side 1 with a probability of at most 1/(1 + e^-ε), so that
+their number is stochastically no more than binomial. Where one call makes many runs, the runs of a call have
+one side, and must be independent: that is assumed, and tested by how even the hits are over the calls, whose
+order is tossed.
 
 Ding 2020 §4.3.2 thins the hits by a random reduction and averages the p-values of many reductions; an average
 of p-values is not a p-value (erratum 5). This test reduces nothing, and one set of counts serves every ε
@@ -21,21 +28,27 @@ at half the level each are combined, which is valid given the tosses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from freegap.errors import MissingExtra
+from freegap.auditor.events import Bins, Histogram
+from freegap.auditor.outputs import Outputs, join
+from freegap.auditor.sampling import CHUNK, OutputSource, Workers
+from freegap.auditor.search import Lead
+from freegap.errors import MechanismFailed, MissingExtra
 
 try:
     from scipy import special
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = ["BoundForecast", "EventCounts", "Look", "Spending", "lower_bound", "p_value"]
+__all__ = ["Confirmation", "EventCounts", "Look", "Spending", "confirm", "lower_bound", "p_value"]
 
 Floats = NDArray[np.float64]
 
@@ -127,67 +140,6 @@ def _p_value_with_delta(counts: EventCounts, epsilon: float, delta: float) -> fl
 
 
 @dataclass(frozen=True)
-class BoundForecast:
-    """What a confirmation would come to, judged from fewer samples: for ranking, never for a verdict.
-
-    grow: how many times more samples the confirmation will have.
-    caution: standard deviations by which the counts at hand are taken less favourably than they came out,
-        against picking what was merely lucky.
-    z: standard deviations by which the confirmed bound will stay below the estimate.
-    distance: how many times farther apart than neighbours the inputs were; the loss is shared out.
-    patience: how many times more samples still a confirmation gets that looks like a violation of `claim`.
-    """
-
-    grow: float
-    caution: float
-    z: float
-    distance: float = 1.0
-    patience: float = 1.0
-    claim: float = np.inf
-
-    def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
-        """The bound for ε to be expected; -inf where there is nothing to expect.
-
-        What only patience can show to be a violation comes before what cannot be, and after what shows
-        at once.
-
-        choices: of how many events this is the best: the luckiest is off by √(2·ln choices) deviations.
-
-        >>> forecast = BoundForecast(grow=5, caution=2, z=4.9)
-        >>> bool(forecast.bound(200, 100) < forecast.bound(2000, 1000) < np.log(2))
-        True
-        """
-        first = np.asarray(hits1, dtype=np.float64)
-        second = np.asarray(hits2, dtype=np.float64)
-        caution = self.caution + 0.6 * np.sqrt(2 * np.log(np.maximum(1, choices)))
-        first = self.grow * (first - caution * np.sqrt(first))
-        second = self.grow * (second + caution * np.sqrt(second + 0.5))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.distance != 1:
-                total = first + second
-                first = total * special.expit(np.log(first / second) / self.distance)
-                second = total - first
-            found = _wilson(first, second, self.z)
-            # a lower end is below the estimate: where that is not above the claim, patience will not help
-            if self.patience > 1 and (first > np.exp(self.claim) * second).any():
-                later = _wilson(self.patience * first, self.patience * second, self.z)
-                hope = self.claim + 0.3 * (later - self.claim)
-                found = np.where(later > self.claim, np.maximum(found, hope), found)
-        return found
-
-
-def _wilson(first: Floats, second: Floats, z: float) -> Floats:
-    """The lower end of Wilson's interval for log(P1/P2), given the hits on each side."""
-    total = first + second
-    share, half = first / total, z * z / (2 * total)
-    width = z * np.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
-    # log(low) - log(1 - low), written so that nothing cancels where side 2 is hardly hit
-    bound = np.log(share + half - width) - np.log((1 - share) + half + width)
-    found: Floats = np.where((first > 0) & (share + half > width), bound, -np.inf)
-    return found
-
-
-@dataclass(frozen=True)
 class Look:
     """One look at the counts: what they were, and the share of the level that this look may use."""
 
@@ -244,3 +196,150 @@ class Spending:
     def lower_bound(looks: Sequence[Look], alpha: float, *, delta: float = 0.0) -> float:
         """The lower bound for ε over the looks made so far, corrected for having looked."""
         return max((lower_bound(look.counts, alpha * look.share, delta=delta) for look in looks), default=0.0)
+
+
+# Fresh samples -------------------------------------------------------------------------------------------
+#
+# Nothing is chosen here: inputs, parameters, event and direction come from the search, and the looks and
+# their shares of the level are fixed before the first run.
+
+
+CONFIRM_KEY = 2
+LIKELY, UNLIKELY = 0.7, 1.5  # standard deviations above the claim
+PIECE = 500  # trials on one generator, where a call is a run
+BLOCKS = 24  # at least so many in a look, where a call makes many runs
+LEAST_IN_BLOCK = 8
+TASK = 0.5  # seconds that one should take
+DEPENDENT = 1e-12
+LEAST_EXPECTED = 10
+
+
+@dataclass
+class Confirmation:
+    """A lead and the looks at its fresh samples."""
+
+    lead: Lead
+    looks: list[Look] = field(default_factory=list)
+    histogram: Histogram | None = None
+    blocks: list[EventCounts] = field(default_factory=list)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether hits come in heaps, by the chi-squared test of equal rates in all blocks: then something is
+        carried from one call to the next."""
+        sides = ([(b.hits1, b.runs1) for b in self.blocks], [(b.hits2, b.runs2) for b in self.blocks])
+        return any(_uneven(np.array(side, dtype=np.float64).reshape(-1, 2)) for side in sides)
+
+    @property
+    def counts(self) -> EventCounts:
+        """The counts at the last look."""
+        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
+
+    def p_value(self, epsilon: float, delta: float = 0.0) -> float:
+        """Valid for the claim that the mechanism is ε-private on this pair and event."""
+        return float(Spending.p_value(self.looks, epsilon, delta=delta))
+
+    def lower_bound(self, alpha: float, delta: float = 0.0) -> float:
+        """A lower confidence bound for ε at level α."""
+        return Spending.lower_bound(self.looks, alpha, delta=delta)
+
+    def promising(self, epsilon: float, delta: float = 0.0, *, expected: bool) -> bool:
+        """Whether the counts lean towards a violation, more so where the search did not expect one. It
+        decides about more samples, never the verdict."""
+        counts = self.counts
+        excess = counts.rate1 - delta
+        if excess <= 0 or counts.hits2 == 0:
+            return excess > 0
+        deviations = (LIKELY if expected else UNLIKELY) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
+        return math.log(excess / counts.rate2) > epsilon + deviations
+
+
+def confirm(
+    source: OutputSource,
+    workers: Workers,
+    result: Confirmation,
+    spending: Spending,
+    *,
+    number: int,
+    settled: Callable[[Confirmation], bool],
+    promising: Callable[[Confirmation], bool],
+    bins: Bins | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Confirmation:
+    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`;
+    fills `result`, so that an interruption keeps the looks made so far.
+
+    number: tells the confirmations of one audit apart, so that each has samples of its own.
+    """
+    one_by_one = source.mechanism.one_by_one
+    counts, trials, piece = EventCounts(0, 0, 0, 0), 0, 0
+    for until, share in zip(spending.trials, spending.shares, strict=True):
+        if until > spending.usual and not promising(result):
+            break
+        sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
+        blocks = 1 if one_by_one or source.mechanism.noise == "noise" else max(4, BLOCKS // len(sizes))
+        pieces = [(size, blocks, (CONFIRM_KEY, number, piece + i)) for i, size in enumerate(sizes)]
+        trials, piece = until, piece + len(pieces)
+        together = min(100, max(1, int(TASK / (PIECE * workers.pace)))) if one_by_one and workers.pace else 1
+        tasks = [pieces[i : i + together] for i in range(0, len(pieces), together)]
+        work = partial(_count, source, result.lead, bins)
+        for part, histogram in workers.map(work, tasks, sizes[0] * together, total=sum(sizes)):
+            result.blocks += part
+            counts = sum(part, counts)
+            result.histogram = histogram if result.histogram is None else result.histogram + histogram
+            report(counts.runs1 + counts.runs2, max(until, spending.usual))
+        if not one_by_one and result.dependent:
+            raise MechanismFailed(
+                "carries something from one call to the next, so that the runs are not independent and no "
+                "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
+                "harm); seen",
+                list(result.lead.first),
+                dict(result.lead.candidate.parameters),
+            )
+        result.looks.append(Look(counts, share))
+        if settled(result):
+            break
+    return result
+
+
+def _sizes(trials: int, most: int) -> list[int]:
+    return [min(most, trials - start) for start in range(0, trials, most)]
+
+
+def _count(
+    source: OutputSource, lead: Lead, bins: Bins | None, task: list[tuple[int, int, tuple[int, ...]]]
+) -> tuple[list[EventCounts], Histogram]:
+    """How often the event happened in every block of a few pieces of trials, and the histogram of all."""
+    parameters, inputs = lead.candidate.parameters, (lead.first, lead.second)
+    blocks: list[tuple[Outputs, Outputs]] = []
+    for size, most, key in task:
+        blocks += source.toss(inputs, parameters, size, max(1, min(most, size // LEAST_IN_BLOCK)), key)
+    first, second = join([one for one, _ in blocks]), join([two for _, two in blocks])
+    hits1 = _by_block(lead.finding.event.holds(first), [len(one) for one, _ in blocks])
+    hits2 = _by_block(lead.finding.event.holds(second), [len(two) for _, two in blocks])
+    counts = [
+        EventCounts(h1, h2, len(one), len(two))
+        for h1, h2, (one, two) in zip(hits1, hits2, blocks, strict=True)
+    ]
+    return counts, Histogram((), (), ()) if bins is None else bins.tally(first, second)
+
+
+def _by_block(holds: NDArray[np.bool_], sizes: Sequence[int]) -> list[int]:
+    before = np.concatenate([[0], np.cumsum(holds)])
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    return [int(n) for n in np.diff(before[ends])]
+
+
+def _uneven(blocks: Floats) -> bool:
+    """Whether these (hits, runs) are too uneven for one rate; neighbouring blocks are taken together until
+    enough is expected of each."""
+    hits, runs = blocks.sum(axis=0)
+    rarer = min(hits, runs - hits)
+    number = min(len(blocks), int(rarer / LEAST_EXPECTED))
+    if number < 2:
+        return False
+    parts = np.array([part.sum(axis=0) for part in np.array_split(blocks, number)])
+    parts = parts[parts[:, 1] > 0]
+    expected = parts[:, 1] * hits / runs
+    squares = (parts[:, 0] - expected) ** 2 / (expected * (1 - hits / runs))
+    return bool(special.chdtrc(len(parts) - 1, squares.sum()) < DEPENDENT)

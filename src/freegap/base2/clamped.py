@@ -10,14 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from freegap.asking import Asking
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
-from freegap.base2.reading import answer_units, array_units
 from freegap.base2.results import released
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
+from freegap.dialogue import Dialogue
 from freegap.errors import BudgetSpent
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
@@ -96,7 +96,7 @@ def run_batch(
     return charged(ledger, plan, release)
 
 
-class OnlineRun(Asking):
+class OnlineRun(Dialogue):
     """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
     def __init__(self, plan: Base2Plan, ledger: LedgerAndDataset | None, bits: BitSource | None) -> None:

@@ -33,7 +33,7 @@ def released(
     places = [position for position, _ in found]
     answered = places[-1] + 1 if len(found) == plan.k else asked
     return AboveThreshold(
-        plan=PlainPlan(plan.mechanism, plan.epsilon, plan.parameters),  # without the weights, which are large
+        plan=PlainPlan(plan.mechanism, plan.asked, plan.parameters),  # without the weights, which are large
         questions=range(answered) if names is None else tuple(names[:answered]),
         indices=tuple(places) if names is None else (),
         labels=named(names, places),

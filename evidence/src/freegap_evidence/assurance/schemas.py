@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from freegap.exact.comparing import Branch
+from freegap.exact.noisy_threshold import Branch
 from freegap.mechanisms import sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.prover.schema import Schema

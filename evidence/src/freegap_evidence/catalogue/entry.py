@@ -25,7 +25,6 @@ class CatalogueEntry:
     neighbours: the relation under which it claims to be private.
     loss: the largest privacy loss, given the claimed ε, the length of the input and the parameters;
         infinity where there is none. A correct mechanism loses at most the claimed ε.
-    tight: the loss is attained or approached, not only an upper bound.
     mistake: what is wrong, or None.
     """
 
@@ -35,7 +34,6 @@ class CatalogueEntry:
     source: str
     neighbours: str
     loss: Loss
-    tight: bool = True
     mistake: str | None = None
 
     @property

@@ -19,7 +19,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.measuring import measured
+from freegap_evidence.assurance.regimes.measurement import measured
 from freegap_evidence.assurance.regimes.numbers import (
     GRIDS,
     INPUTS,
@@ -35,28 +35,19 @@ from freegap_evidence.assurance.regimes.numbers import (
 )
 from freegap_evidence.assurance.regimes.reference import draws, floored, keyed
 
-__all__ = ["adaptive", "selecting_above", "sparse_vector"]
+__all__ = ["selecting_above", "sparse_vector"]
 
 NUMBERS = ("few", "beyond what is drawn ahead", "beyond a chunk")
 THRESHOLDS = ("near", "off the grid", "far", "one each")
 KS = ("1", "2", "as many as there are")
-_AHEAD, _CHUNK = 256, 1024  # of `exact.comparing` and `mechanisms.sparse_vector`
+_AHEAD, _CHUNK = 256, 1024  # of `exact.noisy_threshold` and `mechanisms.sparse_vector`
 _LONG = ("list", "int64", "float64")  # what holds many questions is read no differently
 
 
-def sparse_vector(noise: str, *, online: bool = False, gap: bool = True) -> Matrix:
-    """Against Ding 2020, algorithm 17."""
-    return Matrix(
-        _cells(noise, online=online), partial(_case, noise=noise, halvings=None, online=online, gap=gap)
-    )
-
-
-def adaptive(noise: str, *, online: bool = False) -> Matrix:
-    """Against Ding 2020, algorithm 16, with one, two and ten halvings."""
-    return Matrix(
-        _cells(noise, online=online, halvings=True),
-        partial(_case, noise=noise, halvings="halvings", online=online, gap=True),
-    )
+def sparse_vector(noise: str, *, online: bool, gap: bool, adaptive: bool) -> Matrix:
+    """Against Ding 2020, algorithm 17; adaptive: algorithm 16, with one, two and ten halvings."""
+    case = partial(_case, noise=noise, adaptive=adaptive, online=online, gap=gap)
+    return Matrix(_cells(noise, online=online, halvings=adaptive), case)
 
 
 def selecting_above(noise: str) -> Matrix:
@@ -202,22 +193,17 @@ def _thresholds(
     return whole, [whole] * len(answers)
 
 
-def _case(
-    levels: Levels, seed: str, *, noise: str, halvings: str | None, online: bool, gap: bool
-) -> RegimeCase:
-    branches = 0 if halvings is None else int(levels[halvings])
+def _case(levels: Levels, seed: str, *, noise: str, adaptive: bool, online: bool, gap: bool) -> RegimeCase:
+    branches = int(levels["halvings"]) if adaptive else 0
     it = _asking(levels, seed, noise, branches, gap=gap)
     arguments: dict[str, Any] = it.common | {"resolution": GRIDS[levels["grid"]]}
-    if halvings is None:
-        arguments["gap"] = gap
-    else:
-        arguments["branches"] = branches
+    arguments |= {"branches": branches} if adaptive else {"gap": gap}
 
     def released(bits: BitSource) -> Hashable:
         with at_precision(levels["precision"]):
             if online:
-                return _asked(it, arguments, bits, adaptive=halvings is not None)
-            function = fg.sparse_vector if halvings is None else fg.adaptive_sparse_vector
+                return _asked(it, arguments, bits, adaptive=adaptive)
+            function = fg.adaptive_sparse_vector if adaptive else fg.sparse_vector
             found = function(it.given.answers, it.threshold, **arguments, bits=bits)
             return _entries(it, found), found.spent
 

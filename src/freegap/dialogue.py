@@ -1,6 +1,6 @@
 """What all objects share that answer one question at a time.
 
-The charge follows the object. It claims its whole budget when it is made (`freegap.charging`), and what a
+The charge follows the object. It claims its whole budget when it is made (`freegap.charges`), and what a
 ledger has reserved for it stays reserved until the object is closed or exhausted; then the ledger settles at
 what was spent. An object that is lost, or that dies with its process, is charged in full.
 
@@ -18,14 +18,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from freegap.bits import OfOneProcess, note_draw
-from freegap.charging import held
+from freegap.charges import held
 from freegap.errors import BudgetSpent, FreegapError
 from freegap.values.plans import ReleasePlan
 
-__all__ = ["Asking"]
+__all__ = ["Dialogue"]
 
 
-class Asking(OfOneProcess, ABC):
+class Dialogue(OfOneProcess, ABC):
     """An object that answers questions until its budget is spent, or until it is closed.
 
     As a context manager it is closed at the end of the block, whatever ends it. A question that was
@@ -33,7 +33,7 @@ class Asking(OfOneProcess, ABC):
     """
 
     def _open(self, ledger: Any, what: str, plan: ReleasePlan, draw: Callable[[], None]) -> None:
-        """Claim the plan's ε, reserve it where a ledger is given, then draw what the object begins with."""
+        """Claim what the plan asks, reserved where there is a ledger; draw what the object begins with."""
         OfOneProcess.__init__(self)
         self._lock = threading.RLock()
         self._closed = False

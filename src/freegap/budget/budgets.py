@@ -34,7 +34,7 @@ from fractions import Fraction
 
 from freegap.budget.accounting import NOTHING, BrokenRule, Cost, amount_text, parsed_amount, shown
 from freegap.errors import InvalidArgument
-from freegap.measures import Approximate, Measure, Pure, ZeroConcentrated, converted, rho_within
+from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, converted, rho_within
 
 __all__ = ["Budget", "in_words"]
 

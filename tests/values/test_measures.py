@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from freegap.errors import InvalidArgument
-from freegap.measures import (
+from freegap.values.measures import (
     CONVERSIONS,
     Approximate,
     Measure,

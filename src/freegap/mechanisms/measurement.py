@@ -7,6 +7,16 @@ Charge   ε
 Theorem  each answer is ε/n-private (the Laplace mechanism: Ding et al. 2023, theorem 3.3); n of them add up
          to ε; rounding is post-processing. Rounding to the nearest rather than down keeps the estimates free
          of bias. By alignment: the noise makes up for what the answer lost, at most Δ in each (`form`).
+
+Under ρ (`rho=`), of the same answers on the grid:
+
+Noise    each answer: γ·Z, Z discrete Gaussian of the parameter σ/γ, with a rational σ ≥ Δ·√(n/2ρ)
+Release  each noisy answer
+Charge   n·Δ²/(2σ²) in ρ, a public number, at most ρ
+Theorem  on the grid an answer moves by at most Δ/γ whole steps, and discrete Gaussian noise of the parameter
+         σ/γ then is Δ²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020, theorem 4); n of them add up. Its
+         moments are at most those of the normal law: E[e^(tZ)] is e^(t²σ²/2) times the weight of a shifted
+         lattice over that of the lattice, and by Poisson's summation formula no shift weighs more.
 """
 
 from __future__ import annotations
@@ -18,25 +28,27 @@ from functools import cached_property
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
+from freegap.exact.integers import discrete_gaussian
 from freegap.forms import Aligned
-from freegap.laws import LAPLACE
+from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
-from freegap.values.plans import PlainPlan, ReleasePlan
+from freegap.values.measures import Measure, Pure, ZeroConcentrated, measure_argument
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
-    positive_rational,
     require_scale,
     resolution_argument,
+    root_above,
     sensitivity_argument,
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
 
-__all__ = ["Measurement", "form", "measure"]
+__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
 
 
 def form(scale: Fraction) -> Aligned:
@@ -58,13 +70,15 @@ class Measurement(Release):
     """Noisy answers.
 
     values: the noisy answers as exact rationals, multiples of `resolution`.
-    scale: of the Laplace noise in each.
+    law, scale: of the noise in each: Laplace; or normal, which stands for the discrete Gaussian of the same
+        parameter, whose moments are no larger.
     """
 
     labels: tuple[Any, ...]
     multiples: tuple[int, ...]
     scale: Fraction
     resolution: Fraction
+    law: Law = LAPLACE
 
     @cached_property
     def values(self) -> tuple[Fraction, ...]:
@@ -73,8 +87,8 @@ class Measurement(Release):
 
     @property
     def variance(self) -> Fraction:
-        """The variance of each, rounding aside: 2·scale²."""
-        return Fraction(LAPLACE.variance(self.scale))
+        """The variance of each, rounding aside: 2·scale² for Laplace noise, at most scale² for Gaussian."""
+        return Fraction(self.law.variance(self.scale))
 
     @property
     def title(self) -> str:
@@ -103,42 +117,60 @@ class Measurement(Release):
 def measure(
     answers: Any,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Measurement:
-    """Noisy answers under ε-differential privacy: exact Laplace noise, rounded to the grid.
+    """Noisy answers, privately: exact Laplace noise rounded to the grid under ε, discrete Gaussian under ρ.
 
     sensitivity: how much one person can change *each* answer at most. The budget is divided evenly among
-        the answers, so that n answers have noise of scale n·sensitivity/ε each.
+        the answers, so that n answers have noise of scale n·sensitivity/ε each; or of scale
+        sensitivity·√(n/2ρ), its standard deviation.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
     >>> measurement = fg.measure({"flu": 812}, epsilon=1, bits=fg.SeededBits(1))
     >>> measurement.values, measurement.scale
     ((Fraction(207515, 256),), Fraction(1, 1))
+    >>> fg.measure({"flu": 812, "cold": 790}, rho=1, bits=fg.SeededBits(1)).scale
+    Fraction(1, 1)
     """
-    budget = positive_rational("epsilon", epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
     read = read_answers(answers, grid)
     n = len(read)
-    scale = n * delta / budget
-    require_scale(scale, epsilon)
+    scale, charge = measured_scale(asked, n, delta)
+    require_scale(scale, rho if epsilon is None else epsilon, *asked.arguments())
     source = source_or_system(bits)
-    plan = PlainPlan("measure", budget, {"scale": scale, "sensitivity": delta})
-    return charged(ledger, plan, lambda: _drawn(plan, read, scale, grid, source))
+    plan = PlainPlan("measure", asked, {"scale": scale, "sensitivity": delta})
+    return charged(ledger, plan, lambda: _drawn(plan, read, scale, charge, grid, source))
+
+
+def measured_scale(
+    asked: Pure | ZeroConcentrated, n: int, sensitivity: Fraction
+) -> tuple[Fraction, Fraction]:
+    """The scale of the noise in each of n answers, and what that costs."""
+    if isinstance(asked, Pure):
+        return n * sensitivity / asked.epsilon, asked.epsilon
+    scale = sensitivity * root_above(n / (2 * asked.rho))
+    return scale, n * (sensitivity / scale) ** 2 / 2
+
+
+def measured_law(asked: Measure) -> Law:
+    """The law of the noise, or the one that bounds it."""
+    return LAPLACE if isinstance(asked, Pure) else NORMAL
 
 
 def _drawn(
-    plan: ReleasePlan, read: Answers, scale: Fraction, grid: Fraction, source: BitSource
+    plan: PlainPlan, read: Answers, scale: Fraction, charge: Fraction, grid: Fraction, source: BitSource
 ) -> Measurement:
     n = len(read)
-    noise = floored_noise(
-        LAPLACE, n, factor=scale / grid, offset=Fraction(1, 2), digits=KeyedDigits(source, n)
-    )
+    law = measured_law(plan.asked)
+    noise = _laplace(n, scale / grid, source) if law is LAPLACE else _gaussian(n, scale / grid, source)
     per_value = int(read.grain / grid)
     return Measurement(
         plan=plan,
@@ -146,6 +178,17 @@ def _drawn(
         multiples=tuple(int(v) * per_value + e for v, e in zip(read.values, noise, strict=True)),
         scale=scale,
         resolution=grid,
-        spent=plan.epsilon,
+        law=law,
+        spent=charge,
         private=source.private,
     )
+
+
+def _laplace(n: int, steps: Fraction, source: BitSource) -> list[int]:
+    """Laplace noise of so many steps, each rounded to the nearest step."""
+    return floored_noise(LAPLACE, n, factor=steps, offset=Fraction(1, 2), digits=KeyedDigits(source, n))
+
+
+def _gaussian(n: int, steps: Fraction, source: BitSource) -> list[int]:
+    """Discrete Gaussian noise of so many steps."""
+    return [discrete_gaussian(steps**2, source) for _ in range(n)]

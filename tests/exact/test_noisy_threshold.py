@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from freegap.bits import SeededBits
-from freegap.exact.comparing import BELOW, Branch, NoisyThreshold
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.noisy_threshold import BELOW, Branch, NoisyThreshold
 from freegap.laws import LAWS, NOISES
 from freegap.values.rationals import double
 

@@ -10,7 +10,7 @@ from freegap.bits import BitSource
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Variable
 from freegap.laws import LAPLACE
-from freegap.mechanisms import measuring
+from freegap.mechanisms import measurement
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
@@ -37,7 +37,7 @@ def measured(
 ) -> tuple[int, ...]:
     """The program of `measure`, rounded to the nearest multiple of the grid, halves up."""
     noise = draws(lambda i: Variable(LAPLACE, digits.stream(i, 1)), twin=twin)
-    noisy = measuring.form(scale).program(answers, noise)
+    noisy = measurement.form(scale).program(answers, noise)
     return tuple(floored(value + grid / 2, grid) for value in noisy)
 
 

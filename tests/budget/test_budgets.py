@@ -18,9 +18,9 @@ import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger
 from freegap.budget import accounting
 from freegap.budget.accounting import NOTHING, BrokenRule, Cost
+from freegap.budget.budgets import Budget
 from freegap.budget.chain import Line
-from freegap.budget.keeping import Budget
-from freegap.measures import Approximate, Measure, Pure, ZeroConcentrated, rho_within
+from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, rho_within
 from tests.budget.test_tampering import lines, outside, rewrite
 
 TENTH = Fraction(1, 10)

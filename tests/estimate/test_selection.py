@@ -112,7 +112,7 @@ def adaptive_against_plain(answers: NDArray[np.int64], runs: int) -> tuple[float
         plain += len(fg.sparse_vector(answers, bar, **options).indices)
         adaptive += len(fg.adaptive_sparse_vector(answers, bar, **options).indices)
         stopped = fg.adaptive_sparse_vector(answers, bar, stop_after=K, **options)
-        left += float(1 - stopped.spent / stopped.epsilon)
+        left += float(1 - stopped.spent / stopped.asked.spent)
     return plain / runs, adaptive / runs, left / runs
 
 

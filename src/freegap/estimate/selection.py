@@ -2,6 +2,8 @@
 
 Charge   what the selection charged + what the measurement charged (composition): at most ε
 Theorem  those of the two mechanisms; the estimates are post-processing
+Under ρ  the same, with Gumbel noise and without the last gap, which no estimate uses; discrete Gaussian noise
+         measures. The charge is public: with a threshold, measuring is charged for k items, found or not
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
 from freegap.estimate.noise_laws import WeightedNoise, tail_bound
-from freegap.laws import LAPLACE, NoiseName
+from freegap.laws import EXPONENTIAL, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
-from freegap.mechanisms.measuring import Measurement, measure
+from freegap.mechanisms.measurement import Measurement, measure, measured_scale
 from freegap.mechanisms.population import read_population
 from freegap.mechanisms.sparse_vector import draw_above, read_offsets
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -29,6 +31,7 @@ from freegap.mechanisms.top_k import draw_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Measure, Pure, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
@@ -121,21 +124,23 @@ def select_and_measure(
     answers: Any,
     k: int,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     threshold: Any = None,
     split: Rational = "1/2",
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: NoiseName = "exponential",
+    noise: RankingNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Estimates:
     """Select k items, measure them, and fuse the gaps of the selection into the estimates.
 
-    split: the part of ε that selects; the rest measures.
+    rho: the budget in zero-concentrated privacy instead of epsilon.
+    split: the part of ε or ρ that selects; the rest measures.
     threshold: select by `sparse_vector` (the first k above this threshold) instead of `noisy_top_k`. What was
-        not selected is then neither measured nor charged.
+        not selected is then neither measured nor, under ε, charged.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there for
         both, reserved first.
 
@@ -146,30 +151,30 @@ def select_and_measure(
     (['cold', 'flu'], Fraction(2, 1))
     """
     k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
     part = proper_fraction("split", split, 'Pass for example split="1/2".')
-    selecting = part * budget
+    selecting = part * asked.spent
     # What measuring is given is checked before anything is drawn: from rest/k to rest.
-    rest = budget - selecting
+    rest = asked.spent - selecting
     for amount in (rest / k, rest * k):
         positive_rational("split", amount)
     grid = resolution_argument(resolution)
     # What is found after the draw shows only where something was selected: an output that nobody paid for.
-    require_scale(k * sensitivity_argument(sensitivity, grid) / rest, epsilon)
+    width, measuring = measured_scale(asked.of(rest), k, sensitivity_argument(sensitivity, grid))
+    require_scale(width, rho if epsilon is None else epsilon, *asked.arguments())
     source = source_or_system(bits)
     if isinstance(answers, Iterator):
         answers = list(answers)
     shared: dict[str, Any] = {
         "k": k,
-        "epsilon": selecting,
+        asked.name: selecting,
         "sensitivity": sensitivity,
         "monotonic": monotonic,
-        "noise": noise,
         "resolution": grid,
     }
     select: Callable[[], tuple[TopK | AboveThreshold, list[int]]]
     if threshold is None:
-        top = TopKPlan.read("noisy_top_k", **shared)
+        top = TopKPlan.read("noisy_top_k", noise=noise, last_gap=isinstance(asked, Pure), **shared)
         population = read_population(answers, top.resolution)
         top.require_enough(population.items)
         select = partial(draw_top_k, top, population, source)
@@ -179,16 +184,22 @@ def select_and_measure(
             raise InvalidArgument(
                 "answers", REDACTED, "must be listed one by one for a threshold", "Leave out the threshold."
             )
-        above = ThresholdPlan.read("sparse_vector", **shared)
+        above = ThresholdPlan.read("sparse_vector", noise=noise or EXPONENTIAL.name, **shared)
         select = partial(draw_above, above, *read_offsets(above, answers, threshold), source)
         fuse = partial(_fuse_above, above)
-    parameters = {"k": k, "split": part, "noise": noise, "monotonic": monotonic}
-    plan = PlainPlan("select_and_measure", budget, parameters)
+    law = (top if threshold is None else above).law
+    parameters = {"k": k, "split": part, "noise": law.name, "monotonic": monotonic}
+    plan = PlainPlan("select_and_measure", asked, parameters)
 
     def release() -> Estimates:
         selection, places = select()
-        measurement = _measured(answers, places, selection.resolution, rest, k, sensitivity, source)
-        return _estimates(plan, selection, measurement, fuse(selection, measurement), private=source.private)
+        measurement = _measured(
+            answers, places, selection.resolution, asked.of(rest * len(places) / k), sensitivity, source
+        )
+        spent = selection.spent + (measuring * len(places) / k if isinstance(asked, Pure) else measuring)
+        return _estimates(
+            plan, selection, measurement, fuse(selection, measurement), spent, private=source.private
+        )
 
     return charged(ledger, plan, release)
 
@@ -198,6 +209,7 @@ def _estimates(
     selection: TopK | AboveThreshold,
     measurement: Measurement | None,
     fused: Fused,
+    spent: Fraction,
     *,
     private: bool,
 ) -> Estimates:
@@ -212,7 +224,7 @@ def _estimates(
         measurement=measurement,
         terms=tuple(terms),
         rounding=float(selection.resolution) * (len(selection.labels) + 1),
-        spent=selection.spent + (measurement.spent if measurement is not None else 0),
+        spent=spent,
         private=private,
     )
 
@@ -221,23 +233,17 @@ def _measured(
     answers: Any,
     places: list[int],
     resolution: Fraction,
-    budget: Fraction,
-    k: int,
+    asked: Measure,
     sensitivity: Rational,
     source: BitSource,
 ) -> Measurement | None:
-    """Noisy answers of the selected items, at budget/k each: what was not selected is not charged."""
+    """Noisy answers of the selected items, at the k-th part of what measuring k of them may cost, each."""
     if not places:
         return None
     population = read_population(answers, resolution)
     truth = [int(population.values[i]) * population.grain for i in places]
-    return measure(
-        truth,
-        epsilon=budget * len(places) / k,
-        sensitivity=sensitivity,
-        resolution=resolution,
-        bits=source,
-    )
+    amounts: dict[str, Any] = asked.arguments()
+    return measure(truth, sensitivity=sensitivity, resolution=resolution, bits=source, **amounts)
 
 
 Fused = tuple[list[Fraction], list[float], list[tuple[WeightedNoise, ...]]]
@@ -248,20 +254,25 @@ def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement | None
     if measurement is None:
         raise AssertionError("top-k always selects")
     k, scale, law = plan.k, plan.scale, plan.law
-    ratio = Fraction(law.variance(scale)) / measurement.variance
+    ratio = _rational(law.variance(scale)) / measurement.variance
     # Rounding down takes half a grid step from each gap on average.
-    gaps = [gap + selection.resolution / 2 for gap in selection.gaps[:-1]]
+    gaps = [gap + selection.resolution / 2 for gap in selection.gaps[: k - 1]]
     estimates = blue(measurement.values, gaps, ratio)
     variance = float(measurement.variance * blue_variance_ratio(k, ratio))
     total = float(1 + ratio)
     own, other = (float(ratio) + 1 / k) / total, 1 / k / total
     terms = (
-        WeightedNoise(LAPLACE, float(measurement.scale), own),
-        *(WeightedNoise(LAPLACE, float(measurement.scale), other) for _ in range(k - 1)),
+        WeightedNoise(measurement.law, float(measurement.scale), own),
+        *(WeightedNoise(measurement.law, float(measurement.scale), other) for _ in range(k - 1)),
         WeightedNoise(law, float(scale), (1 - 1 / k) / total),
         *(WeightedNoise(law, float(scale), -1 / k / total) for _ in range(k - 1)),
     )
     return estimates, [variance] * k, [terms] * k
+
+
+def _rational(variance: Any) -> Fraction:
+    """A variance, or a double in the ball around it: weights may be any, and π is not rational."""
+    return variance if isinstance(variance, Fraction) else Fraction(float(variance.mid()))
 
 
 def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Measurement | None) -> Fused:
@@ -284,7 +295,7 @@ def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Mea
         variances.append(float(fused))
         terms.append(
             (
-                WeightedNoise(LAPLACE, float(measurement.scale), weight),
+                WeightedNoise(measurement.law, float(measurement.scale), weight),
                 WeightedNoise(gap.law, float(gap.scale), 1 - weight),
                 WeightedNoise(gap.law, float(gap.threshold_scale), weight - 1),
             )

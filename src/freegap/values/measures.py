@@ -21,13 +21,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import flint
 from flint import arb, fmpq
 
 from freegap.errors import InvalidArgument
-from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction
+from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction, root_below
 
 __all__ = [
     "CONVERSIONS",
@@ -38,6 +38,7 @@ __all__ = [
     "ZeroConcentrated",
     "converted",
     "measure_argument",
+    "pure_within",
     "rho_within",
 ]
 
@@ -52,22 +53,26 @@ class Measure(ABC):
     name: ClassVar[str]
     """Of the measure, for results, the ledger and people: "epsilon", "rho" or "epsilon-delta"."""
 
+    symbol: ClassVar[str]
+    """What people call the amount: ε or ρ."""
+
+    delta: Fraction
+    """The δ beside it; 0 where the measure has none."""
+
     @property
     @abstractmethod
     def spent(self) -> Fraction:
         """The amount: ε or ρ."""
 
-    delta: Fraction
-    """The δ beside it; 0 where the measure has none."""
-
     @classmethod
-    @abstractmethod
     def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
         """The measure with these amounts; δ where it has one."""
+        return cls(*(amount, delta)[: len(cls.name.split("-"))])
 
-    @abstractmethod
     def __add__(self, other: Self) -> Self:
-        """What two releases cost together, the second chosen after the first."""
+        """What two releases cost together, the second chosen after the first: each of the amounts adds up."""
+        self._require_like(other)
+        return self.of(self.spent + other.spent, self.delta + other.delta)
 
     def __le__(self, other: Self) -> bool:
         """Whether this is no more, in every part. Two of (ε, δ) may be neither way."""
@@ -77,6 +82,10 @@ class Measure(ABC):
     def arguments(self) -> dict[str, Fraction]:
         """The amounts by the names of the arguments that ask for them: epsilon, rho, delta."""
         return dict(zip(self.name.split("-"), (self.spent, self.delta), strict=False))
+
+    def __str__(self) -> str:
+        symbols = zip((self.symbol, "δ"), self.arguments().values(), strict=False)
+        return ", ".join(f"{symbol} = {amount}" for symbol, amount in symbols)
 
     def to_dict(self) -> dict[str, str]:
         """For JSON: the measure, and exact amounts as text."""
@@ -104,23 +113,12 @@ class Pure(Measure):
     epsilon: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "epsilon"
-
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount)
+    symbol: ClassVar[str] = "ε"
 
     @property
     def spent(self) -> Fraction:
         """ε."""
         return self.epsilon
-
-    def __add__(self, other: Pure) -> Pure:
-        self._require_like(other)
-        return Pure(self.epsilon + other.epsilon)
-
-    def __str__(self) -> str:
-        return f"ε = {self.epsilon}"
 
 
 @dataclass(frozen=True)
@@ -134,23 +132,12 @@ class ZeroConcentrated(Measure):
     rho: Fraction
     delta: Fraction = field(default=Fraction(0), init=False, repr=False)
     name: ClassVar[str] = "rho"
-
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount)
+    symbol: ClassVar[str] = "ρ"
 
     @property
     def spent(self) -> Fraction:
         """ρ."""
         return self.rho
-
-    def __add__(self, other: ZeroConcentrated) -> ZeroConcentrated:
-        self._require_like(other)
-        return ZeroConcentrated(self.rho + other.rho)
-
-    def __str__(self) -> str:
-        return f"ρ = {self.rho}"
 
 
 @dataclass(frozen=True)
@@ -164,23 +151,28 @@ class Approximate(Measure):
     epsilon: Fraction
     delta: Fraction
     name: ClassVar[str] = "epsilon-delta"
-
-    @classmethod
-    def of(cls, amount: Fraction, delta: Fraction = Fraction(0)) -> Self:
-        """As the class itself."""
-        return cls(amount, delta)
+    symbol: ClassVar[str] = "ε"
 
     @property
     def spent(self) -> Fraction:
         """ε."""
         return self.epsilon
 
-    def __add__(self, other: Approximate) -> Approximate:
-        self._require_like(other)
-        return Approximate(self.epsilon + other.epsilon, self.delta + other.delta)
 
-    def __str__(self) -> str:
-        return f"ε = {self.epsilon}, δ = {self.delta}"
+@overload
+def measure_argument(
+    *, epsilon: Rational | None = None, rho: Rational | None = None
+) -> Pure | ZeroConcentrated: ...
+
+
+@overload
+def measure_argument(
+    *,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    delta: Rational | None,
+    digits: int = MOST_DIGITS,
+) -> Measure: ...
 
 
 def measure_argument(
@@ -334,6 +326,19 @@ CONVERSIONS = (
         _concentrated_to_approximate,
     ),
 )
+
+
+def pure_within(asked: Pure | ZeroConcentrated) -> Pure:
+    """About the largest ε such that every ε-private release costs at most what is asked, by the conversion.
+
+    It is what a mechanism that has a theorem in ε alone works with under ρ.
+
+    >>> pure_within(ZeroConcentrated(Fraction(1, 8)))
+    Pure(epsilon=Fraction(1, 2))
+    """
+    if isinstance(asked, Pure):
+        return asked
+    return Pure(max(root_below(2 * asked.rho), asked.rho))  # either one costs at most ρ
 
 
 def rho_within(epsilon: Rational, delta: Rational) -> Fraction:

@@ -19,10 +19,10 @@ from itertools import product
 from typing import Any
 
 from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Arguments, freeze, noise_parameter
+from freegap.auditor.mechanism import Parameters, freeze, noise_parameter
 from freegap.errors import MissingExtra
 
-__all__ = ["Analysis", "analyse", "argument_grid", "is_count", "mutations"]
+__all__ = ["Analysis", "analyse", "is_count", "mutations", "numbers_found", "parameter_grid"]
 
 MOST_COUNT = 3
 FARTHEST = 1000
@@ -39,13 +39,19 @@ def is_count(name: str, annotation: Any) -> bool:
     return annotation is inspect.Parameter.empty and name.lower() in _COUNT_NAMES
 
 
-def argument_grid(
+def numbers_found(found: Mapping[str, Any]) -> list[str]:
+    """Those of the parameters to be found that are real numbers."""
+    others = (bool, str, "bool", "str")
+    return [name for name, kind in found.items() if kind not in others and not is_count(name, kind)]
+
+
+def parameter_grid(
     found: Mapping[str, Any], pair: Pair, *, epsilon: float, sensitivity: float
-) -> list[Arguments]:
+) -> list[Parameters]:
     """Combinations of values for the parameters to be found, the most promising first.
 
     >>> pair = Pair((1, 1), (2, 2), "all above")
-    >>> argument_grid({"threshold": float}, pair, epsilon=1.0, sensitivity=1)[0]
+    >>> parameter_grid({"threshold": float}, pair, epsilon=1.0, sensitivity=1)[0]
     (('threshold', 1.5),)
     """
     if not found:
@@ -78,17 +84,17 @@ def _values(name: str, kind: Any, pair: Pair, scale: float) -> list[Any]:
     return list(dict.fromkeys(near + far))
 
 
-def mutations(arguments: Arguments, found: Mapping[str, Any], scale: float) -> list[Arguments]:
-    """Neighbours of good arguments: numbers moved by a few noise scales, counts by one."""
-    moved: list[Arguments] = []
-    for name, value in arguments:
+def mutations(parameters: Parameters, found: Mapping[str, Any], scale: float) -> list[Parameters]:
+    """Neighbours of good parameters: numbers moved by a few noise scales, counts by one."""
+    moved: list[Parameters] = []
+    for name, value in parameters:
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         if is_count(name, found.get(name)):
             options: list[float] = [value + 1, value - 1] if value > 1 else [value + 1]
         else:
             options = [round(value + sign * scale * step, 2) for step in (1, 3) for sign in (1, -1)]
-        moved += [freeze({**dict(arguments), name: option}) for option in options]
+        moved += [freeze({**dict(parameters), name: option}) for option in options]
     return moved
 
 
@@ -97,9 +103,9 @@ def mutations(arguments: Arguments, found: Mapping[str, Any], scale: float) -> l
 
 @dataclass(frozen=True)
 class Analysis:
-    """Arguments that the source suggests for a pair; `trouble` says why there are none."""
+    """Parameters that the source suggests for a pair; `trouble` says why there are none."""
 
-    arguments: tuple[Arguments, ...]
+    parameters: tuple[Parameters, ...]
     trouble: str | None = None
 
 
@@ -112,7 +118,7 @@ def analyse(
     ...     noisy = threshold + rng.laplace(scale=1 / epsilon)
     ...     return [answer >= noisy for answer in answers]
     >>> pair = Pair((1, 1), (2, 2), "all above")
-    >>> ((name, value),) = analyse(above, {"threshold": float}, {"epsilon": 1.0}, pair).arguments[0]
+    >>> ((name, value),) = analyse(above, {"threshold": float}, {"epsilon": 1.0}, pair).parameters[0]
     >>> name, 1 < value <= 2
     ('threshold', True)
     """
@@ -148,8 +154,8 @@ class _Program:
         names = list(values)
 
         def run(items: list[Any], noise: Any, *given: Any) -> Any:
-            arguments = {self.noise: noise, **self.fixed, **dict(zip(names, given, strict=True))}
-            result = self.function(items, **arguments)
+            parameters = {self.noise: noise, **self.fixed, **dict(zip(names, given, strict=True))}
+            result = self.function(items, **parameters)
             # a comparison that is put out and not branched on parts the two runs all the same
             return [bool(item) if isinstance(item, Condition) else item for item in _items(result)]
 
@@ -195,7 +201,7 @@ def _most_parted(
     for place in range(max(len(_items(path.result)) for path in (*first, *second))):
         solver.add_soft(z3.Or([z3.And(a, b) for a, b in _parting(first, second, _output(place))]))
     if solver.check() != z3.sat:
-        raise NotDecided("z3 found no arguments in time")
+        raise NotDecided("z3 found no parameters in time")
     model = solver.model()
     return {name: _number(model.eval(symbols[name].z3, model_completion=True)) for name in others}
 

@@ -5,15 +5,16 @@ ends with
 
     return charged(ledger, plan, lambda: _drawn(plan, read, source))
 
-and everything that draws is in `_drawn`. ε is the most that the release can cost, whatever the noise and the
-answers. An object that is asked later ends its `__init__` in the same way (`freegap.asking`).
+and everything that draws is in `_drawn`. What the plan asks, in its measure, is the most that the release can
+cost, whatever the noise and the answers. An object that is asked later ends its `__init__` in the same way
+(`freegap.dialogue`).
 
 What happens is the same with `ledger=` and within `Ledger.charge`:
 
 - The ledger puts an `Allowance` in force, which is as large as the reservation.
-- Before anything is drawn, the mechanism *claims* its ε from the allowance in force. A claim that does not
-  fit is refused there and then. It depends on what earlier releases under the same allowance have spent and
-  on public numbers, never on what this one would draw.
+- Before anything is drawn, the mechanism *claims* what it asks from the allowance in force. A claim that
+  does not fit is refused there and then. It depends on what earlier releases under the same allowance have
+  spent and on public numbers, never on what this one would draw.
 - While it draws, the claim pays. Mechanisms that it calls draw under the same claim: select and measure, or
   private candidates, claim once for the whole.
 - A release that is made closes its claim at its `spent`. One that fails closes it in full.
@@ -30,9 +31,10 @@ these factors multiply. So all outputs together, refused claims among them, chan
 e^(sum of the claims), which never exceeds the reservation.
 
 That is so for ε. For a reservation in ρ or (ε, δ) the claims add up as the measure does, and each is what is
-known before anything is drawn: the most that the release can cost. A release in ε may claim from it, by the
-conversion that `freegap.measures` has, and is then not closed below: what it spent may depend on its output,
-which only the argument above allows.
+known before anything is drawn: the most that the release can cost. A release in ρ may spend less than it
+asked, by as much as is public beforehand. A release in ε may claim by the conversion that
+`freegap.values.measures` has, and is then not closed below: what it spent may depend on its output, which
+only the argument above allows.
 """
 
 from __future__ import annotations
@@ -48,11 +50,20 @@ from typing import Any, Protocol, TypeVar
 
 from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
-from freegap.measures import Measure, Pure, converted
+from freegap.values.measures import Measure, converted
 from freegap.values.plans import ReleasePlan
 from freegap.values.results import jsonable
 
-__all__ = ["Allowance", "Charging", "Claim", "LedgerAndDataset", "charged", "held", "ledger_argument"]
+__all__ = [
+    "Allowance",
+    "Charging",
+    "Claim",
+    "LedgerAndDataset",
+    "charged",
+    "held",
+    "ledger_argument",
+    "require",
+]
 
 
 class Charging(Protocol):
@@ -99,14 +110,20 @@ def ledger_argument(ledger: Any) -> LedgerAndDataset | None:
     )
 
 
+def require(account: LedgerAndDataset | None, asked: Measure) -> None:
+    """Refuse a release that its ledger would refuse, before long work for it, where the ledger can tell."""
+    if account is not None and (refuse := getattr(account[0], "require", None)) is not None:
+        refuse(account[1], **asked.arguments())
+
+
 def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
-    """Make a release that costs at most the plan's ε: claimed and, where a ledger is given, reserved first.
+    """Make a release that costs at most what its plan asks: claimed and, with a ledger, reserved first.
 
     release: draws. All that can be refused was refused before, without drawing.
     """
 
     def claimed() -> R:
-        claim = _claim(plan.mechanism, _asked(plan))
+        claim = _claim(plan.mechanism, plan.asked)
         if claim is None:
             return release()
         with claim.in_full_if_it_fails(), claim.paying():
@@ -129,8 +146,8 @@ def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callab
 
     def opened() -> _Opened:
         nonlocal claim
-        claim = _claim(what, _asked(plan))
-        ticket = _Opened(_asked(plan).spent)
+        claim = _claim(what, plan.asked)
+        ticket = _Opened(plan.asked.spent)
         if claim is None:
             start()
             return ticket
@@ -155,13 +172,8 @@ def _through(ledger: Any, release: Callable[[], Any], what: str, plan: ReleasePl
     account = ledger_argument(ledger)
     if account is None:
         return release()
-    asked: dict[str, Any] = _asked(plan).arguments()
+    asked: dict[str, Any] = plan.asked.arguments()
     return account[0].charge(account[1], release, **asked, what=what, parameters=dict(plan.parameters))
-
-
-def _asked(plan: ReleasePlan) -> Measure:
-    """The most that the release may be charged, in its measure."""
-    return Pure(plan.epsilon)
 
 
 def _claim(what: str, asked: Measure) -> Claim | None:
@@ -220,12 +232,13 @@ class Allowance(OfOneProcess):
             claim = Claim(self, asked, converted(asked, type(self._limit)))
             if not self._counted(claim) <= self._limit:
                 left = self._limit.spent - self._counted().spent
+                argument = next(iter(asked.arguments()))
                 raise InvalidArgument(
-                    asked.name.partition("-")[0],
+                    argument,
                     jsonable(asked.spent),
                     f"is what {what} may spend, and of the {jsonable(self._limit.spent)} that the ledger has "
                     f"reserved {jsonable(left)} is left. Nothing was drawn for it",
-                    "Reserve as much as the releases can spend together, or pass them a smaller epsilon.",
+                    f"Reserve as much as the releases can spend together, or pass them a smaller {argument}.",
                 )
             self._claims.append(claim)
             return claim
@@ -236,6 +249,10 @@ class Allowance(OfOneProcess):
             operator.add, (claim.counted for claim in (*self._claims, *more)), self._limit.of(Fraction(0))
         )
 
+    def made(self, result: object) -> bool:
+        """Whether it was made under a claim from here, until the end."""
+        return any(result is made for claim in self._claims for made in claim.handed_out)
+
     def end(self, result: object, settle: Callable[[Fraction], None]) -> None:
         """The function has returned: settle at the sum of the claims, when the last of them is closed.
 
@@ -244,7 +261,7 @@ class Allowance(OfOneProcess):
         if not self._in_own_process:
             return
         with self._lock:
-            made_here = any(result is made for claim in self._claims for made in claim.handed_out)
+            made_here = self.made(result)
             for claim in self._claims:
                 claim.handed_out = ()
             self._settle = settle
