@@ -70,6 +70,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownCounts",
     "UnknownTopK",
     "Verification",
 }

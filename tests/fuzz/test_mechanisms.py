@@ -67,9 +67,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
+    "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
+    | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
+    "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
+    | {"questions": 100, "false_alarms": 1},
 }
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},
@@ -126,7 +130,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
     "RecordedBits": {"source": fg.SeededBits(1)},
-    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shifts": len},
+    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shift": len, "last_shift": len},
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
     | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None},
 }
