@@ -47,10 +47,9 @@ FORM = Selection(
     1,
     "laplace",
     2,
-    lambda values, runner_up: values[0] - runner_up,
-    lambda selected, runner_up, best: (
-        [selected[0].answer - selected[0].neighbour + best - runner_up.answer - runner_up.noise],
-        0,
+    lambda value, following: value - following,
+    lambda item, least, runner_up, best: (
+        item.answer - item.neighbour + best - runner_up.answer - runner_up.noise
     ),
 )
 
@@ -58,7 +57,7 @@ FORM = Selection(
 def test_a_form_is_proved_for_all_n() -> None:
     done = run("tests.prove.test_command:FORM", "--epsilon", "1")
     assert done.exit_code == 0, done.output
-    assert "for all n > 1" in done.output
+    assert "for all n > k ≥ 1" in done.output
 
 
 def test_progress_goes_by_path() -> None:

@@ -28,6 +28,7 @@ charges and proofs; the releases are the same functions of the same noise by the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -37,7 +38,7 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Real, Variable
-from freegap.forms import Aligned
+from freegap.forms import Aligned, Selection
 from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import top_k
@@ -64,21 +65,10 @@ __all__ = [
 Output = tuple[Sequence[int], Sequence[Any]]
 
 
-def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Aligned:
+def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Selection:
     """Ding 2020, algorithm 19: top-k, in which item 0 is the threshold, which no neighbour moves."""
-    ranking = top_k.form(plan)
-
-    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Output:
-        items, gaps = ranking.program([threshold, *answers], noise)
-        stop = _reached(plan, items, 0)
-        return items[:stop], gaps[:stop]
-
-    def alignment(
-        answers: Sequence[Any], neighbour: Sequence[Any], output: Output, noise: Mapping[Any, Any]
-    ) -> dict[Any, Any]:
-        return ranking.alignment([threshold, *answers], [threshold, *neighbour], output, noise)
-
-    return Aligned(program, alignment, partial(top_k_charge, plan))
+    each = plan.charge / plan.k if isinstance(plan.asked, Pure) else None
+    return replace(top_k.form(plan), threshold=threshold, item_charge=each)
 
 
 def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:

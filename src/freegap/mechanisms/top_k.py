@@ -48,16 +48,14 @@ function of the same noise by the fast core (`freegap.exact.ranking`); tests com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.forms import Aligned, Change, Selection
-from freegap.laws import RankingNoiseName
+from freegap.laws import Law, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -69,33 +67,18 @@ __all__ = ["draw_top_k", "form", "noisy_max", "noisy_top_k", "shifts", "tied_for
 
 def form(plan: TopKPlan) -> Selection:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
-    return Selection(
-        plan.k,
-        plan.law.name,
-        plan.scale,
-        _nothing if not plan.gap else _gaps if plan.last_gap else _gaps_between,
-        partial(shifts, one_sided=plan.law.one_sided),
-    )
+    release = _gap if plan.gap else None
+    return Selection(plan.k, plan.law.name, plan.scale, release, *shifts(plan.law), last=plan.last_gap)
 
 
-def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return [a - b for a, b in pairwise([*values, runner_up])]
+def _gap(value: Any, following: Any) -> Any:
+    return value - following
 
 
-def _gaps_between(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return [a - b for a, b in pairwise(values)]
+def shifts(law: Law) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """How far the noise of a selected answer and of the runner-up moves, for the same output.
 
-
-def _nothing(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return []
-
-
-def shifts(
-    selected: Sequence[Change], runner_up: Change, best: Any, *, one_sided: bool
-) -> tuple[list[Any], Any]:
-    """How far the noise of the selected answers and of the runner-up moves, for the same output.
-
-    best: the largest unselected noisy answer of the neighbour, on the same noise. All other noise stays.
+    `best` is the largest unselected noisy answer of the neighbour, on the same noise. All other noise stays.
 
     Laplace: Ding 2020, equation 5.2. Each selected item makes up for its own change and for the change of the
     best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
@@ -107,13 +90,20 @@ def shifts(
     With s, the largest unselected noisy answer of the neighbour is s itself, so that s and its shift can
     be read off the aligned noise; the bound on the cost is the same.
     """
-    changes = [item.answer - item.neighbour for item in selected]
-    move = best - (runner_up.answer + runner_up.noise)
-    if one_sided:
-        least = min(changes)
-        if least + move < 0:
-            return [change - least for change in changes], runner_up.answer - runner_up.neighbour - least
-    return [change + move for change in changes], 0
+
+    def shift(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        if law.one_sided and least + move < 0:
+            return item.answer - item.neighbour - least
+        return item.answer - item.neighbour + move
+
+    def last_shift(least: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        if law.one_sided and least + move < 0:
+            return runner_up.answer - runner_up.neighbour - least
+        return 0
+
+    return shift, last_shift
 
 
 def tied_form(plan: TopKPlan) -> Aligned:

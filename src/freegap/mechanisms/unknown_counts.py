@@ -24,10 +24,9 @@ from typing import Any, Self
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.integers import two_sided_geometric
-from freegap.exact.reals import at_precision
 from freegap.laws import DISCRETE_LAPLACE
-from freegap.laws.law import as_ball
 from freegap.mechanisms.unknown_domain import delta_argument, occurring, read_counts
+from freegap.values.balls import as_ball, at_precision
 from freegap.values.measures import Approximate
 from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
 from freegap.values.results import Column, Release, jsonable, text_of

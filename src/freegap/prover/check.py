@@ -14,8 +14,8 @@ import z3
 from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import NotInjective, check_injective
-from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.prices import require_price
+from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of
+from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import WORDS, Alignment, Charge, Mechanism, NeighbourCase, Problem
 from freegap.prover.replay import Replay, replay_or_refuse
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation

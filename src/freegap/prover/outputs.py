@@ -10,11 +10,11 @@ The skeleton is what a local alignment may depend on without becoming uncountabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided, Symbol, is_public
 from freegap.symbolic.subset.processing import Processed, processed
 
 __all__ = [
@@ -28,7 +28,9 @@ __all__ = [
     "outline",
     "pattern",
     "rebuild",
+    "seal",
     "show",
+    "unseal",
     "whole_numbers",
 ]
 
@@ -95,12 +97,36 @@ def _leaf(value: Any) -> Leaf:
     kind = type(value)
     if kind is tuple:  # a key of a dict
         return Leaf(tuple, tuple(map(_leaf, value)))
-    if value is not None and kind not in (bool, int, Fraction, str):
+    if value is not None and kind not in (bool, int, Fraction, str, Sealed):
         raise NotDecided(
             f"an output of type {kind.__name__}: it must be None, a truth value, a number, text, or a list, "
             "tuple or dict of these"
         )
     return Leaf(kind, value)
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A number made of public parameters, in an output: told apart by what it is made of, and not a number
+    that varies. That two of them can be equal for some parameters only makes the output that is proved tell
+    more."""
+
+    key: Any
+    symbol: Symbol = field(compare=False)
+
+
+def seal(value: Any) -> Any:
+    """The value with its numbers that are made of public parameters sealed."""
+    if type(value) in (list, tuple):
+        return type(value)(map(seal, value))
+    return Sealed(value.key, value) if type(value) is Symbol and is_public(value) else value
+
+
+def unseal(value: Any) -> Any:
+    """The value with these numbers as symbols again."""
+    if type(value) in (list, tuple):
+        return type(value)(map(unseal, value))
+    return value.symbol if type(value) is Sealed else value
 
 
 def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:

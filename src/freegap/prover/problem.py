@@ -84,6 +84,11 @@ class Problem:
         return {_variable(q): p for q, p in zip(self.answers, self.neighbour, strict=True)}
 
     @property
+    def concrete(self) -> bool:
+        """Whether programs can be run: they have no symbols for parameters."""
+        return isinstance(self.sensitivity, Fraction)
+
+    @property
     def directions(self) -> tuple[str, ...]:
         """What a proof for all n goes through: "one" is a special case of "each", and is proved with it."""
         return directions_of("each" if self.neighbours == "one" else self.neighbours)
@@ -94,7 +99,7 @@ class Problem:
         if self.custom_cases is not None:
             return list(self.custom_cases)
         pairs = [(q.z3, p.z3) for q, p in zip(self.answers, self.neighbour, strict=True)]
-        delta = z3.Q(self.sensitivity.numerator, self.sensitivity.denominator)
+        delta = Symbol.of(self.sensitivity).z3
         up = NeighbourCase("increasing", z3.And([z3.And(q <= p, p - q <= delta) for q, p in pairs]))
         down = NeighbourCase("decreasing", z3.And([z3.And(p <= q, q - p <= delta) for q, p in pairs]))
         near = z3.And([z3.And(q - p <= delta, p - q <= delta) for q, p in pairs])

@@ -13,13 +13,17 @@ from freegap.prover.problem import Problem
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof
 from freegap.prover.sampled import sample_alignment
+from freegap.prover.schema import prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
+from freegap.symbolic import Limits
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 __all__ = ["prove_any", "prove_claim"]
+
+_LIBRARY_SECONDS = 600
 
 
 def prove_any(
@@ -123,6 +127,9 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
 
 def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress | None = None) -> Proof:
     """The proof of one claim of a library."""
+    if claim.every_parameter and entry.schema is not None:
+        limits = Limits().within(_LIBRARY_SECONDS)
+        return prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
         form.program,
@@ -132,6 +139,7 @@ def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress 
         neighbours=claim.neighbours,
         charge=form.charge,
         resolution=claim.resolution,
+        seconds=_LIBRARY_SECONDS,
     )
     if claim.queries is not None:
         return prove_alignment(problem, form.alignment, progress=progress)

@@ -21,7 +21,8 @@ import z3
 
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
-from freegap.prover.pieces import PieceChecks, Point, pieces_of, scale_of
+from freegap.prover.pieces import PieceChecks, Point, pieces_of
+from freegap.prover.prices import scale_of
 from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay_or_refuse
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation

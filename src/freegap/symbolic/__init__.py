@@ -28,7 +28,7 @@ from freegap.symbolic.explore import explore
 from freegap.symbolic.given import GivenNoise
 from freegap.symbolic.limits import Limits
 from freegap.symbolic.paths import BranchTaken, Path
-from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, real
+from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, is_public, public, real, reciprocal
 from freegap.symbolic.undecided import NotDecided, OutOfTime
 
 __all__ = [
@@ -48,5 +48,8 @@ __all__ = [
     "either",
     "explore",
     "integer",
+    "is_public",
+    "public",
     "real",
+    "reciprocal",
 ]

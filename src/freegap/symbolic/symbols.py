@@ -88,6 +88,25 @@ def integer(name: str, resolution: Fraction | int = 1) -> Symbol:
     return Symbol({(SymbolicVariable(name, Fraction(resolution)),): Fraction(1)})
 
 
+_PUBLIC = "parameter "
+
+
+def public(name: str) -> Symbol:
+    """An unknown that stands for a public parameter: a number that is the same in both runs."""
+    return real(_PUBLIC + name)
+
+
+def reciprocal(symbol: Symbol) -> Symbol:
+    """The unknown that stands for 1/x, for a public parameter x."""
+    (variable,) = symbol.variables
+    return public("1/" + variable.name.removeprefix(_PUBLIC))
+
+
+def is_public(symbol: Symbol) -> bool:
+    """Whether nothing but parameters occurs."""
+    return all(variable.name.startswith(_PUBLIC) for variable in symbol.variables)
+
+
 def constant(value: Any) -> Fraction | None:
     """The rational that a number is, or None if it is not a finite number."""
     if isinstance(value, numbers.Rational):  # int, bool, Fraction, NumPy's integers

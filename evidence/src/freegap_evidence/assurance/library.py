@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freegap.base2 import ideal
 from freegap.laws import law_named
@@ -17,6 +17,9 @@ from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
+
+if TYPE_CHECKING:
+    from freegap.prover.schema import Schema
 
 __all__ = ["LIBRARY", "plan"]
 
@@ -32,9 +35,11 @@ def _every(
     noises: Sequence[str] = _CONTINUOUS,
     **options: Any,
 ) -> Claims:
-    """For so many answers (None: any number), each noise, k = 1, 2, 3, and both kinds of neighbours."""
+    """For so many answers (None: any number), each noise, k = 1, 2, 3, and both kinds of neighbours. For any
+    number with continuous noise the proof is for all k, and there is one."""
     for number, noise, k, neighbours in product(queries, noises, (1, 2, 3), ("each", "monotonic")):
-        yield claim(k, noise, neighbours, number, **options)
+        if k == 1 or number is not None or law_named(noise).lattice:
+            yield claim(k, noise, neighbours, number, **options)
 
 
 # Top-k and the hybrid with it -------------------------------------------------------------
@@ -62,13 +67,15 @@ def _ranked(
         {"plan": planned},
         resolution=_ONE if planned.law.lattice else None,
         tight=epsilon if tight else None,
-        label=f"k {k}, {noise}" + ("" if gap else ", no gap"),
+        every_parameter=queries is None,
+        label=(noise if queries is None else f"k {k}, {noise}") + ("" if gap else ", no gap"),
     )
 
 
 def _top_k_claims() -> Claims:
     yield from _every(_ranked, 5)
-    yield from _every(_ranked, None, tight=False)
+    for gap in (True, False):
+        yield from _every(_ranked, None, gap=gap, tight=False)
     yield from (_ranked(2, noise, "monotonic", 4, half=True) for noise in _CONTINUOUS)
     yield from _every(_ranked, 4, gap=False, tight=False)
 
@@ -93,21 +100,23 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = 
 def _planned(
     k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
+    every = queries is None and not law_named(noise).lattice
+    named = (noise if every else f"k {k}, {noise}") + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
         queries,
         neighbours,
         {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings, gap=gap)},
         resolution=_ONE if law_named(noise).lattice else None,
-        tight=_ONE,
+        tight=None if every else _ONE,
+        every_parameter=every,
         label=named + ("" if gap else ", no gap"),
     )
 
 
 def _sparse_vector_claims() -> Claims:
     yield from _every(_planned, 5, None, noises=(*_CONTINUOUS, "geometric"))
-    yield from _every(_planned, 5, gap=False)
+    yield from _every(_planned, 5, None, gap=False)
 
 
 def _adaptive_claims() -> Claims:
@@ -116,6 +125,12 @@ def _adaptive_claims() -> Claims:
     yield from _every(_planned, 4, noises=("geometric",), halvings=1)
     for halvings in (1, 2):
         yield from _every(_planned, None, noises=(*_CONTINUOUS, "geometric"), halvings=halvings)
+
+
+def _symbolic(plan: ThresholdPlan) -> Schema:
+    from freegap_evidence.assurance.schemas import threshold_schema  # which needs z3
+
+    return threshold_schema(plan)
 
 
 # Measuring ----------------------------------------------------------------------------------
@@ -146,15 +161,18 @@ def _base2_claims() -> Claims:
             yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
 
 
+_HYBRID = (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
 # Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins.
 _TIED = _every(_ranked, 4, noises=("geometric",), gap=False, tight=False)
 
 LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
     LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED)),
-    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims())),
-    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims())),
-    LibraryEntry("hybrid top-k", hybrids.top_k_form, tuple(_every(_ranked, 4))),
+    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
+    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
+    LibraryEntry(
+        "hybrid top-k", hybrids.top_k_form, (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
+    ),
     LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_every(_planned, 5))),
     LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
     LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),

@@ -38,6 +38,7 @@ def follow(
     assuming: Iterable[Any] = (),
     limits: Limits | None = None,
     progress: Callable[[Path], None] | None = None,
+    confirm: bool = True,
 ) -> list[Path]:
     """All paths of `function(*inputs, **keywords)` under the assumptions; `NotDecided` where it is no program
     of the subset.
@@ -46,6 +47,7 @@ def follow(
     keywords: from outside, so constants.
     assuming: conditions or z3 formulas that hold of the inputs.
     progress: called with each path when it is finished.
+    confirm: run the real function on a point of each path. It cannot be where parameters are symbols.
 
     >>> from freegap.symbolic import SymbolicNoise, real
     >>> def above(answer, noise):
@@ -64,7 +66,8 @@ def follow(
         result = _interpreted(machine, function, inputs, keywords or {})
         draws = tuple(draw for recorder in recorders for draw in recorder.draws)
         path = Path(tuple(exploration.conditions), tuple(exploration.branches), result, draws)
-        _confirm(machine, function, inputs, keywords or {}, path)
+        if confirm:
+            _confirm(machine, function, inputs, keywords or {}, path)
         paths.append(path)
         if progress is not None:
             progress(path)

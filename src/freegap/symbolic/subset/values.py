@@ -26,7 +26,7 @@ import numpy as np
 from freegap.symbolic.draws import SymbolicNoise
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.source import Definition
-from freegap.symbolic.symbols import Symbol
+from freegap.symbolic.symbols import Symbol, is_public
 from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ def read(value: Any) -> Any:
         return value
     if kind is float:
         return _decimal(value)
+    if kind is Symbol and is_public(value):
+        return value
     if kind is tuple:
         return tuple(map(read, value))
     if kind is frozenset:
