@@ -68,7 +68,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
-    "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
+    "unknown_counts": without(
+        SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution", "rho"
+    )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
