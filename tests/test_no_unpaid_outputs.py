@@ -91,6 +91,13 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "unknown_top_k": lambda a, bits: fg.unknown_top_k(
         a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits
     ),
+    "unknown_counts": lambda a, bits: fg.unknown_counts(
+        a if hasattr(a, "items") else dict(enumerate(_numbers(a))),
+        epsilon=1,
+        delta="1e-6",
+        items_per_person=3,
+        bits=bits,
+    ),
     "pad_to": lambda a, bits: fg.pad_to(0.01, lambda: fg.noisy_max(a, epsilon=1, bits=bits)),
     "best_private_candidate": lambda a, bits: fg.best_private_candidate(score=float, **_candidates(a, bits)),
     "select_private_candidate": lambda a, bits: fg.select_private_candidate(
@@ -145,7 +152,17 @@ IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
 NOT_OF_PRIVATE_DATA = {
     *RECORDS,
     *("Ledger", "RecordedBits", "ReplayedBits", "SeededBits", "SystemBits"),
-    *("audit", "assert_private", "Command", "prove", "Selection", "Stream", "base2", "expected_gap"),
+    *(
+        "audit",
+        "assert_private",
+        "Command",
+        "prove",
+        "Selection",
+        "Stream",
+        "base2",
+        "expected_gap",
+        "threshold_shift",
+    ),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }

@@ -4,12 +4,15 @@ import ast
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import mypy.api
 
 import freegap as fg
+from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, Direction, Neighbours
 
 ROOT = Path(__file__).parents[1]
 
@@ -67,6 +70,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownCounts",
     "UnknownTopK",
     "Verification",
 }
@@ -110,3 +114,11 @@ def test_every_class_has_a_name_of_its_own() -> None:
                 places.setdefault(node.name, []).append(str(source.relative_to(ROOT)))
     assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_the_words_for_neighbours_are_in_the_signature() -> None:
+    """Another word, as `neighbours="all"` once was, is an error in an editor."""
+    assert get_args(Neighbours) == (*NEIGHBOURS,)
+    assert get_args(Direction) == (*DIRECTIONS,)
+    typed = [signature(function).parameters["neighbours"].annotation for function in (fg.audit, fg.prove)]
+    assert typed == ["Neighbours", "Neighbours | Direction"]

@@ -25,6 +25,7 @@ _HOMES = {
         "UnsettledWarning"
     ),
     "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
+    "freegap.estimate.correction": "threshold_shift",
     "freegap.estimate.selection": "Estimates select_and_measure",
     "freegap.forms": "Change Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
@@ -35,6 +36,7 @@ _HOMES = {
     "freegap.mechanisms.private_candidates": "Candidate best_private_candidate select_private_candidate",
     "freegap.mechanisms.sparse_vector": "adaptive_sparse_vector sparse_vector",
     "freegap.mechanisms.top_k": "noisy_max noisy_top_k",
+    "freegap.mechanisms.unknown_counts": "UnknownCounts unknown_counts",
     "freegap.mechanisms.unknown_domain": "UnknownTopK unknown_top_k",
     "freegap.padding": "pad_to",
     "freegap.prover": "prove",

@@ -33,6 +33,7 @@ from freegap.errors import UnsettledWarning as UnsettledWarning
 from freegap.estimate.bounds import expected_gap as expected_gap
 from freegap.estimate.bounds import gap_variances as gap_variances
 from freegap.estimate.bounds import lower_bounds as lower_bounds
+from freegap.estimate.correction import threshold_shift as threshold_shift
 from freegap.estimate.selection import Estimates as Estimates
 from freegap.estimate.selection import select_and_measure as select_and_measure
 from freegap.forms import Change as Change
@@ -56,6 +57,8 @@ from freegap.mechanisms.sparse_vector import adaptive_sparse_vector as adaptive_
 from freegap.mechanisms.sparse_vector import sparse_vector as sparse_vector
 from freegap.mechanisms.top_k import noisy_max as noisy_max
 from freegap.mechanisms.top_k import noisy_top_k as noisy_top_k
+from freegap.mechanisms.unknown_counts import UnknownCounts as UnknownCounts
+from freegap.mechanisms.unknown_counts import unknown_counts as unknown_counts
 from freegap.mechanisms.unknown_domain import UnknownTopK as UnknownTopK
 from freegap.mechanisms.unknown_domain import unknown_top_k as unknown_top_k
 from freegap.padding import pad_to as pad_to

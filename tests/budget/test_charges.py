@@ -152,7 +152,9 @@ def test_candidates_are_covered_by_the_claim_of_the_whole(ledger: Ledger) -> Non
 
     release = charge(
         ledger,
-        lambda: fg.best_private_candidate([candidate], lambda r: r.gaps[0], epsilon="1/4", stop="1/50"),
+        lambda: fg.best_private_candidate(
+            [candidate], lambda r: r.gaps[0], epsilon="1/4", stop="1/50", bits=fg.SeededBits(1)
+        ),
     )
     assert len(drawn) > 3  # so that the claims of each would not have fitted
     assert state(ledger) == (release.spent, 0) == (Fraction(3, 4), 0)

@@ -13,7 +13,6 @@ import pytest
 
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
-from freegap.exact import reals
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, ROUNDING, certain_floor, stream_noise
@@ -26,9 +25,11 @@ from freegap.exact.integers import (
 )
 from freegap.exact.logarithms import log_bounds
 from freegap.exact.noisy_threshold import BELOW, Branch, NoisyThreshold
-from freegap.exact.reals import LazyNoise, Real, at_precision
+from freegap.exact.reals import LazyNoise, Real
 from freegap.exact.screening import nth_largest
 from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE
+from freegap.values import balls
+from freegap.values.balls import at_precision
 
 TINY = Fraction(1, 2**100)
 
@@ -135,7 +136,7 @@ def test_a_foreign_precision_is_given_back_and_does_not_go_on_for_ever() -> None
         flint.ctx.prec = 7
         return len(tries)
 
-    assert at_precision(300, meddling) == reals._MOST_REPETITIONS
+    assert at_precision(300, meddling) == balls._MOST_REPETITIONS
     assert set(tries) == {300}
     assert flint.ctx.prec == before
     with pytest.raises(ZeroDivisionError):

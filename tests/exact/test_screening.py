@@ -17,8 +17,8 @@ from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.exact.reals import at_precision
 from freegap.exact.screening import Screen, differences
+from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
 PREFIXES = 1 << 16

@@ -67,9 +67,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
+    "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
+    | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
+    "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
+    | {"questions": 100, "false_alarms": 1},
 }
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},

@@ -15,10 +15,10 @@ from flint import arb, fmpq
 
 import freegap as fg
 from freegap.errors import InvalidArgument
-from freegap.exact.reals import at_precision
 from freegap.laws import GEOMETRIC, LAWS
 from freegap.mechanisms.threshold_plan import ThresholdPlan, mean_difference, optimal_share
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.values.balls import at_precision
 
 NOISES = ["laplace", "exponential", "geometric"]
 FINE = Fraction(1, 2**20)

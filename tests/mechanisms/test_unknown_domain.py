@@ -335,6 +335,14 @@ def test_series_and_dicts_give_the_same() -> None:
     assert one.labels == ("x", "y")
 
 
+@pytest.mark.parametrize("noise", UNKNOWN_NOISES)
+def test_what_is_below_the_bar_is_not_named(noise: Any) -> None:
+    for seed in range(5):
+        counts = {"a": 5000, "b": 3, "c": 2}
+        found = fg.unknown_top_k(counts, 3, epsilon=1, delta="1e-8", noise=noise, bits=SeededBits(seed))
+        assert (found.labels, len(found.gaps), found.complete) == (("a",), 1, True)
+
+
 def test_nothing_at_all() -> None:
     found = fg.unknown_top_k({}, 2, epsilon=1, delta="1e-6", bits=SeededBits(1))
     assert (found.labels, found.gaps, found.complete) == ((), (), True)

@@ -21,6 +21,7 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.check import problem_of
 from freegap.prover.replay import GivenNoise
 from freegap.prover.selection import prove_selection
+from freegap.values.neighbours import Neighbours
 
 from . import plain_top_k, programs
 
@@ -36,7 +37,7 @@ def selection(k: int, law: str, factor: int = 2, release: Any = gap) -> Selectio
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
 @pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
-def test_top_k_for_all_n(k: int, law: str, neighbours: str, factor: int) -> None:
+def test_top_k_for_all_n(k: int, law: str, neighbours: Neighbours, factor: int) -> None:
     proof = fg.prove(selection(k, law, factor), epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
     assert f"scale {factor}·k·Δ/ε" in proof.claim
@@ -162,7 +163,7 @@ def test_shifts_that_do_not_do(shift: Any, reason: str) -> None:
 
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
 @pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1)])
-def test_a_public_threshold_among_the_items(law: str, neighbours: str, factor: int) -> None:
+def test_a_public_threshold_among_the_items(law: str, neighbours: Neighbours, factor: int) -> None:
     form = replace(selection(3, law, factor), threshold=Fraction(7), item_charge=Fraction(1, 3))
     proof = fg.prove(form, epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
@@ -240,7 +241,7 @@ def start_shifts(direction: str) -> Mapping[str, Any]:
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
 @pytest.mark.parametrize(("neighbours", "scale"), [("each", 2), ("monotonic", 1)])
-def test_sparse_vector_for_all_n(k: int, law: str, neighbours: str, scale: int) -> None:
+def test_sparse_vector_for_all_n(k: int, law: str, neighbours: Neighbours, scale: int) -> None:
     proof = fg.prove(stream(k, law=law, scale=Fraction(scale)), epsilon=1, neighbours=neighbours)
     assert proof.holds, str(proof)
     assert "for all n" in proof.claim

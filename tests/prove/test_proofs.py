@@ -14,6 +14,7 @@ from freegap.base2 import ideal
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry
 from freegap.prover.routes import prove_claim
+from freegap.values.neighbours import Neighbours
 
 from . import plain_top_k, programs
 
@@ -52,7 +53,7 @@ def every(sizes: list[tuple[int, int]]) -> list[Any]:
     ]
 
 
-def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def check(n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     form = entry.form(**parameters)
     proof = fg.prove(
         form.program,
@@ -75,13 +76,17 @@ def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, An
 
 
 @pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(3, 1), (3, 2)]))
-def test_three_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def test_three_answers(
+    n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]
+) -> None:
     check(n, neighbours, entry, parameters)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
-def test_five_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def test_five_answers(
+    n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]
+) -> None:
     check(n, neighbours, entry, parameters)
 
 
@@ -112,7 +117,7 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["one", "increasing", "decreasing"])
-def test_other_relations(neighbours: str) -> None:
+def test_other_relations(neighbours: Neighbours) -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "laplace"}
     proof = fg.prove(
         plain_top_k.program,
@@ -253,7 +258,7 @@ def test_the_report_names_every_condition() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["each", "monotonic"])
-def test_the_order_alone_with_ties_by_place(neighbours: str) -> None:
+def test_the_order_alone_with_ties_by_place(neighbours: Neighbours) -> None:
     """Where no answer rises, no noise need rise to make up for it: monotonic answers cost ε and not 2ε."""
     entry = NAMED["noisy top-k, ties broken by place"]
     claim = next(claim for claim in entry.claims if claim.neighbours == neighbours)

@@ -16,6 +16,7 @@ from freegap.cli import app
 from freegap.errors import InvalidArgument
 from freegap.tables.forecast import forecast_above, forecast_top_k
 from freegap.tables.page import page
+from freegap.values.measures import ZeroConcentrated, pure_within
 
 SIZES = {"tea": 600, "milk": 300, "rice": 100, "salt": 20}
 TABLE = pd.DataFrame(
@@ -95,6 +96,11 @@ def test_a_dry_run_in_rho_says_what_the_release_will(measure: bool) -> None:
     if measure:
         assert found.standard_errors is not None
         assert made.estimate_error == pytest.approx(found.standard_errors[0], rel=1e-6)
+    assert made.instead is not None
+    assert made.instead.asked == pure_within(ZeroConcentrated(Fraction(1, 3)))
+    pure = forecast_top_k(k=3, epsilon="0.816496", measure=measure)  # √(2/3), rounded down
+    assert (made.instead.gap_error, made.instead.estimate_error) == (pure.gap_error, pure.estimate_error)
+    assert made.lines()[-1].startswith("with ε = 0.816496 instead, which costs ρ = 1/3: standard error")
     bar = forecast_above(k=3, rho=2)
     assert bar.least == bar.most == 2
 

@@ -37,7 +37,9 @@ TOP = TopItems(
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
 ABOVE = ItemsAbove(
-    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__}, threshold=Fraction(1, 2), complete=True
+    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__ if name != "complete"},
+    threshold=Fraction(1, 2),
+    complete=True,
 )
 
 
@@ -215,15 +217,23 @@ def test_forecasts_by_hand() -> None:
         "ε charged: 1/2",
         "standard error of a gap: 5.7 people",
         "no estimates of the number of people (ask with --measure)",
+        "with ρ = 0.00664152 instead, which is ε = 1/2 with δ = 10^-6: standard error of a gap 13.6 people",
     ]
     assert above.lines()[1] == f"ε charged: {readable(above.least)} at least, 1/2 at most"
     assert above.lines()[3] == f"standard error of an estimate: {above.gap_error:,.1f} people"
+    assert plain.instead is not None
     assert plain.to_dict() == {
         "dry_run": "top-k",
+        "measure": "epsilon",
         "charged_at_least": "1/2",
         "charged_at_most": "1/2",
         "gap_standard_error": plain.gap_error,
         "estimate_standard_error": None,
+        "instead": {
+            "rho": float(plain.instead.asked.spent),
+            "gap_standard_error": plain.instead.gap_error,
+            "estimate_standard_error": None,
+        },
     }
 
 

@@ -9,6 +9,7 @@ import flint
 import pytest
 
 from freegap.errors import InvalidArgument
+from freegap.values import measures
 from freegap.values.measures import (
     Approximate,
     Measure,
@@ -121,4 +122,51 @@ def test_a_conversion_has_few_digits(rho: str) -> None:
 
 
 def test_what_another_measure_must_say_of_itself() -> None:
-    assert Measure.__abstractmethods__ == {"spent", "of", "__add__"}
+    assert Measure.__abstractmethods__ == {"spent"}
+
+
+@pytest.mark.parametrize("rho", ["1e-9", "1/8", "3", "1e6"])
+def test_a_conversion_is_rounded_up_by_little(rho: str) -> None:
+    """Not below the ball at the order that was found, and above it by less than its last digit."""
+    amount = Fraction(rho)
+    epsilon = converted(ZeroConcentrated(amount), Approximate, delta=TINY).epsilon
+    order = measures._best_order(float(amount), TINY)
+    with flint.ctx.workprec(500):
+        exact = measures._epsilon_at(order, amount, TINY)
+        over = ball_of(epsilon) - exact
+        assert over >= 0
+        assert over < ball_of(epsilon) / 10**12 * 2
+    assert exact.rad() < 1e-60
+
+
+def test_small_numbers_are_rounded_up_and_down_as_large_ones_are() -> None:
+    up = measures._rounded_up
+    with flint.ctx.workprec(2000):
+        for power in (-299, -250, -13, -1, 0, 5):
+            number = (flint.arb(10) ** power) / 3
+            found = up(number)
+            assert ball_of(found) >= number
+            assert ball_of(found) <= number * (1 + flint.arb(10) ** -11)
+        tiny = flint.arb(10) ** -310
+        assert ball_of(up(tiny)) >= tiny
+        assert up(tiny) == Fraction(10**10 + 1, 10**320)  # the next step above the ball
+        assert up(flint.arb(0)) == 0
+        assert up(flint.arb(-2)) == -2
+    third = Fraction(1, 3)
+    assert measures._few_digits(third) == Fraction(333333333333, 10**12) + Fraction(3, 10**13)
+    assert measures._few_digits(third / 10**250) == third / 10**250
+    assert measures._few_digits(third * 10**20) == Fraction(3333333333333) * 10**7
+
+
+def test_a_budget_as_large_as_it_can_be() -> None:
+    """Found by halving, to a dozen digits: a little more would be too much."""
+    for epsilon in (Fraction(1, 100), Fraction(1), Fraction(50)):
+        rho = rho_within(epsilon, TINY)
+        more = rho * (1 + Fraction(1, 10**10))
+        assert converted(ZeroConcentrated(rho), Approximate, delta=TINY).epsilon <= epsilon
+        assert converted(ZeroConcentrated(more), Approximate, delta=TINY).epsilon > epsilon
+    for wrong in (0, 1):
+        with pytest.raises(InvalidArgument, match="delta"):
+            rho_within(1, wrong)
+    with pytest.raises(InvalidArgument, match="epsilon"):
+        rho_within(0, TINY)

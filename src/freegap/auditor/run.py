@@ -16,7 +16,7 @@ from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers
 from freegap.auditor.stages import Proposals, Stages, deviations
 from freegap.errors import InvalidArgument, PrivacyViolated
-from freegap.values.neighbours import neighbours_argument
+from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, positive_rational, proper_fraction, rational, whole
 
 __all__ = ["assert_private", "audit"]
@@ -32,7 +32,7 @@ def audit(
     mechanism: Callable[..., Any],
     *,
     epsilon: Rational,
-    neighbours: str = "each",
+    neighbours: Neighbours = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
     inputs: Any = None,

@@ -104,6 +104,10 @@ class Base2Plan:
         """The charge of a run to its end: (η₁ + η₂)·ln 2, rounded up."""
         return Pure(self.eta[0].epsilon + self.eta[1].epsilon)
 
+    def is_over(self, found: int) -> bool:
+        """Whether k times ⊤ were released: nothing more is answered."""
+        return found == self.k
+
     def charge(self, asked: int, found: int) -> Fraction:
         """The charge when `found` ⊤ were released: (η₁ + η₂·found/k)·ln 2, rounded up.
 

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -23,7 +23,7 @@ from freegap.errors import InvalidArgument
 from freegap.forms import Selection, Stream
 from freegap.prover import prove
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
-from freegap.values.neighbours import DIRECTIONS
+from freegap.values.neighbours import DIRECTIONS, Neighbours
 from freegap.values.processes import processes
 from freegap.values.rationals import rational
 
@@ -78,7 +78,7 @@ def command(
             epsilon=epsilon,
             queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
-            neighbours=neighbours,
+            neighbours=cast("Neighbours", neighbours),
             parameters=given,
             charge=None if charge is None else load("charge", charge),
             resolution=resolution,
@@ -128,7 +128,7 @@ def _audited(
         parameters=given,
         epsilon=float(context["epsilon"]),
         sensitivity=change,
-        neighbours="monotonic" if neighbours in DIRECTIONS else neighbours,
+        neighbours="monotonic" if neighbours in DIRECTIONS else cast("Neighbours", neighbours),
         inputs=pairs_around(point[0], point[1], change, neighbours),
         samples=100_000,
         search_samples=20_000,

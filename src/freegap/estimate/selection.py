@@ -196,10 +196,11 @@ def select_and_measure(
         measurement = _measured(
             answers, places, selection.resolution, asked.of(rest * len(places) / k), sensitivity, source
         )
-        spent = selection.spent + (measuring * len(places) / k if isinstance(asked, Pure) else measuring)
-        return _estimates(
-            plan, selection, measurement, fuse(selection, measurement), spent, private=source.private
-        )
+        paid = measuring  # in ρ for k items, found or not
+        if isinstance(asked, Pure):
+            paid = Fraction(0) if measurement is None else measurement.spent
+        fused = fuse(selection, measurement)
+        return _estimates(plan, selection, measurement, fused, selection.spent + paid, private=source.private)
 
     return charged(ledger, plan, release)
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
@@ -38,6 +38,7 @@ from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
+from freegap.values.balls import as_ball
 from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
@@ -218,7 +219,7 @@ def _by_sampler(
 
     def odds() -> Any:
         """Σ_{j≠s} e^(x_j − x_s) = e^−θ."""
-        return sum((arb(fmpq(e.numerator, e.denominator)).exp() for e in relative), arb(0))
+        return sum((as_ball(e).exp() for e in relative), arb(0))
 
     gap = Real(0, {TruncatedLogistic(odds, source.bits): Fraction(1)})
     return chosen, gap.floor(grid * rate)

@@ -26,13 +26,13 @@ from typing import Any, Self
 from freegap.errors import InvalidArgument
 from freegap.exact.noisy_threshold import Branch
 from freegap.laws import NOISES, Law
-from freegap.laws.law import as_ball
 from freegap.mechanisms.arguments import (
     DEFAULT_RESOLUTION,
     flag_argument,
     noise_argument,
     require_whole_sensitivity,
 )
+from freegap.values.balls import as_ball
 from freegap.values.measures import Pure, ZeroConcentrated, converted, measure_argument, pure_within
 from freegap.values.rationals import (
     count_argument,

@@ -63,8 +63,11 @@ __all__ = [
     "UnknownNoiseName",
     "UnknownPlan",
     "UnknownTopK",
+    "delta_argument",
     "draw_unknown",
     "everything_else",
+    "occurring",
+    "read_counts",
     "read_slots",
     "slots_of",
     "unknown_top_k",
@@ -114,7 +117,7 @@ class UnknownPlan:
             law=GUMBEL if given is GUMBEL else EXPONENTIAL,
             k=k,
             epsilon=positive_rational("epsilon", epsilon),
-            delta=_delta_argument(delta, people),
+            delta=delta_argument(delta, people),
             pool=max(DEFAULT_POOL, k) if pool is None else count_argument("pool", pool),
             items_per_person=(
                 None if items_per_person is None else count_argument("items_per_person", items_per_person)
@@ -176,7 +179,7 @@ class UnknownPlan:
         }
 
 
-def _delta_argument(delta: Any, people: Any) -> Fraction:
+def delta_argument(delta: Any, people: Any) -> Fraction:
     """δ, and not so large that a release could give a person away as a matter of course.
 
     To release the rows of one person in n, chosen at random, is private with δ = 1/n: a δ above that promises
@@ -211,6 +214,11 @@ class Slots:
 
 def read_slots(counts: Any, pool: int) -> Slots:
     """The pool of a mapping from item to count."""
+    return slots_of(*read_counts(counts), pool)
+
+
+def read_counts(counts: Any) -> tuple[list[Any], list[int]]:
+    """Items and their counts, rounded down to whole numbers, in an order that may be private."""
     numbers, labels = labels_as_they_came(counts, "counts")
     if labels is None:
         raise InvalidArgument(
@@ -220,11 +228,19 @@ def read_slots(counts: Any, pool: int) -> Slots:
             "Pass a dict or a Series from item to count; for a list of answers there is noisy_top_k.",
         )
     values, _ = read_numbers(numbers, Fraction(1), argument="counts")
-    return slots_of(labels, map(int, values), pool)
+    return labels, [int(value) for value in values]
 
 
 def slots_of(labels: Iterable[Any], counts: Iterable[int], pool: int) -> Slots:
-    """The pool of these items and their counts; see the module. What is below 1 does not occur.
+    """The pool of these items and their counts; see the module."""
+    found = occurring(labels, counts)
+    first = heapq.nsmallest(pool + 1, found.items(), key=lambda entry: (-entry[1][0], entry[0]))
+    outside = first.pop()[1][0] if len(first) > pool else 0
+    return Slots([label for _, (_, label) in first], [count for _, (count, _) in first], outside)
+
+
+def occurring(labels: Iterable[Any], counts: Iterable[int]) -> dict[tuple[Any, ...], tuple[int, Any]]:
+    """By the key of each item its count and its label. What is below 1 does not occur.
 
     What happens to an item depends on that item alone: a label without a key of its own is left out, and is
     no error.
@@ -235,9 +251,7 @@ def slots_of(labels: Iterable[Any], counts: Iterable[int], pool: int) -> Slots:
         # The same label twice: the larger count moves by at most one, as each of them does.
         if key is not None and count > found.get(key, (0, None))[0]:
             found[key] = count, label
-    first = heapq.nsmallest(pool + 1, found.items(), key=lambda entry: (-entry[1][0], entry[0]))
-    outside = first.pop()[1][0] if len(first) > pool else 0
-    return Slots([label for _, (_, label) in first], [count for _, (count, _) in first], outside)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from freegap.values.neighbours import Direction, Neighbours
 from freegap.values.rationals import Rational
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def prove(
     epsilon: Rational,
     queries: int | None = None,
     sensitivity: Rational = 1,
-    neighbours: str = "each",
+    neighbours: Neighbours | Direction = "each",
     parameters: Mapping[str, Any] | None = None,
     charge: Callable[..., Any] | None = None,
     resolution: Rational | None = None,

@@ -7,7 +7,7 @@ beforehand.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,14 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.releases import selection_plan
 from freegap.tables.results import readable
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
-from freegap.values.measures import Measure, measure_argument
+from freegap.values.measures import (
+    Measure,
+    Pure,
+    ZeroConcentrated,
+    measure_argument,
+    pure_within,
+    rho_within,
+)
 from freegap.values.rationals import Rational
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
@@ -35,6 +42,8 @@ class Forecast:
     least, most: what would be charged, at least and at most.
     gap_error: of each gap. estimate_error: of each estimated number of people, None without estimates.
     unknown: the plan, where the domain is unknown.
+    instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
+        under ρ the ε that costs as much there.
     """
 
     what: str
@@ -44,6 +53,7 @@ class Forecast:
     gap_error: float
     estimate_error: float | None
     unknown: UnknownPlan | None = None
+    instead: Forecast | None = None
 
     def lines(self) -> list[str]:
         """For people."""
@@ -62,8 +72,18 @@ class Forecast:
                 f"than the item in place {self.unknown.pool + 1:,} has (0 if fewer occur)",
             ]
         if self.estimate_error is None:
-            return [*lines, "no estimates of the number of people (ask with --measure)"]
-        return [*lines, f"standard error of an estimate: {self.estimate_error:,.1f} people"]
+            lines.append("no estimates of the number of people (ask with --measure)")
+        else:
+            lines.append(f"standard error of an estimate: {self.estimate_error:,.1f} people")
+        return lines if self.instead is None else [*lines, self._in_other_words(self.instead)]
+
+    def _in_other_words(self, other: Forecast) -> str:
+        amount = f"with {other.asked.symbol} = {float(other.asked.spent):.6g} instead, which"
+        is_ = f"is {self.asked} with δ = 10^-6" if isinstance(self.asked, Pure) else f"costs {self.asked}"
+        error = f"standard error of a gap {other.gap_error:,.1f} people"
+        if other.estimate_error is not None:
+            error += f", of an estimate {other.estimate_error:,.1f} people"
+        return f"{amount} {is_}: {error}"
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
@@ -75,6 +95,14 @@ class Forecast:
             **of_unknown,
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
+            "gap_standard_error": self.gap_error,
+            "estimate_standard_error": self.estimate_error,
+            **({} if self.instead is None else {"instead": self.instead._short()}),
+        }
+
+    def _short(self) -> dict[str, Any]:
+        return {
+            self.asked.name: float(self.asked.spent),
             "gap_standard_error": self.gap_error,
             "estimate_standard_error": self.estimate_error,
         }
@@ -108,6 +136,18 @@ def forecast_top_k(
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, None, plan)
     refuse_with_known(delta=delta, people=people, pool=pool)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    made = _top_k(asked, k, noise, measure)
+    return replace(made, instead=_top_k(_other(asked), k, None, measure))
+
+
+def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
+    """The same budget in the other measure."""
+    if isinstance(asked, Pure):
+        return ZeroConcentrated(rho_within(asked.epsilon, Fraction(1, 10**6)))
+    return pure_within(asked)
+
+
+def _top_k(asked: Pure | ZeroConcentrated, k: int, noise: str | None, measure: bool) -> Forecast:
     selecting = selection_plan(asked, k, noise, measured=measure)
     selection = float(selecting.law.variance(float(selecting.scale)))
     gap_error = math.sqrt(2 * selection)

@@ -23,10 +23,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar, overload
 
-import flint
-from flint import arb, fmpq
-
 from freegap.errors import InvalidArgument
+from freegap.values.balls import as_ball, at_precision
 from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction, root_below
 
 __all__ = [
@@ -273,7 +271,7 @@ def _concentrated_to_approximate(value: ZeroConcentrated, delta: Fraction | None
 
 def _best_order(rho: float, delta: Fraction) -> Fraction:
     """An α at which ε(α) is about least: any one is a proof, so doubles may choose it."""
-    log_delta = float(_ball_log(delta))
+    log_delta = float(at_precision(_PRECISION, lambda: as_ball(delta).log()))
 
     def epsilon(log_beta: float) -> float:
         beta = math.exp(log_beta)
@@ -291,18 +289,12 @@ def _best_order(rho: float, delta: Fraction) -> Fraction:
 
 def _epsilon_at(order: Fraction, rho: Fraction, delta: Fraction) -> Any:
     """A ball around ε(α)."""
-    with flint.ctx.workprec(_PRECISION):
-        alpha = _ball(order)
-        return _ball(rho) * alpha + (1 - 1 / alpha).log() - (_ball(delta) * alpha).log() / (alpha - 1)
 
+    def computed() -> Any:
+        alpha = as_ball(order)
+        return as_ball(rho) * alpha + (1 - 1 / alpha).log() - (as_ball(delta) * alpha).log() / (alpha - 1)
 
-def _ball_log(number: Fraction) -> Any:
-    with flint.ctx.workprec(_PRECISION):
-        return _ball(number).log()
-
-
-def _ball(number: Fraction) -> Any:
-    return arb(fmpq(number.numerator, number.denominator))
+    return at_precision(_PRECISION, computed)
 
 
 def _rounded_up(ball: Any) -> Fraction:

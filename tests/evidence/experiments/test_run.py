@@ -33,6 +33,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "fig-5-9": {"epsilon_millionths": [1, 7]},
     "branches": {"k": [2], "branches": [0, 1, 2]},
     "split": {"percent": [20, 50]},
+    "measures": {"k": [1, 10, 100], "releases": 3},
     "choosing": {"above": [2, 6, 12, 24]},
     "pvldb-any-queries": {"k": [2, 10]},
     "pvldb-fig-3": {"k": [2, 12]},
@@ -206,7 +207,7 @@ def test_every_experiment_is_complete() -> None:
         "arxiv-fig-3",
         "base2-clamping",
     }
-    beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing"}
+    beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing", "measures"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)

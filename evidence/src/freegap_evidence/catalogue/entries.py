@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from freegap.values.neighbours import Neighbours
 from freegap_evidence.catalogue import batches, broken, correct
 from freegap_evidence.catalogue.entry import GRID, CatalogueEntry, Loss
 
@@ -50,7 +51,7 @@ _TOO_MANY = _with_bound(lambda length, bound: 1 / 2 + (bound + 1) / (2 * bound))
 _LYU = "Lyu, Su and Li 2017"
 _VALUE = "the value instead of the place"
 
-_ENTRIES = [
+_ENTRIES: list[tuple[str, str, Neighbours, Loss, str | None]] = [
     # name, source, neighbours, largest loss, mistake
     ("laplace", "Dwork et al. 2006, on a grid", "one", _times(1), None),
     ("laplace_clamped", "Dwork et al. 2006, clamped", "one", _times(1), None),

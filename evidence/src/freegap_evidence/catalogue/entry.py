@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from freegap.values.neighbours import Neighbours
+
 __all__ = ["GRID", "CatalogueEntry"]
 
 GRID = 1024  # to multiples of 1/1024 the audit rounds what programs of labelled noise put out
@@ -32,7 +34,7 @@ class CatalogueEntry:
     mechanism: Callable[..., Any]
     batch: Callable[..., Any]
     source: str
-    neighbours: str
+    neighbours: Neighbours
     loss: Loss
     mistake: str | None = None
 

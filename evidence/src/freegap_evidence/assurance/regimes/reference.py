@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import flint
-from flint import arb, fmpq
+from flint import arb
 
 from freegap.bits import ReplayedBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import LazyNoise, OrderStatistic, Real, Variable
 from freegap.laws import ExactLaw, Law
 from freegap.laws.labelled import LabelledNoise
+from freegap.values.balls import as_ball, at_precision
 
 __all__ = ["Member", "contenders", "draws", "floored", "keyed"]
 
@@ -136,10 +136,9 @@ def _member(
     ball = noise.enclosure()
     if ball is None:  # not bounded yet by what is known of its digits
         return Member(group, rank, noise, _LEAST, -_LEAST)
-    with flint.ctx.workprec(_PRECISION):
-        ball += arb(_rational(answers[group]) / _rational(scale))
-        return Member(group, rank, noise, ball.lower(), ball.upper())
 
+    def bounds() -> tuple[Any, Any]:
+        noisy = ball + as_ball(answers[group] / scale)
+        return noisy.lower(), noisy.upper()
 
-def _rational(number: Fraction) -> Any:
-    return fmpq(number.numerator, number.denominator)
+    return Member(group, rank, noise, *at_precision(_PRECISION, bounds))

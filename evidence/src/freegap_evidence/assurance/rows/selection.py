@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import freegap as fg
@@ -42,6 +43,7 @@ def rows() -> Iterator[Row]:
         yield _select_above_and_measure(any_noise)
     for unknown_noise in UNKNOWN_NOISES:
         yield _unknown_top_k(unknown_noise)
+    yield _unknown_counts()
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -169,6 +171,45 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
         law=law,
         pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
         regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
+        delta=delta,
+        costly=True,
+    )
+
+
+def _unknown_counts() -> Row:
+    """Two items, of which a person may have both: each with half of ε and half of δ."""
+    delta = Fraction(1, 20)
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        counts = {place: int(count) for place, count in enumerate(answers)}
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "people": 20, "items_per_person": 2}
+        found = fg.unknown_counts(counts, bits=bits, **asked)
+        return Released(tuple(sorted(zip(found.labels, found.counts, strict=True))), found.spent)
+
+    def law() -> dict[Any, float]:
+        rate, reach = float(EPSILON) / 2, 0
+        while math.exp(-rate * reach) > delta / 2 * sum(
+            math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)
+        ):
+            reach += 1
+        noise = {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}
+        total = sum(noise.values())
+        joint: dict[Any, float] = {}
+        for (x, p), (y, q) in product(noise.items(), noise.items()):
+            named = tuple((i, n) for i, n in ((0, 5 + x), (1, 3 + y)) if n > reach)
+            joint[named] = joint.get(named, 0.0) + p * q / total**2
+        return joint
+
+    return Row(
+        function="unknown_counts",
+        noise="bounded geometric",
+        theorem="Desfontaines, Voss, Gipson and Mandayam 2022, composed over a person's items",
+        proof=Cited("shifts of one item's bounded noise, all but its end: docs/mathematics/unknown.md"),
+        release=release,
+        answers=(5, 3),
+        law=law,
+        pairs=(((1, 1), (0, 0)), ((9, 9), (8, 8)), ((6, 4), (5, 4))),
+        regimes=NoFastPath("noise is drawn for each item, as whole numbers"),
         delta=delta,
         costly=True,
     )
