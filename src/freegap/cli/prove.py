@@ -21,7 +21,7 @@ from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
 from freegap.forms import Selection, Stream
-from freegap.prover import prove
+from freegap.prover import prove as run
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.values.neighbours import DIRECTIONS, Neighbours
 from freegap.values.processes import processes
@@ -30,10 +30,10 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.prover.report import Proof
 
-__all__ = ["command"]
+__all__ = ["prove"]
 
 
-def command(
+def prove(
     mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),
     alignment: str = typer.Option(None, help="Its alignment, named likewise; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
@@ -72,7 +72,7 @@ def command(
             "check", check, "has nothing to confirm", "Pass a folder for --certificate too."
         )
     with progress_bar(as_json) as bar:
-        proof = prove(
+        proof = run(
             target,
             None if alignment is None else load("alignment", alignment),
             epsilon=epsilon,
