@@ -49,7 +49,7 @@ def test_hybrid_top_k_is_its_program(
     assert release.indices == tuple(i - 1 for i in items if i != 0)
     assert release.reached == (0 in items)
     assert list(release.gap_multiples or ()) == [gap.floor(GRID) for gap in gaps]
-    assert release.spent == top_k_charge(plan, (items, gaps))
+    assert release.spent == top_k_charge(plan.charge, plan.k, (items, gaps))
 
 
 @settings(max_examples=80, deadline=None)

@@ -78,7 +78,7 @@ def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Aligned:
     ) -> dict[Any, Any]:
         return ranking.alignment([threshold, *answers], [threshold, *neighbour], output, noise)
 
-    return Aligned(program, alignment, partial(top_k_charge, plan))
+    return Aligned(program, alignment, partial(top_k_charge, plan.charge, plan.k))
 
 
 def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:
@@ -86,9 +86,9 @@ def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:
     return items.index(threshold) + 1 if threshold in items else plan.k
 
 
-def top_k_charge(plan: TopKPlan, output: Output) -> Fraction:
-    """ε/k for each released item, the threshold included; under ρ what it costs to look at all of them."""
-    return plan.charge * len(output[0]) / plan.k if isinstance(plan.asked, Pure) else plan.charge
+def top_k_charge(epsilon: Fraction, k: int, output: Output) -> Fraction:
+    """ε/k for each released item, the threshold included."""
+    return epsilon * len(output[0]) / k
 
 
 def sparse_vector_form(plan: ThresholdPlan, threshold: Any = 0) -> Aligned:
@@ -190,7 +190,7 @@ def _drawn_top_k(plan: TopKPlan, population: Population, bar: Fraction, source: 
         resolution=plan.resolution,
         threshold=bar,
         reached=len(items) < stop,
-        spent=top_k_charge(plan, output),
+        spent=top_k_charge(plan.charge, plan.k, output) if isinstance(plan.asked, Pure) else plan.charge,
         private=source.private,
     )
 

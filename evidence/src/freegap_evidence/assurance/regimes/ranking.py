@@ -358,7 +358,8 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
         order, gaps = hybrids.top_k_form(plan, bar).program(
             [values[m.group] for m in listed[1:]], draws(lambda i: listed[i].noise, twin=twin)
         )
-        spent = hybrids.top_k_charge(plan, (order, gaps))
+        in_epsilon = hybrids.top_k_charge(plan.charge, plan.k, (order, gaps))
+        spent = in_epsilon if plan.asked.name == "epsilon" else plan.charge
         return tuple(listed[i].group for i in order), tuple(floored(g, it.grid) for g in gaps), spent
 
     return it.case(released, expected)
