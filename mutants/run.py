@@ -31,7 +31,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mutants.generate import PACKAGES, Mutant, files, mutants
-from mutants.page import written
+from mutants.page import explained, written
 from mutants.reach import TESTS, Reach, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +105,13 @@ def known() -> dict[str, dict[str, Any]]:
     return found
 
 
+def is_open(result: dict[str, Any]) -> bool:
+    """Whether it survived, and nobody has said why it may."""
+    return (
+        result["outcome"] == "survived" and (result["file"], result["old"], result["new"]) not in explained()
+    )
+
+
 def drawn(packages: tuple[str, ...], sample: int | None, seed: int) -> list[Mutant]:
     """The mutants of these packages, or a sample of each: the first of an order that the seed fixes.
 
@@ -144,7 +151,7 @@ def main() -> int:
         wanted = [
             mutant
             for mutant in drawn(packages, asked.sample, asked.seed)
-            if mutant.key not in results or (asked.again and results[mutant.key]["outcome"] == "survived")
+            if mutant.key not in results or (asked.again and is_open(results[mutant.key]))
         ]
         workers: SimpleQueue[Worker] = SimpleQueue()
         for number in range(asked.jobs):

@@ -23,6 +23,7 @@ SELECT = {
     "answers": COUNTS,
     "k": 2,
     "epsilon": 1,
+    "rho": None,
     "sensitivity": 1,
     "monotonic": True,
     "noise": "exponential",
@@ -55,8 +56,8 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT | {"gap": True},
-    "noisy_max": without(SELECT, "k") | {"gap": True},
+    "noisy_top_k": SELECT | {"gap": True, "last_gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False},
     "sparse_vector": SHARED | {"gap": True},
     "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
     "hybrid_top_k": ABOVE,
@@ -65,7 +66,7 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
-    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
+    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
     "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
@@ -109,6 +110,7 @@ CANDIDATE = {
     "candidates": CANDIDATES,
     "score": lambda release: release.gaps[0],
     "epsilon": 1,
+    "rho": None,
     "stop": "1/4",
     "hard_stop": "1/2",
     "ledger": None,
@@ -218,8 +220,18 @@ def bits(n: Any, kind: str) -> None:
         assert source.bits(64) == fg.SeededBits(1).bits(64)
 
 
+RHO: dict[str, Any] = {"epsilon": None, "rho": 1}
+IN_RHO = {
+    "noisy_top_k": CALLS["noisy_top_k"] | RHO | {"noise": None},
+    "measure": CALLS["measure"] | RHO,
+    "sparse_vector": CALLS["sparse_vector"] | RHO,
+    "exponential_mechanism": CALLS["exponential_mechanism"] | RHO,
+    "select_and_measure": CALLS["select_and_measure"] | RHO | {"noise": "gumbel"},
+}
+
 TARGETS: dict[str, Callable[[], None]] = {
     **{name: offline(getattr(fg, name), good) for name, good in (CALLS | OTHERS).items()},
+    **{f"{name}, rho": offline(getattr(fg, name), good) for name, good in IN_RHO.items()},
     **{f"base2.{name}": offline(getattr(base2, name), good) for name, good in BASE2_CALLS.items()},
     **{name: online(getattr(fg, name), good) for name, good in ONLINE.items()},
     **{f"base2.{name}": online(getattr(base2, name), good) for name, good in BASE2_ONLINE.items()},
