@@ -94,7 +94,7 @@ class Stages:
         if refused:
             first = refused[0]
             self.notes.append(
-                f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, or by any error if "
+                f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, or any error if "
                 f"they are unusual), for example {list(first.pair.first)}; they were left out."
             )
 
