@@ -14,7 +14,7 @@ from cosmic_ray.mutating import mutate_code
 
 from mutants.operators import OPERATORS
 
-PACKAGES = ("exact", "mechanisms", "base2", "estimate", "budget", "tables", "values", "bits")
+PACKAGES = ("exact", "mechanisms", "base2", "estimate", "budget", "tables", "values", "laws", "bits")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Mutant:
     occurrence: int
     first: int  # lines
     last: int
+    on_import: bool  # whether they run when the file is imported, and not in a function
 
     @property
     def key(self) -> str:
@@ -71,12 +72,13 @@ def mutants(source: Path, file: str) -> list[Mutant]:
     short = hashlib.sha256(text.encode()).hexdigest()[:12]
     lines = text.splitlines()
     skipped = _lines_that_only_types_read(text)
+    inner = _lines_of_functions(text)
     found = []
     for name, operator in OPERATORS.items():
         made = operator()
         places = [place for node in ast_nodes(tree) for place in made.mutation_positions(node)]
         found += [
-            Mutant(file, short, name, occurrence, first[0], last[0])
+            Mutant(file, short, name, occurrence, first[0], last[0], first[0] not in inner)
             for occurrence, (first, last) in enumerate(places)
             if first[0] not in skipped and not _is_star(name, lines[first[0] - 1], first[1])
         ]
@@ -88,6 +90,15 @@ def _is_star(operator: str, line: str, column: int) -> bool:
     if "BinaryOperator_Mul" in operator:
         return line[column + 1 : column + 2] != " "  # as the formatter sets products
     return "BinaryOperator_Pow" in operator and not (line[column - 1].isalnum() or line[column - 1] in ")]_ ")
+
+
+def _lines_of_functions(text: str) -> set[int]:
+    """The lines of the bodies of functions, without what is computed once: defaults and decorators."""
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines.update(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
+    return lines
 
 
 def _lines_that_only_types_read(text: str) -> set[int]:

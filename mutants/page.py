@@ -1,15 +1,18 @@
-"""docs/mutants.md: what became of the mutants, and why those that survive do."""
+"""docs/mutants.md: what became of the mutants of each sample, and why those that survive do."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from mutants.generate import PACKAGES, Mutant, files, mutants
+from mutants.generate import PACKAGES, files, mutants
 
 SURVIVORS = Path(__file__).with_name("survivors.toml")
-Results = dict[str, dict[str, str]]
+SAMPLES = Path(__file__).with_name("samples.json")
+Results = dict[str, dict[str, Any]]
 
 _HEAD = """# Mutants
 
@@ -24,11 +27,24 @@ that is missing); they are not counted here.
 
     make mutants-generated                          # all of them: many hours; what is stopped goes on
     make mutants-generated SAMPLE=100 ONLY="exact"  # at most 100 of a package, drawn with a fixed seed
+    make mutants-generated SAMPLE=100 SEED=19       # others, that nobody has looked at
 
 Beside these there are the mutants that people wrote, one wrong line each with the test that must notice it
 (`tests/mutation/mutants.toml`, `make mutants`): all of those are killed.
 
+A sample is drawn by a seed, and measures mutants that nobody has looked at. Once its survivors have got
+tests, it says nothing of the others any more, and the next sample does. So each has a table of its own.
+
+*Tried*: the first of an order that a seed fixes, so that they are a random sample of a package's.
+*Killed*: by the tests as they were when the sample was drawn.
+*Killed since*: they survived that, and tests that were added then notice them, as a second run showed.
+*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried; first, by the
+tests of that time, which is what to expect of mutants that nobody has looked at; now, with those added then.
 """
+_COLUMNS = (
+    "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
+    "| score, first | score, now |"
+)
 
 
 def explained() -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -37,67 +53,72 @@ def explained() -> dict[tuple[str, str, str], tuple[str, str]]:
     return {(row["file"], *row["change"]): (row["kind"], row["why"]) for row in table.get("survivor", ())}
 
 
-def page(source: Path, known: Results) -> str:
-    """The text, from the results for the sources as they are now."""
+def written(root: Path, known: Results) -> None:
+    """Bring the samples up to date with the results, and write the page."""
+    samples = _samples(root / "src", known)
+    SAMPLES.write_text(json.dumps(samples, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (root / "docs" / "mutants.md").write_text(page(samples), encoding="utf-8")
+
+
+def _samples(source: Path, known: Results) -> list[dict[str, Any]]:
+    """The samples that were kept, with those that there are results of in their place."""
     reasons = explained()
-    rows, open_ones = [], []
-    whole: Counter[str] = Counter()
-    for package in PACKAGES:
-        those = [mutant for file in files(source, (package,)) for mutant in mutants(source, file)]
-        tally = Counter[str](all=len(those))
-        for mutant in those:
-            tally.update(_verdict(mutant, known, reasons))
-            result = known.get(mutant.key)
-            if result is not None and "open" in _verdict(mutant, known, reasons):
-                open_ones.append(result)
-        whole.update(tally)
-        rows.append(_row(f"`{package}`", tally))
-    rows.append(_row("**all**", whole))
-    lines = [
-        _HEAD + "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
-        "| score, first | score, now |",
-        "|---|---|---|---|---|---|---|---|---|",
-        *rows,
-        "",
-        "*Tried*: the first of an order that a seed fixes, so that they are a random sample of a package's.",
-        "*Killed since*: they survived that run, and a test that was added since notices them.",
-        "*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried:",
-        "first, by the tests of that run, which is what to expect of mutants that nobody has looked at;",
-        "now, with those that were added since.",
-        "",
-        "## Survivors that change no behaviour",
-        "",
-        *(
-            f"- `{file}`: `{old}` → `{new or '(dropped)'}`. {why}"
-            for (file, old, new), (kind, why) in sorted(reasons.items())
-            if kind != "since"
-        ),
-        "",
-        "## Survivors that tests notice since",
-        "",
-        *(
-            f"- `{file}`: `{old}` → `{new or '(dropped)'}`. {why}"
-            for (file, old, new), (kind, why) in sorted(reasons.items())
-            if kind == "since"
-        ),
-        "",
-        "## Survivors that no test notices yet",
-        "",
-        *([f"- `{r['file']}`: `{r['old']}` → `{r['new'] or '(dropped)'}`" for r in open_ones] or ["None."]),
-    ]
+    kept = {sample["seed"]: sample for sample in json.loads(SAMPLES.read_text(encoding="utf-8"))}
+    for seed in sorted({result["seed"] for result in known.values()}):
+        of_seed = [result for result in known.values() if result["seed"] == seed]
+        rows = {}
+        for package in PACKAGES:
+            those = [result for result in of_seed if result["package"] == package]
+            tally = Counter(kind for result in those for kind in _verdict(result, reasons))
+            if tally:
+                all_of_them = sum(len(mutants(source, file)) for file in files(source, (package,)))
+                rows[package] = dict(sorted(tally.items())) | {"all": all_of_them}
+        shown = [(r, _verdict(r, reasons)[-1:]) for r in of_seed]
+        kept[seed] = {"sources": ""} | kept.get(seed, {}) | {"seed": seed, "rows": rows}
+        kept[seed]["since"] = _changes(result for result, verdict in shown if verdict == ["since"])
+        kept[seed]["open"] = _changes(result for result, verdict in shown if verdict == ["open"])
+    return [kept[seed] for seed in sorted(kept)]
+
+
+def _changes(results: Any) -> list[list[str]]:
+    return sorted([result["file"], result["old"], result["new"], result["by"]] for result in results)
+
+
+def _verdict(result: dict[str, Any], reasons: dict[tuple[str, str, str], tuple[str, str]]) -> list[str]:
+    if result["outcome"] not in ("killed", "survived"):
+        return []
+    if result["outcome"] == "killed":
+        return ["tried", "killed" if result["first"] == "killed" else "since"]
+    return ["tried", "same" if (result["file"], result["old"], result["new"]) in reasons else "open"]
+
+
+def page(samples: list[dict[str, Any]]) -> str:
+    """The text."""
+    lines = [_HEAD]
+    for sample in reversed(samples):
+        whole: Counter[str] = Counter()
+        rows = []
+        for package, tally in sample["rows"].items():
+            whole.update(tally)
+            rows.append(_row(f"`{package}`", Counter(tally)))
+        lines += [f"## Seed {sample['seed']}", "", sample["sources"], "", _COLUMNS]
+        lines += ["|---|---|---|---|---|---|---|---|---|", *rows, _row("**all**", whole), ""]
+        for title, changes in (("Killed since", sample["since"]), ("Not noticed yet", sample["open"])):
+            lines += [f"{title}:", "", *map(_item, changes), ""] if changes else []
+    reasons = sorted(explained().items())
+    lines += ["## Survivors that change no behaviour", ""]
+    lines += [_item([file, old, new, why]) for (file, old, new), (_, why) in reasons]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(
-    mutant: Mutant, known: Results, reasons: dict[tuple[str, str, str], tuple[str, str]]
-) -> list[str]:
-    result = known.get(mutant.key)
-    if result is None or result["outcome"] not in ("killed", "survived"):
-        return []
-    if result["outcome"] == "killed":
-        return ["tried", "killed"]
-    kind, _ = reasons.get((result["file"], result["old"], result["new"]), ("open", ""))
-    return ["tried", kind if kind in ("since", "open") else "same"]
+def _item(change: list[str]) -> str:
+    file, old, new, why = change
+    return f"- `{file}`: `{old}` → `{new or '(dropped)'}`" + (f". {_end(why)}" if why else "")
+
+
+def _end(why: str) -> str:
+    """A reason as it is; of a test that failed, its file."""
+    return f"`{why.split()[-1].partition('::')[0]}`." if why.startswith(("FAILED", "ERROR")) else why
 
 
 def _row(name: str, tally: Counter[str]) -> str:
@@ -106,8 +127,3 @@ def _row(name: str, tally: Counter[str]) -> str:
     scores = [f"{100 * count / changing:.1f} %" if changing else "–" for count in counts]
     cells = (tally[kind] for kind in ("all", "tried", "killed", "since", "same", "open"))
     return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {' | '.join(scores)} |"
-
-
-def written(root: Path, known: Results) -> None:
-    """Write the page."""
-    (root / "docs" / "mutants.md").write_text(page(root / "src", known), encoding="utf-8")

@@ -23,16 +23,24 @@ import pytest
 
 from mutants.generate import PACKAGES
 
-# The tests of the packages that are mutated. The others of `make test` (audits, experiments, the command
-# line) would kill some more; Spark's are left out: a start of it takes as long as many mutants.
+# The tests of the packages that are mutated, and quick ones that look at all of them. The others of
+# `make test` (audits, experiments, most of the command line) would kill some more; Spark's are left out: a
+# start of it takes as long as many mutants.
 TESTS = (
-    "tests/values", "tests/bits", "tests/base2", "tests/estimate", "tests/budget", "tests/tables",
-    "tests/mechanisms", "tests/exact", "tests/prove", "tests/test_padding.py",
-    "tests/test_private_candidates.py", "tests/test_errors.py", "tests/test_public_surface.py",
+    "tests/tables", "tests/budget", "tests/values", "tests/exact", "tests/base2", "tests/bits",
+    "tests/estimate", "tests/laws", "tests/mechanisms", "tests/prove", "tests/recorded",
+    "tests/cli/test_tables.py", "tests/cli/test_budget.py", "tests/test_padding.py",
+    "tests/test_private_candidates.py", "tests/test_private_facts.py", "tests/test_no_unpaid_outputs.py",
+    "tests/test_records.py", "tests/test_causes.py", "tests/test_errors.py", "tests/test_public_surface.py",
     "src/freegap/bits.py",
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
 WANTED = "not long and not spark"
+READ_THE_SOURCES = ("tests/test_causes.py",)
+"""They reach no line, and concern every mutant."""
+LOOK_AT_ALL = ("tests/test_records.py", "tests/test_public_surface.py")
+"""At every class and every name, which were imported before: they concern what runs on import."""
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 @dataclass(frozen=True)
@@ -42,16 +50,18 @@ class Reach:
     lines: dict[str, dict[int, list[str]]]  # below src/freegap
     seconds: dict[str, float]
 
-    def tests(self, file: str, first: int, last: int) -> list[str]:
+    def tests(self, file: str, first: int, last: int, *, on_import: bool) -> list[str]:
         """The tests that reach one of these lines, the quickest first.
 
-        Lines that no test was seen to reach may run on import, or in a process that a test starts: there,
-        all tests that reach the file.
+        What runs on import was seen in whatever test came first, and concerns all that reach the file. So may
+        lines that no test was seen to reach: they may run in a process that a test starts.
         """
         known = self.lines.get(file, {})
         found = {test for line in range(first, last + 1) for test in known.get(line, ())}
-        if not found:
+        if on_import or not found:
             found = {test for tests in known.values() for test in tests}
+        reading = READ_THE_SOURCES + (LOOK_AT_ALL if on_import else ())
+        found |= {test for test in self.seconds if test.startswith(reading)}
         return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
 
 
@@ -74,9 +84,11 @@ class Recorder:
         self.coverage.switch_context("")
         return result
 
-    def pytest_sessionfinish(self) -> None:
-        """Write down what was seen."""
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write down what was seen, unless it was broken off."""
         self.coverage.stop()
+        if exitstatus not in ENDED:
+            return
         data = self.coverage.get_data()
         lines = {
             file.split("/src/freegap/")[1]: {
@@ -93,8 +105,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(Path(os.environ["MUTANTS_REACH"])))
 
 
-def recorded(root: Path, place: Path, jobs: int) -> Reach:
-    """Run the tests of this tree, in as many processes, or read what an earlier run of the same wrote."""
+def recorded(root: Path, place: Path, jobs: int, tests: tuple[str, ...] = TESTS) -> Reach:
+    """Run the tests of this tree, in as many processes, or read what an earlier run of the same wrote.
+
+    A file of tests at a time: a new one costs what it takes itself.
+    """
     place.mkdir(parents=True, exist_ok=True)
 
     def one(test: str) -> Path:
@@ -109,20 +124,28 @@ def recorded(root: Path, place: Path, jobs: int) -> Reach:
                 [*command, "-n", "0", "-m", WANTED, test],
                 cwd=root, env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
-            if done.returncode:
-                written.unlink(missing_ok=True)
+            if done.returncode not in ENDED:
                 raise SystemExit(f"{test} does not pass without a mutant:\n{done.stdout[-3000:]}")
         return written
 
     with ThreadPoolExecutor(jobs) as pool:
-        return joined([json.loads(path.read_text(encoding="utf-8")) for path in pool.map(one, TESTS)])
+        files = [file for test in tests for file in _files(root, test)]
+        return joined([json.loads(path.read_text(encoding="utf-8")) for path in pool.map(one, files)])
+
+
+def _files(root: Path, test: str) -> list[str]:
+    """The files of a folder of tests; a package, whose examples are its tests, as it is."""
+    if not test.startswith("tests") or not (root / test).is_dir():
+        return [test]
+    return sorted(str(path.relative_to(root)) for path in (root / test).rglob("test_*.py"))
 
 
 def _fingerprint(root: Path, test: str) -> str:
-    """Of the sources and these tests: lines move with every change of them."""
-    files = [*(root / "src").rglob("*.py"), *(root / "tests").glob("*.py"), *(root / test).rglob("*.py")]
-    texts = (path.read_bytes() for path in sorted({*files, root / test}) if path.is_file())
-    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
+    """Of the sources, this file of tests and what it may import: lines move with every change of them."""
+    tests = [*(root / "tests").glob("*.py"), *(root / test).parent.glob("*.py")]
+    helpers = [path for path in tests if not path.name.startswith("test_")]
+    files = sorted({*(root / "src").rglob("*.py"), *helpers, root / test})
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()[:12]
 
 
 def joined(parts: list[dict[str, Any]]) -> Reach:

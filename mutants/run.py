@@ -2,7 +2,9 @@
 
     python -m mutants.run                             all of them: many hours
     python -m mutants.run --sample 100 exact tables   at most 100 of each of these packages, by a fixed seed
-    python -m mutants.run --again                     once more those that survived, after tests were added
+    python -m mutants.run --seed 15 --sample 30       another sample
+    python -m mutants.run --tests tests/tables        on these tests alone: less to record
+    python -m mutants.run --again                     once more those that survived: more tests, or new ones
     python -m mutants.run --page                      write docs/mutants.md from what is known
 
 Results are kept in out/mutants/results.jsonl as they come: an interrupted run goes on where it was. A change
@@ -24,12 +26,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mutants.generate import PACKAGES, Mutant, files, mutants
-from mutants.page import written
-from mutants.reach import Reach, recorded
+from mutants.page import explained, written
+from mutants.reach import TESTS, Reach, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "out" / "mutants"
@@ -81,7 +84,7 @@ def chosen(mutant: Mutant, reach: Reach) -> tuple[list[str], float]:
     """The tests for a mutant, the quickest first, up to a limit, and how long they take."""
     tests: list[str] = []
     total = 0.0
-    for test in reach.tests(mutant.file, mutant.first, mutant.last):
+    for test in reach.tests(mutant.file, mutant.first, mutant.last, on_import=mutant.on_import):
         total += reach.seconds[test]
         if total > LONGEST and tests:
             break
@@ -89,15 +92,27 @@ def chosen(mutant: Mutant, reach: Reach) -> tuple[list[str], float]:
     return tests, min(total, LONGEST)
 
 
-def known() -> dict[str, dict[str, str]]:
+def known() -> dict[str, dict[str, Any]]:
     """The results so far."""
     if not RESULTS.exists():
         return {}
-    lines = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    return {line["key"]: line for line in lines}
+    found: dict[str, dict[str, Any]] = {}
+    for text in RESULTS.read_text(encoding="utf-8").splitlines():
+        line = json.loads(text)
+        # Of one that was tried again: what became of it at first, and in which sample.
+        first = found.get(line["key"], line)
+        found[line["key"]] = line | {"first": first.get("first", first["outcome"]), "seed": first["seed"]}
+    return found
 
 
-def drawn(packages: tuple[str, ...], sample: int | None) -> list[Mutant]:
+def is_open(result: dict[str, Any]) -> bool:
+    """Whether it survived, and nobody has said why it may."""
+    return (
+        result["outcome"] == "survived" and (result["file"], result["old"], result["new"]) not in explained()
+    )
+
+
+def drawn(packages: tuple[str, ...], sample: int | None, seed: int) -> list[Mutant]:
     """The mutants of these packages, or a sample of each: the first of an order that the seed fixes.
 
     One of each package in turn, so that a run that is stopped has seen something of all of them.
@@ -105,7 +120,7 @@ def drawn(packages: tuple[str, ...], sample: int | None) -> list[Mutant]:
     columns = []
     for package in packages:
         those = [mutant for file in files(ROOT / "src", (package,)) for mutant in mutants(ROOT / "src", file)]
-        random.Random(SEED).shuffle(those)  # noqa: S311 (which mutants are tried, not privacy)
+        random.Random(seed).shuffle(those)  # noqa: S311 (which mutants are tried, not privacy)
         columns.append(those[:sample])
     return [mutant for row in zip_longest(*columns) for mutant in row if mutant is not None]
 
@@ -117,6 +132,10 @@ def main() -> int:
     )
     parser.add_argument("packages", nargs="*", help=f"of {', '.join(PACKAGES)}; all unless given")
     parser.add_argument("--sample", type=int, help="at most so many of each package")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the order in which a package's are tried")
+    parser.add_argument(
+        "--tests", nargs="+", default=TESTS, help="folders and files of tests; all unless given"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--again", action="store_true", help="those that survived once more")
     parser.add_argument("--page", action="store_true", help="write docs/mutants.md and stop")
@@ -127,12 +146,12 @@ def main() -> int:
         return 0
     PLACE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as open_files:
-        reach = recorded(ROOT, PLACE / "reach", asked.jobs)
+        reach = recorded(ROOT, PLACE / "reach", asked.jobs, tuple(asked.tests))
         results = known()
         wanted = [
             mutant
-            for mutant in drawn(packages, asked.sample)
-            if mutant.key not in results or (asked.again and results[mutant.key]["outcome"] == "survived")
+            for mutant in drawn(packages, asked.sample, asked.seed)
+            if mutant.key not in results or (asked.again and is_open(results[mutant.key]))
         ]
         workers: SimpleQueue[Worker] = SimpleQueue()
         for number in range(asked.jobs):
@@ -154,6 +173,8 @@ def main() -> int:
             old, new = mutant.change(ROOT / "src") if result["outcome"] != "none" else ("", "")
             line = {
                 "key": mutant.key,
+                "seed": asked.seed,
+                "package": mutant.package,
                 "file": mutant.file,
                 "line": mutant.first,
                 "old": old,

@@ -68,6 +68,21 @@ def test_every_module_is_in_a_layer(package: str) -> None:
     assert {f"{package}.{name}" for name in found - {"__init__", "__main__"}} == layers
 
 
+LONG_MODULES = {"src/freegap/budget/ledger.py"}  # one class, which is the whole of what a program is given
+
+
+def test_a_module_is_read_in_one_go() -> None:
+    """At most 400 lines, and named by what it holds: what is merely useful belongs somewhere."""
+    lengths = {
+        source.relative_to(ROOT).as_posix(): len(source.read_text(encoding="utf-8").splitlines())
+        for folder in ("src", "evidence/src")
+        for source in (ROOT / folder).rglob("*.py")
+    }
+    assert len(lengths) > 200
+    assert {name for name, lines in lengths.items() if lines > 400} == LONG_MODULES
+    assert not [name for name in lengths if re.search(r"\b(utils?|helpers?|common|misc)\b", name)]
+
+
 def resolved(name: str) -> Any:
     """What a dotted name stands for: a module, or something in one."""
     parts = name.split(".")
@@ -165,5 +180,5 @@ def test_bits_are_drawn_only_after_they_are_paid_for(ledger: fg.Ledger) -> None:
     way = called(lambda: fg.noisy_top_k([3, 1, 2], k=1, epsilon=1, ledger=(ledger, "shop")))
     draws = [i for i, place in enumerate(way) if place == "freegap.bits.note_draw"]
     assert draws
-    assert way.index("freegap.charging.Allowance.claim") < draws[0]
-    assert draws[-1] < way.index("freegap.charging.Claim.close")
+    assert way.index("freegap.charges.Allowance.claim") < draws[0]
+    assert draws[-1] < way.index("freegap.charges.Claim.close")

@@ -88,6 +88,16 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "exponential_mechanism": lambda a, bits: fg.exponential_mechanism(a, epsilon=1, bits=bits),
     "measure": lambda a, bits: fg.measure(a, epsilon=1, bits=bits),
     "select_and_measure": lambda a, bits: fg.select_and_measure(a, 2, epsilon=1, bits=bits),
+    "unknown_top_k": lambda a, bits: fg.unknown_top_k(
+        a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits
+    ),
+    "unknown_counts": lambda a, bits: fg.unknown_counts(
+        a if hasattr(a, "items") else dict(enumerate(_numbers(a))),
+        epsilon=1,
+        delta="1e-6",
+        items_per_person=3,
+        bits=bits,
+    ),
     "pad_to": lambda a, bits: fg.pad_to(0.01, lambda: fg.noisy_max(a, epsilon=1, bits=bits)),
     "best_private_candidate": lambda a, bits: fg.best_private_candidate(score=float, **_candidates(a, bits)),
     "select_private_candidate": lambda a, bits: fg.select_private_candidate(
@@ -124,11 +134,35 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     ),
 }
 
+# The same calls in the other measure.
+IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
+    "noisy_top_k in ρ": lambda a, bits: fg.noisy_top_k(a, 2, rho=1, bits=bits),
+    "noisy_max in ρ": lambda a, bits: fg.noisy_max(a, rho=1, last_gap=False, resolution="1/10", bits=bits),
+    "hybrid_top_k in ρ": lambda a, bits: fg.hybrid_top_k(a, Fraction(5, 2), k=2, rho=1, bits=bits),
+    "sparse_vector in ρ": lambda a, bits: fg.sparse_vector(a, 2, k=1, rho=1, bits=bits),
+    "adaptive_sparse_vector in ρ": lambda a, bits: fg.adaptive_sparse_vector(a, 2, k=2, rho=1, bits=bits),
+    "hybrid_sparse_vector in ρ": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, rho=1, bits=bits),
+    "exponential_mechanism in ρ": lambda a, bits: fg.exponential_mechanism(a, rho=1, bits=bits),
+    "measure in ρ": lambda a, bits: fg.measure(a, rho=1, resolution=1, bits=bits),
+    "select_and_measure in ρ": lambda a, bits: fg.select_and_measure(a, 2, rho=1, bits=bits),
+    "SparseVector in ρ": lambda a, bits: _online(fg.SparseVector(2, k=1, rho=1, bits=bits), _numbers(a)),
+}
+
 # Of public parameters alone, of released records, of made-up inputs; errors and records.
 NOT_OF_PRIVATE_DATA = {
     *RECORDS,
     *("Ledger", "RecordedBits", "ReplayedBits", "SeededBits", "SystemBits"),
-    *("audit", "assert_private", "Command", "prove", "Selection", "Stream", "base2", "expected_gap"),
+    *(
+        "audit",
+        "assert_private",
+        "Command",
+        "prove",
+        "Selection",
+        "Stream",
+        "base2",
+        "expected_gap",
+        "threshold_shift",
+    ),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }
@@ -176,11 +210,11 @@ def _is_error(thing: Any) -> bool:
     return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *IN_RHO])
 @pytest.mark.parametrize("pair", NEIGHBOURS)
 def test_neighbours_raise_warn_and_log_alike(name: str, pair: str) -> None:
     one, other = NEIGHBOURS[pair]
-    outcomes = [outcome(lambda a=a: CALLS[name](a, fg.SeededBits(1))) for a in (one, other)]  # type: ignore[misc]
+    outcomes = [outcome(lambda a=a: (CALLS | IN_RHO)[name](a, fg.SeededBits(1))) for a in (one, other)]  # type: ignore[misc]
     assert outcomes[0] == outcomes[1] == ("", [], [], "")
 
 
@@ -215,9 +249,15 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     tables = [_table(kind, rows, tmp_path) for rows in (ROWS, ROWS + PERSONS[person])]
     shared: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1}
     shared["domain"] = ["tea", "milk", "rice"]
+    in_rho = {name: value for name, value in shared.items() if name != "epsilon"} | {"rho": 1}
     for release in (
         lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **shared),
         lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **shared),
+        lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **in_rho),
+        lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **in_rho),
+        lambda t: fg.top_k(
+            t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
+        ),
     ):
         outcomes = [outcome(lambda t=t, r=release: r(t)) for t in tables]  # type: ignore[misc]
         assert outcomes[0] == outcomes[1] == ("", [], [], "")

@@ -17,7 +17,7 @@ from freegap_evidence.assurance.candidate_laws import best_law, selected_law
 
 import freegap as fg
 from freegap import InvalidArgument, NoisyScore, RecordedBits, SeededBits
-from freegap.base2.reading import answer_units
+from freegap.base2.arguments import answer_units
 from freegap.mechanisms.private_candidates import (
     Drawn,
     best_program,

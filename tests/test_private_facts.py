@@ -93,6 +93,11 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "no mapping": lambda: fg.Counts.over(range(5), [NUMBER]),  # type: ignore[arg-type]
     "counts with a threshold": lambda: fg.select_and_measure(_counts(MANY), 1, threshold=5, **ONE),
     "fewer items than k": lambda: fg.noisy_top_k([NUMBER, NUMBER], 5, **ONE),
+    "counts of nothing": lambda: fg.unknown_top_k([NUMBER, 1], 1, delta="1e-6", **ONE),
+    "counts of no size": lambda: fg.unknown_top_k({TEXT: NUMBER * 10**1000}, 1, delta="1e-6", **ONE),
+    "noisy counts of nothing": lambda: fg.unknown_counts(
+        [NUMBER, 1], delta="1e-6", items_per_person=1, **ONE
+    ),
     "no counts": lambda: fg.noisy_max(fg.Counts([], [], name=max), **ONE),
     "clamp of ρ": lambda: base2.symmetric_clamp(TEXT, 1, 2),  # type: ignore[arg-type]
     "clamp of x": lambda: base2.symmetric_clamp(1, NUMBER + 0.5, 2),  # type: ignore[arg-type]

@@ -4,12 +4,15 @@ import ast
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import mypy.api
 
 import freegap as fg
+from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, Direction, Neighbours
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,11 +30,14 @@ def test_what_is_bound_listed_shown_and_documented_is_the_same() -> None:
 
 
 def test_a_type_checker_knows_every_name_and_no_other(tmp_path: Path) -> None:
+    stub = Path(fg.__file__).with_suffix(".pyi")
+    imports = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    assert sorted(alias.asname or "" for node in imports for alias in node.names) == fg.__all__
     snippet = tmp_path / "snippet.py"
     lines = ["import freegap as fg", *(f"fg.{name}" for name in fg.__all__), "fg.noisy_topk"]
     snippet.write_text("\n".join(lines))
     options = ["--strict", "--follow-imports=skip", "--cache-dir", str(tmp_path / "cache")]
-    told, _, status = mypy.api.run([*options, fg.__file__, str(snippet)])
+    told, _, status = mypy.api.run([*options, str(stub), str(snippet)])
     assert status == 1
     (error, summary) = told.splitlines()
     assert f'snippet.py:{len(lines)}: error: Module has no attribute "noisy_topk"' in error
@@ -64,6 +70,8 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "UnknownCounts",
+    "UnknownTopK",
     "Verification",
 }
 
@@ -106,3 +114,11 @@ def test_every_class_has_a_name_of_its_own() -> None:
                 places.setdefault(node.name, []).append(str(source.relative_to(ROOT)))
     assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_the_words_for_neighbours_are_in_the_signature() -> None:
+    """Another word, as `neighbours="all"` once was, is an error in an editor."""
+    assert get_args(Neighbours) == (*NEIGHBOURS,)
+    assert get_args(Direction) == (*DIRECTIONS,)
+    typed = [signature(function).parameters["neighbours"].annotation for function in (fg.audit, fg.prove)]
+    assert typed == ["Neighbours", "Neighbours | Direction"]

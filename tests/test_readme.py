@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,27 @@ def test_the_first_example_runs() -> None:
 
 
 def test_every_link_to_a_file_leads_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for page in (ROOT / "docs").rglob("*.md"):
         for target in page.read_text(encoding="utf-8").split("](")[1:]:
             path = target.split(")", 1)[0].partition("#")[0]
             if "://" not in path and path:
                 assert (page.parent / path).exists(), f"{page.name}: {path}"
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "evidence"], ids=lambda folder: folder.name)
+def test_a_readme_is_read_far_from_the_files(folder: Path) -> None:
+    """A package index shows it alone: its links are whole, and those into the repository lead somewhere."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = project["urls"]["Source"]
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    links = [target.split(")", 1)[0].partition("#")[0] for target in text.split("](")[1:]]
+    assert all(link.startswith("https://") for link in links if link)
+    into = [link for link in links if link.startswith(f"{source}/")]
+    assert folder != ROOT or len(into) > 10
+    for link in into:
+        kind, _, path = link.removeprefix(f"{source}/").partition("/main/")
+        found = ROOT / path
+        assert found.is_dir() if kind == "tree" else kind == "blob" and found.is_file(), link
 
 
 def commands(page: Path) -> list[str]:

@@ -62,7 +62,7 @@ class BitSource(Protocol):
 
 
 class Payer(Protocol):
-    """Whoever has answered for the draws of a context beforehand, as `freegap.charging` does."""
+    """Whoever has answered for the draws of a context beforehand, as `freegap.charges` does."""
 
     @property
     def pays(self) -> bool:

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 from freegap import BudgetSpent, FreegapError, InvalidArgument, RecordedBits, SeededBits, base2
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import FastRun, threshold_words
 from freegap.base2.draws import BitDraws
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.reading import answer_units, array_units
 from freegap.base2.weights import Weights
 from freegap.values.floats import meant_by_float
 

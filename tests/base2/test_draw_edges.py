@@ -10,12 +10,12 @@ import pytest
 
 from freegap import base2
 from freegap.base2 import batch
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import FastRun
 from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.reading import answer_units, array_units
 from freegap.base2.weights import Weights, get_sum
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent
@@ -49,11 +49,11 @@ def test_what_a_release_has_on_record() -> None:
 def test_charges() -> None:
     plan = planned()
     one, two = (part.epsilon for part in plan.eta)
-    assert plan.epsilon == one + two
+    assert plan.asked.spent == one + two
     assert plan.charge(0, 0) == 0
     assert plan.charge(1, 0) == one
     assert plan.charge(5, 2) == one + two * Fraction(2, 3)
-    assert plan.charge(5, 3) == plan.epsilon
+    assert plan.charge(5, 3) == plan.asked.spent
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])

@@ -12,10 +12,10 @@ import pytest
 
 from freegap import InvalidArgument, SeededBits, base2
 from freegap.base2 import Eta
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import threshold_words
 from freegap.base2.eta import _enough_digits, _exact_root
 from freegap.base2.plan import Base2Plan
-from freegap.base2.reading import answer_units, array_units
 from freegap.base2.weights import MOST_BITS, Weights
 from tests.clock import Drawn
 

@@ -15,10 +15,10 @@ from freegap_evidence.assurance import base2_law as ideal
 
 import freegap.base2.questions as questions
 from freegap.base2 import Eta
+from freegap.base2.arguments import array_units
 from freegap.base2.draws import Draws
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
-from freegap.base2.reading import array_units
 from freegap.base2.samplers import conditional_lazy_threshold_at
 from freegap.base2.weights import Weights
 from tests.base2.paths import Path, distribution, largest_ratio

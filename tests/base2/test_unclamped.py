@@ -16,7 +16,7 @@ from freegap_evidence.assurance import base2_law
 from freegap import InvalidArgument, SeededBits, base2
 from freegap.base2.draws import BitDraws
 from freegap.base2.samplers import laplace_at
-from freegap.base2.unclamped import above_positions, piecewise
+from freegap.base2.unclamped import outcomes, piecewise
 from freegap.base2.weights import Weights
 from tests.base2.paths import Path
 from tests.mechanisms.test_top_k import NoBits
@@ -75,15 +75,14 @@ def test_the_noise_is_discrete_laplace_without_an_end(base: Fraction) -> None:
 
 @pytest.mark.parametrize(("answers", "k"), [((0,), 1), ((1,), 1), ((-2,), 1), ((1, -1), 1), ((0, 1), 2)])
 def test_the_replies_have_the_law_of_algorithm_1(answers: tuple[int, ...], k: int) -> None:
-    base = Fraction(1, 4)
-    weights = Weights(base, REACH)
+    bases = (Fraction(1, 4), Fraction(1, 8))
+    weights = (Weights(bases[0], REACH), Weights(bases[1], REACH))
 
     def program(path: Path) -> tuple[bool, ...]:
-        found = list(above_positions(answers, k=k, weights=(weights, weights), draws=path))
-        answered = found[-1] + 1 if len(found) == k else len(answers)
-        return tuple(i in found for i in range(answered))
+        told = outcomes(answers, k=k, weights=weights, draws=path)
+        return tuple(reply is not None for reply in told)
 
-    exact = base2_law.unclamped_sparse_vector(answers, k=k, bases=(base, base), n=40)
+    exact = base2_law.unclamped_sparse_vector(answers, k=k, bases=bases, n=40)
     law, rest = decided(program)
     assert rest < Fraction(1, 10**4)
     assert law.keys() == exact.keys()
@@ -156,7 +155,7 @@ def test_thresholds_of_each_question_and_huge_answers() -> None:
     )
     assert release.labels == ("b", "d")
     assert [int(t) for t in release.thresholds] == [500, 10**29]
-    assert release.spent == release.epsilon <= 2
+    assert release.spent == release.asked.spent <= 2
     assert not release.private
     assert release.to_dict()["mechanism"] == "base2.unclamped_sparse_vector"
     partial = base2.unclamped_sparse_vector([0, 900, 0], 500, k=2, eta=ETA, bits=SeededBits(5))

@@ -20,8 +20,8 @@ from freegap.budget.accounting import (
     kept_short,
     rounded_up,
 )
-from freegap.budget.keeping import Budget
-from freegap.measures import Pure
+from freegap.budget.budgets import Budget
+from freegap.values.measures import Pure
 
 COMPOSED, DECOMPOSED = "Cafés", unicodedata.normalize("NFD", "Cafés")
 

@@ -213,6 +213,48 @@ def test_a_file_that_vanishes_is_not_begun_anew(on_file: Ledger, file: Path) -> 
     assert not file.exists()
 
 
+def test_an_empty_file_is_a_lost_ledger_and_invites_no_new_budget(on_file: Ledger, file: Path) -> None:
+    reserve(on_file)
+    file.write_bytes(b"")
+    for again in (on_file, Ledger(f"sqlite:///{file}")):
+        with pytest.raises(LedgerDamaged, match="is an empty file"):
+            reserve(again)
+        with pytest.raises(LedgerDamaged, match="is an empty file"):
+            again.create("shop", epsilon=5)
+    assert file.read_bytes() == b""
+
+
+def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "whole.db"
+    linked: list[bytes] = []
+
+    def link(apart: Path, place: Path) -> None:
+        linked.append(apart.read_bytes()[:15])
+        raise OSError("no links on this file system")
+
+    monkeypatch.setattr(os, "link", link)
+    assert Ledger(f"sqlite:///{file}").create("shop", epsilon=5).total == 5
+    assert linked == [b"SQLite format 3"]
+    assert [left.name for left in tmp_path.iterdir()] == ["whole.db"]
+
+
+def test_of_two_that_make_a_ledger_at_once_the_second_takes_the_one_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, real = f"sqlite:///{tmp_path}/one.db", os.link
+
+    def link(apart: Path, place: Path) -> None:
+        monkeypatch.setattr(os, "link", real)
+        Ledger(url).create("shop", epsilon=5)  # another process, in between
+        real(apart, place)
+
+    monkeypatch.setattr(os, "link", link)
+    ledger = Ledger(url)
+    ledger.create("web", epsilon=1)
+    assert [account.dataset for account in ledger.accounts()] == ["shop", "web"]
+    assert [left.name for left in tmp_path.iterdir()] == ["one.db"]
+
+
 def test_a_locked_file(file: Path, on_file: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_PATIENCE", 0.2)
     hasty = Ledger(f"sqlite:///{file}")

@@ -15,10 +15,10 @@ import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger, LedgerUnavailable, UnsettledWarning
 from freegap.budget.accounting import Balance, Cost
 from freegap.budget.arguments import who
-from freegap.budget.keeping import Budget
+from freegap.budget.budgets import Budget
 from freegap.budget.records import Account
 from freegap.budget.statement import charges
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 
 def account(spent: str | int | Fraction, reserved: str | int, total: int = 5) -> Account:

@@ -14,7 +14,7 @@ import pytest
 
 import freegap as fg
 from freegap import BudgetExceeded, BudgetSpent, Ledger, base2
-from freegap.exact.comparing import NoisyThreshold
+from freegap.exact.noisy_threshold import NoisyThreshold
 from tests.budget import children
 from tests.budget.children import CONTEXT
 from tests.budget.mechanisms import HIGH, LOW, OBJECTS, Untouchable, charge, state

@@ -15,7 +15,7 @@ import pytest
 
 from freegap import Ledger
 from freegap.budget.reservation import Reservation
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 HEAD = "5f70ba7908049caed93c1ff7ba53c90e458ef3cd9c2efd2cf00e74f1f6868e3c"
 
@@ -50,7 +50,8 @@ def test_it_opens_with_its_lines_as_they_were(file: Path) -> None:
 def test_it_is_used_on(file: Path) -> None:
     ledger = Ledger(f"sqlite:///{file}")
     assert ledger.create("shop", epsilon=5).remaining == Fraction(41, 10)
-    Reservation(ledger, 5, "shop", Pure(Fraction(1, 2)), "noisy_top_k").settle("1/4")
+    held = next(entry for entry in ledger.entries() if entry.sequence == 5)
+    Reservation(ledger, 5, held.hash, "shop", Pure(Fraction(1, 2)), "noisy_top_k").settle("1/4")
     ledger.reserve("shop", 1, what="measure").settle(1)
     assert ledger.account("shop").spent == Fraction(2, 5) + Fraction(1, 4) + 1
     ledger.create("clinic", rho="1/8")

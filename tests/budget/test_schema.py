@@ -96,3 +96,37 @@ def test_the_database_itself_keeps_a_reservation_from_being_closed_twice(url: st
     with engine.connect() as connection, pytest.raises(IntegrityError):
         connection.execute(text(again))
     engine.dispose()
+
+
+def refused(url: str, statements: list[str]) -> None:
+    engine = create_engine(locate(url).url)
+    for statement in statements:
+        with engine.connect() as connection, pytest.raises(IntegrityError):
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def test_a_ledger_has_one_head(url: str, ledger: Ledger) -> None:
+    """Whoever writes a second one would have two journals in one."""
+    head = "SELECT {}, schema_version, sequence, hash FROM freegap_ledger"
+    refused(url, [f"INSERT INTO freegap_ledger {head.format(number)}" for number in (1, 2)])
+
+
+def test_no_part_of_a_line_or_of_a_head_is_missing(url: str, ledger: Ledger) -> None:
+    names = [column.name for column in schema.journal.columns]
+    copies = []
+    for missing in (name for name in names if name != "reservation"):
+        given = {name: name for name in names} | {"sequence": "sequence + 1"} | {missing: "NULL"}
+        listed = ", ".join(given.values())
+        copies.append(f"INSERT INTO freegap_journal SELECT {listed} FROM freegap_journal")  # noqa: S608
+    refused(url, copies)
+    parts = ("schema_version", "sequence", "hash")
+    refused(url, [f"UPDATE freegap_ledger SET {part} = NULL" for part in parts])  # noqa: S608
+
+
+def test_the_lines_of_a_dataset_are_found_by_an_index(url: str, ledger: Ledger) -> None:
+    engine = create_engine(locate(url).url)
+    found = inspect(engine).get_indexes("freegap_journal")
+    engine.dispose()
+    indexes = {index["name"]: index["column_names"] for index in found}
+    assert indexes["freegap_journal_by_dataset"] == ["dataset", "sequence"]

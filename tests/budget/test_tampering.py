@@ -19,7 +19,7 @@ from freegap.budget.accounting import amount_text
 from freegap.budget.chain import GENESIS, Line
 from freegap.budget.location import locate
 from freegap.budget.reservation import Reservation
-from freegap.measures import Pure
+from freegap.values.measures import Pure
 
 JOURNAL, HEAD = schema.journal, schema.ledger
 
@@ -234,9 +234,15 @@ def test_a_reservation_of_another_dataset_or_kind_is_not_settled(url: str) -> No
     ledger.create("shop", epsilon=5)
     ledger.create("web", epsilon=5)
     held = ledger.reserve("shop", 1, what="a")
-    for sequence, dataset in ((1, "shop"), (2, "web"), (held.sequence, "web"), (99, "shop")):
+    hashes = {entry.sequence: entry.hash for entry in ledger.entries()}
+    for sequence, dataset, noted in (
+        (1, "shop", held.line_hash),
+        (held.sequence, "shop", hashes[1]),
+        (held.sequence, "nowhere", held.line_hash),
+        (99, "shop", held.line_hash),
+    ):
         with pytest.raises(LedgerDamaged, match="has lost the reservation"):
-            Reservation(ledger, sequence, dataset, Pure(Fraction(1)), "a").settle(1)
+            Reservation(ledger, sequence, noted, dataset, Pure(Fraction(1)), "a").settle(1)
     held.settle(1)
     assert ledger.verify().ok
 
@@ -330,6 +336,21 @@ def test_bytes_in_place_of_text_show(tmp_path: Path) -> None:
     with outside(url) as connection:
         connection.execute(text("UPDATE freegap_journal SET who = x'00ff'"))
     assert Ledger(url).verify().broken == 1
+
+
+def test_a_reservation_that_took_the_number_of_a_lost_one_is_not_settled_for_it(url: str) -> None:
+    ledger = Ledger(url)
+    ledger.create("shop", epsilon=5)
+    lost = ledger.reserve("shop", 1, what="a")
+    with outside(url) as connection:
+        rewrite(connection, lines(connection)[:1])
+    other = ledger.reserve("shop", 1, what="b")
+    assert other.sequence == lost.sequence
+    with pytest.raises(LedgerDamaged, match="has lost the reservation"):
+        lost.settle("1/2")
+    assert ledger.account("shop").reserved == 1
+    other.settle(1)
+    assert ledger.account("shop").spent == 1
 
 
 def test_a_reservation_that_was_taken_out_is_not_settled(url: str) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import sqlite3
 import sys
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,35 @@ def test_show_json_and_csv_are_exact(used: fg.Ledger) -> None:
     assert both.exit_code == 2
 
 
+def test_show_lists_the_newest_or_those_since_a_time(
+    used: fg.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(*arguments: str) -> list[str]:
+        return [charge["what"] for charge in json.loads(run("show", "shop", "--json", *arguments))["charges"]]
+
+    assert listed() == listed("--last", "9") == ["noisy_top_k", "sparse_vector", "measure"]
+    assert listed("--last", "2") == ["sparse_vector", "measure"]
+    assert listed("--last", "1", "--since", "2026-01-01") == ["measure"]
+    assert listed("--since", "9000-01-01") == []
+    assert "The newest 1" in run("show", "shop", "--last", "1")
+    assert "The newest" not in run("show", "shop", "--last", "4")
+    monkeypatch.setattr("freegap.cli.budget._NEWEST", 2)
+    assert "noisy_top_k" not in run("show", "shop")
+    for bad in (("--last", "0"), ("--since", "yesterday")):
+        refused = runner.invoke(cli.app, ["budget", "show", "shop", *bad])
+        assert isinstance(refused.exception, fg.InvalidArgument)
+
+
+def test_a_time_in_another_zone_is_the_same_moment(used: fg.Ledger) -> None:
+    at = datetime.fromisoformat(used.entries("shop")[-1].when)
+    there = at.astimezone(timezone(timedelta(hours=5)))
+    assert used.entries("shop", since=there)[-1].when == at.isoformat()
+    assert used.entries("shop", since=there.isoformat()) == used.entries(
+        "shop", since=at.replace(tzinfo=None)
+    )
+    assert used.entries(since=at + timedelta(seconds=1)) == []
+
+
 def test_a_small_reservation_is_seen_in_the_bar() -> None:
     ledger = fg.Ledger()
     ledger.create("shop", epsilon=5)
@@ -121,16 +151,17 @@ def test_verify_and_its_exit_codes(used: fg.Ledger, file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["show", "nix"], "There is no ledger at"),
-        (["create", "shop", "--epsilon", "much"], "freegap: --epsilon 'much': is not a number"),
-        (["create", "shop", "--epsilon", "0"], "freegap: --epsilon '0': must be greater than 0"),
-        (["list", "--url", "rubbish"], "freegap: --url: is not a database URL"),
+        (["show", "nix"], 4, "There is no ledger at"),
+        (["create", "shop", "--epsilon", "much"], 2, "freegap: --epsilon 'much': is not a number"),
+        (["create", "shop", "--epsilon", "0"], 2, "freegap: --epsilon '0': must be greater than 0"),
+        (["list", "--url", "rubbish"], 2, "freegap: --url: is not a database URL"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(
+def test_mistakes_are_one_line_and_an_exit_code(
     arguments: list[str],
+    code: int,
     message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -138,7 +169,7 @@ def test_mistakes_are_one_line_and_exit_code_2(
     monkeypatch.setattr(sys, "argv", ["freegap", "budget", *arguments])
     with pytest.raises(SystemExit) as stopped:
         cli.main()
-    assert stopped.value.code == 2
+    assert stopped.value.code == code
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

@@ -117,6 +117,23 @@ def test_a_dry_run_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_unknown_domain_needs_a_delta_and_no_list(shop: Path) -> None:
+    unknown = ("top-k", "baskets.csv", *ASK, "--domain", "unknown", "-k", "5")
+    done = run(*unknown, "--delta", "1e-8")
+    assert "Everything else: fewer than 5 items stood out" in " ".join(done.stdout.split())
+    release = json.loads(
+        run(*unknown, "--delta", "1/1000", "--people", "1000", "--pool", "7", "--json").stdout
+    )
+    assert (release["labels"], release["complete"]) == (["tea", "milk"], True)
+    assert (release["measure"], release["delta"]) == ("epsilon-delta", "1/1000")
+    assert release["parameters"]["pool"] == 7
+    done = run(*unknown, "--delta", "1e-8", "--dry-run")
+    assert "δ: about 1e-08 (exactly 1/100000000)" in done.stdout
+    assert "with 125 people more than the item in place 1,001 has" in done.stdout
+    forecast = json.loads(run(*unknown, "--delta", "1e-8", "--dry-run", "--json").stdout)
+    assert (forecast["delta"], forecast["charged_at_most"]) == ("1/100000000", "1")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -15,9 +15,9 @@ import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
-from freegap.exact.reals import at_precision
 from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NoiseName
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.values.balls import at_precision
 
 ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
 

@@ -122,6 +122,37 @@ def test_the_true_loss_of_a_sparse_vector_by_integration(
     assert 0.95 * stated < max(found) <= stated * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+@pytest.mark.parametrize(
+    ("title", "line", "query"),
+    [("sparse_vector_releases_answers", 2, 2), ("gap_sparse_vector_plain_threshold", 4, 8 / 3)],
+)
+def test_the_true_loss_of_released_answers_by_integration(
+    title: str, line: float, query: float, length: int
+) -> None:
+    """All answers but the last come out False, and the last as a number: a low one tells most, and never more
+    than the catalogue says. Two answers are private, three are not."""
+    epsilon = 0.7
+    stated = CATALOGUE[title].loss(epsilon, length, {})
+    assert (stated > epsilon * (1 + 1e-9)) == (length > 2)
+
+    def density(answer: float, number: float) -> float:
+        below = np.linspace(
+            number - 60 / epsilon, number, 20_001
+        )  # the noisy threshold is not above the number
+        under = np.where(
+            below < answer,
+            0.5 * np.exp(np.minimum(below - answer, 0) * epsilon / query),
+            1 - 0.5 * np.exp(-np.maximum(below - answer, 0) * epsilon / query),
+        )
+        weights = np.exp(-np.abs(below) * epsilon / line) * under ** (length - 1)
+        return float(weights.sum() * np.exp(-abs(number - answer) * epsilon / query))
+
+    found = [math.log(density(0, number) / density(1, number)) for number in (-40, -8, 0, 0.5, 3)]
+    assert 0.999 * stated < max(found) <= stated * (1 + 1e-9)
+    assert max(found[3:]) < stated
+
+
 SUBTLE = {  # for the few samples of the ordinary test
     "laplace_rare_leak",
     "sparse_vector_one_true_too_many",

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from freegap.bits import SeededBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, DoubleNoise, certain_floor
-from freegap.exact.reals import OrderStatistic, Real, Variable, at_precision
+from freegap.exact.reals import OrderStatistic, Real, Variable
+from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
 

@@ -23,6 +23,7 @@ SELECT = {
     "answers": COUNTS,
     "k": 2,
     "epsilon": 1,
+    "rho": None,
     "sensitivity": 1,
     "monotonic": True,
     "noise": "exponential",
@@ -55,8 +56,8 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT | {"gap": True},
-    "noisy_max": without(SELECT, "k") | {"gap": True},
+    "noisy_top_k": SELECT | {"gap": True, "last_gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False},
     "sparse_vector": SHARED | {"gap": True},
     "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
     "hybrid_top_k": ABOVE,
@@ -65,9 +66,15 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
+    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
+    | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
+    "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
+    | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
+    "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
+    | {"questions": 100, "false_alarms": 1},
 }
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},
@@ -103,6 +110,7 @@ CANDIDATE = {
     "candidates": CANDIDATES,
     "score": lambda release: release.gaps[0],
     "epsilon": 1,
+    "rho": None,
     "stop": "1/4",
     "hard_stop": "1/2",
     "ledger": None,
@@ -124,7 +132,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
     "RecordedBits": {"source": fg.SeededBits(1)},
-    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shifts": len},
+    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shift": len, "last_shift": len},
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
     | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None},
 }
@@ -133,6 +141,7 @@ OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": 
 OWN = {
     "answers": answers,
     "utilities": answers,
+    "counts": answers,
     "threshold": st.one_of(numbers, answers),
     # It waits as long as it is told to.
     "seconds": st.sampled_from(["1/1000", 0.001, 0, -1, None, "x", float("nan"), float("inf"), [], True]),
@@ -145,7 +154,7 @@ def check(function: Any, arguments: dict[str, Any]) -> Any:
     """Call it; a release that comes of it can be shown."""
     result, _ = attempt(function, **arguments)
     if isinstance(result, Release):
-        assert 0 <= result.spent <= result.epsilon
+        assert 0 <= result.spent <= result.asked.spent
         require_shown_safely(result)
     return result
 
@@ -211,8 +220,18 @@ def bits(n: Any, kind: str) -> None:
         assert source.bits(64) == fg.SeededBits(1).bits(64)
 
 
+RHO: dict[str, Any] = {"epsilon": None, "rho": 1}
+IN_RHO = {
+    "noisy_top_k": CALLS["noisy_top_k"] | RHO | {"noise": None},
+    "measure": CALLS["measure"] | RHO,
+    "sparse_vector": CALLS["sparse_vector"] | RHO,
+    "exponential_mechanism": CALLS["exponential_mechanism"] | RHO,
+    "select_and_measure": CALLS["select_and_measure"] | RHO | {"noise": "gumbel"},
+}
+
 TARGETS: dict[str, Callable[[], None]] = {
     **{name: offline(getattr(fg, name), good) for name, good in (CALLS | OTHERS).items()},
+    **{f"{name}, rho": offline(getattr(fg, name), good) for name, good in IN_RHO.items()},
     **{f"base2.{name}": offline(getattr(base2, name), good) for name, good in BASE2_CALLS.items()},
     **{name: online(getattr(fg, name), good) for name, good in ONLINE.items()},
     **{f"base2.{name}": online(getattr(base2, name), good) for name, good in BASE2_ONLINE.items()},

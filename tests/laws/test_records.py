@@ -17,7 +17,6 @@ from scipy.integrate import quad
 
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.estimate.noise_laws import GapNoise
-from freegap.exact.reals import at_precision
 from freegap.laws import (
     DISCRETE_LAPLACE,
     GEOMETRIC,
@@ -32,6 +31,7 @@ from freegap.laws import (
     ShiftPrice,
     law_named,
 )
+from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS
 
 SCALE = 1.5

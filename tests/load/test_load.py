@@ -15,8 +15,8 @@ import pytest
 import freegap as fg
 from freegap.budget import accounting
 from freegap.budget.accounting import Cost
-from freegap.budget.keeping import Budget
-from freegap.measures import Pure
+from freegap.budget.budgets import Budget
+from freegap.values.measures import Pure
 
 pytestmark = pytest.mark.long
 

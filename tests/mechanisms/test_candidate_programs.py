@@ -11,9 +11,9 @@ import pytest
 from flint import arb
 
 import freegap as fg
-from freegap.exact.reals import at_precision
 from freegap.mechanisms.noisy_score import exact_score
 from freegap.mechanisms.private_candidates import Drawn, best_program, hard_stop_after, select_program
+from freegap.values.balls import at_precision
 
 
 class Script:

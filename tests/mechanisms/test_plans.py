@@ -15,10 +15,10 @@ from flint import arb, fmpq
 
 import freegap as fg
 from freegap.errors import InvalidArgument
-from freegap.exact.reals import at_precision
 from freegap.laws import GEOMETRIC, LAWS
 from freegap.mechanisms.threshold_plan import ThresholdPlan, mean_difference, optimal_share
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.values.balls import at_precision
 
 NOISES = ["laplace", "exponential", "geometric"]
 FINE = Fraction(1, 2**20)
@@ -200,5 +200,5 @@ def test_p_values_of_every_gap() -> None:
     ids=lambda release: release.plan.mechanism,
 )
 def test_a_release_carries_its_plan_wherever_it_goes(release: fg.Release) -> None:
-    assert (release.epsilon, release.parameters) == (release.plan.epsilon, dict(release.plan.parameters))
+    assert (release.asked, release.parameters) == (release.plan.asked, dict(release.plan.parameters))
     assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301

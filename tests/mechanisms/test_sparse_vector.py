@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent, FreegapError, InvalidArgument
-from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.exact.reals import LazyNoise
 from freegap.mechanisms.sparse_vector import form
 from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share
@@ -164,7 +164,7 @@ def test_stop_after_keeps_the_rest() -> None:
         [10**6] * 20, 0, k=4, epsilon=2, share="1/2", stop_after=4, bits=SeededBits(1)
     )
     assert len(release.indices) == 4
-    assert release.epsilon - release.spent == Fraction(1, 2)
+    assert release.asked.spent - release.spent == Fraction(1, 2)
     online = fg.AdaptiveSparseVector(0, k=4, epsilon=2, share="1/2", stop_after=1, bits=SeededBits(1))
     online.ask(10**6)
     assert online.exhausted

@@ -82,6 +82,8 @@ class Writer:
             c, c, a, a, "y", "None", f"'a' if {c} else 'b'", f"1 if {c} else True", f"1 if {c} else 1.0",
             f"0.0 if {c} else -0.0", f"[1] if {c} else (1,)", f"int({c})", f"None if {c} else {a}",
             f"{{1: 0}} if {c} else {{True: 0}}", f"({a}) - ({a})", f"min(2.0, {a})", f"y if {c} else y",
+            f"round({a})", f"({a}) // 2", f"int({a}) % 2", f"({a}) / ({self.number()})",
+            f"round({a}) if {c} else 0",
         )  # fmt: skip
 
     def program(self) -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from freegap.forms import Change
-from freegap.mechanisms.top_k import shifts
-
 from .programs import Noise, Numbers
 
 
@@ -27,6 +24,9 @@ def alignment(
     rest = [i for i in range(len(answers)) if i not in chosen]
     second = max(rest, key=lambda i: answers[i] + noise[i])
     best = max(neighbour[i] + noise[i] for i in rest)
-    items = [Change(answers[i], neighbour[i], noise[i]) for i in [*chosen, second]]
-    moves, last = shifts(items[:-1], items[-1], best, one_sided=law != "laplace")
-    return {i: noise[i] + move for i, move in zip([*chosen, second], [*moves, last], strict=True)}
+    changes = {i: answers[i] - neighbour[i] for i in [*chosen, second]}
+    move = best - (answers[second] + noise[second])
+    least = min(changes[i] for i in chosen)
+    if law != "laplace" and least + move < 0:
+        return {i: noise[i] + change - least for i, change in changes.items()}
+    return {i: noise[i] + changes[i] + move for i in chosen} | {second: noise[second]}

@@ -19,7 +19,7 @@ from freegap.prover.routes import prove_claim
 from . import plain_top_k
 
 TOP_K = "tests.prove.plain_top_k:program"
-OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2"]
+OPTIONS = ["--epsilon", "1", "--queries", "3", "--parameter", "k=1", "--parameter", "scale=2", "--no-growth"]
 
 
 def run(*arguments: str) -> Any:
@@ -29,7 +29,9 @@ def run(*arguments: str) -> Any:
 def test_a_mechanism_and_its_alignment() -> None:
     done = run(TOP_K, "--alignment", "tests.prove.plain_top_k:alignment", *OPTIONS)
     assert done.exit_code == 0, done.output
-    assert done.output.startswith("proved: program(k=1, scale=2) on 3 answers is private at ε = 1")
+    assert done.output.startswith(
+        "proved for n = 3 only: program(k=1, scale=2) on 3 answers is private at ε = 1"
+    )
 
 
 def test_json_and_synthesis() -> None:
@@ -45,10 +47,9 @@ FORM = Selection(
     1,
     "laplace",
     2,
-    lambda values, runner_up: values[0] - runner_up,
-    lambda selected, runner_up, best: (
-        [selected[0].answer - selected[0].neighbour + best - runner_up.answer - runner_up.noise],
-        0,
+    lambda value, following: value - following,
+    lambda item, least, runner_up, best: (
+        item.answer - item.neighbour + best - runner_up.answer - runner_up.noise
     ),
 )
 
@@ -56,7 +57,7 @@ FORM = Selection(
 def test_a_form_is_proved_for_all_n() -> None:
     done = run("tests.prove.test_command:FORM", "--epsilon", "1")
     assert done.exit_code == 0, done.output
-    assert "for all n > 1" in done.output
+    assert "for all n > k ≥ 1" in done.output
 
 
 def test_progress_goes_by_path() -> None:
@@ -68,6 +69,7 @@ def test_progress_goes_by_path() -> None:
         epsilon=1,
         queries=3,
         parameters=parameters,
+        growth=False,
         progress=lambda *step: seen.append(step),
     )
     assert seen[:6] == [("paths", n, 0) for n in range(1, 7)]

@@ -21,7 +21,8 @@ def verdict(case: Generated) -> bool | None:
         queries=1,
         resolution=1,
         tightness=False,
-        seconds="1/2",
+        growth=False,
+        seconds=1,
     ).holds
 
 

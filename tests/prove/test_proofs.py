@@ -14,6 +14,7 @@ from freegap.base2 import ideal
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry
 from freegap.prover.routes import prove_claim
+from freegap.values.neighbours import Neighbours
 
 from . import plain_top_k, programs
 
@@ -52,10 +53,16 @@ def every(sizes: list[tuple[int, int]]) -> list[Any]:
     ]
 
 
-def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def check(n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
     form = entry.form(**parameters)
     proof = fg.prove(
-        form.program, form.alignment, epsilon=1, queries=n, neighbours=neighbours, charge=form.charge
+        form.program,
+        form.alignment,
+        epsilon=1,
+        queries=n,
+        growth=False,
+        neighbours=neighbours,
+        charge=form.charge,
     )
     assert proof.holds, str(proof)
     assert all(condition.holds for condition in proof.conditions)
@@ -69,19 +76,25 @@ def check(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, An
 
 
 @pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(3, 1), (3, 2)]))
-def test_three_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def test_three_answers(
+    n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]
+) -> None:
     check(n, neighbours, entry, parameters)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "neighbours", "entry", "parameters"), every([(5, 1), (5, 2), (5, 3)]))
-def test_five_answers(n: int, neighbours: str, entry: LibraryEntry, parameters: dict[str, Any]) -> None:
+def test_five_answers(
+    n: int, neighbours: Neighbours, entry: LibraryEntry, parameters: dict[str, Any]
+) -> None:
     check(n, neighbours, entry, parameters)
 
 
 def test_top_k_of_five() -> None:
     parameters = {"k": 3, "scale": Fraction(6), "law": "laplace"}
-    proof = fg.prove(plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=5, parameters=parameters)
+    proof = fg.prove(
+        plain_top_k.program, plain_top_k.alignment, epsilon=1, queries=5, growth=False, parameters=parameters
+    )
     assert proof.holds
     assert (proof.paths, proof.outputs) == (120, 60)
 
@@ -93,6 +106,7 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         neighbours="monotonic",
         parameters={"k": 2, "scale": Fraction(4), "law": law},
     )
@@ -103,13 +117,14 @@ def test_monotonic_answers_cost_half_at_the_general_scale(law: str) -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["one", "increasing", "decreasing"])
-def test_other_relations(neighbours: str) -> None:
+def test_other_relations(neighbours: Neighbours) -> None:
     parameters = {"k": 1, "scale": Fraction(2), "law": "laplace"}
     proof = fg.prove(
         plain_top_k.program,
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         neighbours=neighbours,
         parameters=parameters,
     )
@@ -124,6 +139,7 @@ def test_sensitivity_and_epsilon_scale() -> None:
         programs.sparse_vector_alignment,
         epsilon="0.7",
         queries=2,
+        growth=False,
         sensitivity="5/2",
         parameters={"k": 1, "share": QUARTER},
         charge=programs.sparse_vector_charge,
@@ -139,6 +155,7 @@ def test_a_renewed_threshold() -> None:
         programs.renewing_sparse_vector_alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         parameters={"k": 2, "share": QUARTER},
     )
     assert proof.holds, str(proof)
@@ -152,7 +169,13 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
     """Ilvento 2020, algorithm 4, with its clamped alignment and theorem 5.5."""
     form = ideal.form(k=count, **CLAMPED)
     proof = fg.prove(
-        form.program, form.alignment, epsilon=1, queries=queries, resolution=1, charge=form.charge
+        form.program,
+        form.alignment,
+        epsilon=1,
+        queries=queries,
+        growth=False,
+        resolution=1,
+        charge=form.charge,
     )
     assert proof.holds, str(proof)
     assert proof.tightness is not None
@@ -162,7 +185,9 @@ def test_discrete_sparse_vector_with_gap(queries: int, count: int) -> None:
 @pytest.mark.long
 def test_discrete_sparse_vector_with_gap_and_two_above() -> None:
     form = ideal.form(k=2, resolution=Fraction(1, 2), **CLAMPED)
-    proof = fg.prove(form.program, form.alignment, epsilon=1, queries=3, resolution="1/2", charge=form.charge)
+    proof = fg.prove(
+        form.program, form.alignment, epsilon=1, queries=3, growth=False, resolution="1/2", charge=form.charge
+    )
     assert proof.holds, str(proof)
 
 
@@ -173,6 +198,7 @@ def test_geometric_noise_on_whole_numbers() -> None:
         programs.sparse_vector_alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         resolution=1,
         parameters=parameters,
     )
@@ -188,7 +214,7 @@ def test_staircase_noise() -> None:
 
     assert fg.prove(program, alignment, epsilon="1/3", queries=1).holds
     # A stair can lie anywhere: a shift by a little more than one step costs two.
-    proof = fg.prove(program, alignment, epsilon="1/3", queries=1, sensitivity="101/100")
+    proof = fg.prove(program, alignment, epsilon="1/3", queries=1, growth=False, sensitivity="101/100")
     assert proof.holds is False
     assert proof.refutation is not None
     assert proof.refutation.cost == Fraction(2, 3)
@@ -220,10 +246,11 @@ def test_the_report_names_every_condition() -> None:
         plain_top_k.alignment,
         epsilon=1,
         queries=3,
+        growth=False,
         parameters={"k": 1, "scale": 2, "law": "exponential"},
     )
     text = str(proof)
-    assert text.startswith("proved: program(k=1, scale=2, law=exponential) on 3 answers")
+    assert text.startswith("proved for n = 3 only: program(k=1, scale=2, law=exponential) on 3 answers")
     assert text.count("✓") == 8
     assert "theorem 5.15" in text
     assert proof.to_dict()["verdict"] == "proved"
@@ -231,7 +258,7 @@ def test_the_report_names_every_condition() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["each", "monotonic"])
-def test_the_order_alone_with_ties_by_place(neighbours: str) -> None:
+def test_the_order_alone_with_ties_by_place(neighbours: Neighbours) -> None:
     """Where no answer rises, no noise need rise to make up for it: monotonic answers cost ε and not 2ε."""
     entry = NAMED["noisy top-k, ties broken by place"]
     claim = next(claim for claim in entry.claims if claim.neighbours == neighbours)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.values.neighbours import Neighbours
 
 from . import broken, plain_top_k, programs
 
@@ -16,7 +17,7 @@ QUARTER = Fraction(1, 4)
 
 @pytest.mark.parametrize("law", ["laplace", "exponential"])
 @pytest.mark.parametrize(("neighbours", "factor"), [("each", 2), ("monotonic", 1), ("one", 2)])
-def test_top_k_of_a_thousand(law: str, neighbours: str, factor: int) -> None:
+def test_top_k_of_a_thousand(law: str, neighbours: Neighbours, factor: int) -> None:
     proof = fg.prove(
         plain_top_k.program,
         plain_top_k.alignment,

@@ -48,8 +48,10 @@ def found(proof: Proof) -> Any:
 def test_right_mechanisms(
     program: Any, charge: Any, parameters: dict[str, Any], queries: int, smallest: int
 ) -> None:
-    proof = fg.prove(program, epsilon=1, queries=queries, parameters=parameters, charge=charge)
-    again = fg.prove(program, found(proof), epsilon=1, queries=queries, parameters=parameters, charge=charge)
+    proof = fg.prove(program, epsilon=1, growth=False, queries=queries, parameters=parameters, charge=charge)
+    again = fg.prove(
+        program, found(proof), epsilon=1, growth=False, queries=queries, parameters=parameters, charge=charge
+    )
     assert again.holds
     assert proof.tightness is not None
     assert proof.tightness.epsilon == smallest
@@ -63,14 +65,19 @@ def test_noisy_max_with_its_index_only() -> None:
         return noisy.index(max(noisy))
 
     for law in ("laplace", "exponential"):
-        proof = fg.prove(noisy_max, epsilon=1, queries=3, parameters={"law": law})
+        proof = fg.prove(noisy_max, epsilon=1, growth=False, queries=3, parameters={"law": law})
         assert proof.tightness is not None
         assert proof.tightness.epsilon == 1
 
 
 def test_the_paper_s_alignment_is_found_for_sparse_vector() -> None:
     proof = fg.prove(
-        programs.sparse_vector, epsilon=1, queries=3, parameters=SHARED, charge=programs.sparse_vector_charge
+        programs.sparse_vector,
+        epsilon=1,
+        growth=False,
+        queries=3,
+        parameters=SHARED,
+        charge=programs.sparse_vector_charge,
     )
     assert proof.alignment_source is not None
     assert (
@@ -85,6 +92,7 @@ def test_each_direction_of_monotonic_answers_has_its_own() -> None:
     proof = fg.prove(
         programs.sparse_vector,
         epsilon=1,
+        growth=False,
         queries=2,
         neighbours="monotonic",
         parameters=parameters,
@@ -98,7 +106,7 @@ def test_each_direction_of_monotonic_answers_has_its_own() -> None:
 def test_cheaper_than_the_paper_where_that_is_possible() -> None:
     """Top 2 of 3: to keep all three noisy answers costs 3/4, less than to keep the gaps of two."""
     parameters = {"k": 2, "scale": Fraction(4), "law": "laplace"}
-    proof = fg.prove(plain_top_k.program, epsilon=1, queries=3, parameters=parameters)
+    proof = fg.prove(plain_top_k.program, epsilon=1, growth=False, queries=3, parameters=parameters)
     assert proof.holds
     assert proof.tightness is not None
     assert proof.tightness.epsilon == Fraction(3, 4)
@@ -119,7 +127,7 @@ def test_broken_mechanisms(mechanism: Callable[..., Any]) -> None:
     parameters, queries = SIZES.get(mechanism, (SHARED, 3))
     if mechanism is programs.adaptive:
         parameters = SHARED | {"last_call": False}
-    proof = fg.prove(mechanism, epsilon=1, queries=queries, parameters=parameters)
+    proof = fg.prove(mechanism, epsilon=1, growth=False, queries=queries, parameters=parameters)
     assert proof.holds is None
     assert "no alignment in the template" in str(proof.reason)
     assert proof.refutation is not None  # of the last proposal, which is no refutation of the mechanism

@@ -3,8 +3,12 @@
 import json
 
 from tests.recorded.cases import CASES
-from tests.recorded.digests import FILE, digest_of
+from tests.recorded.cases_rho import CASES_IN_RHO
+from tests.recorded.digests import FILE, FILE_IN_RHO, digest_of
 
-recorded = {name: digest_of(case) for name, case in sorted(CASES.items())}
-FILE.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
-print(f"{sum(entry['releases'] for entry in recorded.values())} releases of {len(recorded)} cases recorded")
+for file, cases in ((FILE, CASES), (FILE_IN_RHO, CASES_IN_RHO)):
+    recorded = {name: digest_of(case) for name, case in sorted(cases.items())}
+    file.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
+    print(
+        f"{sum(entry['releases'] for entry in recorded.values())} releases of {len(recorded)} cases recorded"
+    )

@@ -11,9 +11,10 @@ import freegap as fg
 from tests.recorded.cases import Case
 from tests.recorded.told import told
 
-__all__ = ["FILE", "digest_of", "read"]
+__all__ = ["FILE", "FILE_IN_RHO", "digest_of", "read"]
 
 FILE = Path(__file__).with_name("digests.json")
+FILE_IN_RHO = Path(__file__).with_name("digests_rho.json")
 _SEED = 20
 
 
@@ -25,7 +26,7 @@ def digest_of(case: Case) -> dict[str, Any]:
     return {"releases": len(releases), "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def read() -> dict[str, dict[str, Any]]:
+def read(file: Path = FILE) -> dict[str, dict[str, Any]]:
     """What was recorded, by case."""
-    recorded: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+    recorded: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return recorded

@@ -10,19 +10,25 @@ import pytest
 
 import freegap as fg
 from tests.recorded.cases import CASES
-from tests.recorded.digests import digest_of, read
+from tests.recorded.cases_rho import CASES_IN_RHO
+from tests.recorded.digests import FILE_IN_RHO, digest_of, read
 
-RECORDED = read()
+RECORDED, IN_RHO = read(), read(FILE_IN_RHO)
 
 
 def test_every_case_is_recorded() -> None:
-    assert list(RECORDED) == sorted(CASES)
+    assert (list(RECORDED), list(IN_RHO)) == (sorted(CASES), sorted(CASES_IN_RHO))
     assert sum(entry["releases"] for entry in RECORDED.values()) > 3000
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bits_give_the_same_releases(name: str) -> None:
     assert digest_of(CASES[name]) == RECORDED[name]
+
+
+@pytest.mark.parametrize("name", CASES_IN_RHO)
+def test_the_same_bits_give_the_same_releases_in_rho(name: str) -> None:
+    assert digest_of(CASES_IN_RHO[name]) == IN_RHO[name]
 
 
 def test_a_digest_sees_one_gap_one_label_one_bit_and_one_charge() -> None:

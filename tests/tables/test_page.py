@@ -18,6 +18,7 @@ from freegap.report.pictures import save, svg
 from freegap.tables.chart import draw
 from freegap.tables.page import page
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 
 # Kept after the run, for people to look at.
@@ -25,7 +26,7 @@ ARTEFACTS = Path(__file__).parents[2] / "out" / "artefacts"
 HOSTILE = ("<script>alert(1)</script>", "a $x$ & b \x1b[31m\x00", "x" * 500)
 PRIVACY = PrivacyUnit("one value of the column 'c<'", "tables that differ by one person", "9 public items")
 TOP = TopItems(
-    plan=PlainPlan("top_k", Fraction(1), {"k": 3, "scale": Fraction(3)}),
+    plan=PlainPlan("top_k", Pure(Fraction(1)), {"k": 3, "scale": Fraction(3)}),
     labels=HOSTILE,
     gap_multiples=(5000, 100, 7),
     resolution=Fraction(1, 1024),
@@ -38,7 +39,8 @@ TOP = TopItems(
 )
 GAPS = replace(TOP, estimates=None, standard_errors=None, intervals=None, private=False)
 ABOVE = ItemsAbove(
-    **{name: getattr(TOP, name) for name in TOP.__dataclass_fields__}, threshold=Fraction(500), complete=True
+    **({name: getattr(TOP, name) for name in TOP.__dataclass_fields__} | {"complete": True}),
+    threshold=Fraction(500),
 )
 NOTHING = replace(
     ABOVE, labels=(), gap_multiples=(), estimates=(), standard_errors=(), intervals=(), spent=Fraction(1, 9)

@@ -79,6 +79,15 @@ def test_zero_and_minus_zero_are_one_person(build: Any, kind: Any) -> None:
     assert _counts(table) == {"tea": 1, "milk": 1, "rice": 0}
 
 
+def test_the_values_of_a_column_of_objects_do_not_decide_its_kind() -> None:
+    """Were it text while every value is one, a range would be refused until somebody brought a number."""
+    columns: list[list[Any]] = [[], [None], ["tea"], ["tea", "milk"], ["tea", 1], [1]]
+    for items in columns:
+        table = pd.DataFrame({"item": pd.Series(items, dtype=object), "person": range(len(items))})
+        assert _counts(table, range(3)) == {0: 0, 1: items.count(1), 2: 0}
+        assert _counts(table, ["tea", "milk"]) == {"tea": items.count("tea"), "milk": items.count("milk")}
+
+
 def test_a_csv_domain_without_header_does_not_lose_an_item(tmp_path: Path) -> None:
     table = pd.DataFrame({"item": ["tea"] * 3, "person": range(3)})
     for name, text in (("d.csv", "tea\nmilk\nrice\n"), ("d.tsv", "tea\nmilk\nrice\n"), ("e.csv", "tea\n")):

@@ -134,7 +134,7 @@ def test_what_is_said_of_items_above(noise: ContinuousNoiseName) -> None:
         noise=noise, bits=fg.SeededBits(2),
     )  # fmt: skip
     assert (fewer.labels, fewer.complete) == (("tea",), True)
-    assert fewer.spent < fewer.epsilon == 4
+    assert fewer.spent < fewer.asked.spent == 4
 
 
 @pytest.mark.parametrize("sign", [1, -1])

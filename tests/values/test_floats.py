@@ -207,7 +207,7 @@ def test_geometric_noise_wants_whole_thresholds_everywhere(threshold: Any) -> No
 @pytest.mark.parametrize("resolution", ["1/10", "3/10", "1/3"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
 def test_base_2_reads_floats_in_the_same_way(resolution: str, kind: Any) -> None:
-    from freegap.base2.reading import answer_units, array_units
+    from freegap.base2.arguments import answer_units, array_units
 
     grid = Fraction(resolution)
     answers = np.array([j * grid for j in range(-40, 60)], dtype=float).astype(kind)

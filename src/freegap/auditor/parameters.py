@@ -173,7 +173,7 @@ class _Program:
             return [bool(item) if isinstance(item, Condition) else item for item in _items(result)]
 
         silent = (SymbolicNoise if self.noise == "noise" else SymbolicGenerator)(lambda draw: 0)
-        limits = Limits(paths=400, branches=200, milliseconds=MILLISECONDS)
+        limits = Limits(paths=400, branches=200, effort=6_000_000)
         return explore(run, [list(answers), silent, *values.values()], assuming=assuming, limits=limits)
 
 

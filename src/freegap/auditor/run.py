@@ -17,8 +17,8 @@ from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_withi
 from freegap.auditor.stages import Stages, deviations
 from freegap.auditor.statistics import Claim, claim_of
 from freegap.errors import InvalidArgument, PrivacyViolated
-from freegap.measures import measure_argument
-from freegap.values.neighbours import neighbours_argument
+from freegap.values.measures import measure_argument
+from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, proper_fraction, whole
 
 __all__ = ["assert_private", "audit"]
@@ -36,7 +36,7 @@ def audit(
     epsilon: Rational | None = None,
     delta: Rational | None = None,
     rho: Rational | None = None,
-    neighbours: str = "each",
+    neighbours: Neighbours = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
     inputs: Any = None,

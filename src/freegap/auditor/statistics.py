@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from freegap.errors import InvalidArgument, MissingExtra
-from freegap.measures import Approximate, Measure, Pure, ZeroConcentrated
+from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
 
 try:
     from scipy import special

@@ -6,20 +6,22 @@ The program and its theorem are in `questions`; here is what a caller touches, f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from freegap.asking import Asking
+from freegap.base2.arguments import answer_units, array_units
 from freegap.base2.batch import FastRun
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
-from freegap.base2.reading import answer_units, array_units
-from freegap.base2.results import released
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
+from freegap.dialogue import Dialogue
 from freegap.errors import BudgetSpent
 from freegap.values.above import AboveThreshold
+from freegap.values.answers import named
+from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational
 
 __all__ = ["DiscreteSparseVector", "OnlineRun", "run_batch", "sparse_vector"]
@@ -91,12 +93,44 @@ def run_batch(
 
     def release() -> AboveThreshold:
         found = list(FastRun(plan, source).ask_all(units))
-        return released(plan, found, len(units), names=names, private=source.private)
+        return _released(plan, found, len(units), names=names, private=source.private)
 
     return charged(ledger, plan, release)
 
 
-class OnlineRun(Asking):
+def _released(
+    plan: Base2Plan,
+    found: list[tuple[int, int]],
+    asked: int,
+    *,
+    names: Sequence[Any] | None = None,
+    private: bool,
+) -> AboveThreshold:
+    """The record of a run.
+
+    found: the positions answered ⊤, each with how many of the gaps it reached; its gap is the largest of
+        these, a lower bound of the noisy distance to the noisy threshold.
+    asked: how many questions there were; those after the k-th ⊤ were not answered.
+    names: of the questions, where they have labels; positions are then not released.
+    """
+    ladder = (0, *plan.gaps)
+    places = [position for position, _ in found]
+    answered = places[-1] + 1 if plan.is_over(len(found)) else asked
+    return AboveThreshold(
+        plan=PlainPlan(plan.mechanism, plan.asked, plan.parameters),  # without the weights, which are large
+        questions=range(answered) if names is None else tuple(names[:answered]),
+        indices=tuple(places) if names is None else (),
+        labels=named(names, places),
+        gap_multiples=tuple(ladder[reached] for _, reached in found) if plan.with_gaps else None,
+        branches=(0,) * len(found),
+        thresholds=(Fraction(plan.threshold * plan.resolution),) * len(found),
+        resolution=plan.resolution,
+        spent=plan.charge(asked, len(found)),
+        private=private,
+    )
+
+
+class OnlineRun(Dialogue):
     """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
     def __init__(self, plan: Base2Plan, ledger: LedgerAndDataset | None, bits: BitSource | None) -> None:
@@ -123,7 +157,7 @@ class OnlineRun(Asking):
         return min(self._plan.k, self._fast.run.found + self._in_doubt)
 
     def _is_over(self) -> bool:
-        return self._counted() == self._plan.k
+        return self._plan.is_over(self._counted())
 
     def _charge(self) -> Fraction:
         """(η₁ + η₂·found/k)·ln 2, rounded up."""
@@ -152,7 +186,7 @@ class OnlineRun(Asking):
     def release(self) -> AboveThreshold:
         """The record of everything answered so far."""
         with self._between_questions():
-            record = released(self._plan, self._found, self._asked, private=self._private)
+            record = _released(self._plan, self._found, self._asked, private=self._private)
             record = replace(record, spent=self.spent)  # also for questions that were not answered
         if self._claim is not None:
             self._claim.hand_out(record)

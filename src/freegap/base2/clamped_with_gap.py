@@ -15,7 +15,7 @@ from freegap.base2.clamped import OnlineRun, run_batch
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
 from freegap.bits import BitSource
-from freegap.charging import LedgerAndDataset
+from freegap.charges import LedgerAndDataset
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 

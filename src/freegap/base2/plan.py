@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import eta_argument, multiple_argument
 from freegap.base2.eta import Eta
 from freegap.base2.ideal import charge
-from freegap.base2.reading import eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.errors import InvalidArgument
+from freegap.values.measures import Measure, Pure
 from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
 
 __all__ = ["Base2Plan", "answer_base", "pair_argument", "share_epsilon", "threshold_base"]
@@ -99,9 +100,13 @@ class Base2Plan:
         return "base2.sparse_vector_with_gap" if self.with_gaps else "base2.sparse_vector"
 
     @property
-    def epsilon(self) -> Fraction:
+    def asked(self) -> Measure:
         """The charge of a run to its end: (η₁ + η₂)·ln 2, rounded up."""
-        return self.eta[0].epsilon + self.eta[1].epsilon
+        return Pure(self.eta[0].epsilon + self.eta[1].epsilon)
+
+    def is_over(self, found: int) -> bool:
+        """Whether k times ⊤ were released: nothing more is answered."""
+        return found == self.k
 
     def charge(self, asked: int, found: int) -> Fraction:
         """The charge when `found` ⊤ were released: (η₁ + η₂·found/k)·ln 2, rounded up.

@@ -49,7 +49,7 @@ class Run:
     @property
     def exhausted(self) -> bool:
         """Whether k questions were answered ⊤."""
-        return self.found == self.plan.k
+        return self.plan.is_over(self.found)
 
     def ask(self, answer: int) -> int | None:
         """None for ⊥, else the number of gaps reached (Ilvento 2020, algorithm 2, lines 6–7; algorithm 5,

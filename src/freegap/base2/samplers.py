@@ -11,9 +11,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import answer_units, eta_argument, multiple_argument
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
-from freegap.base2.reading import answer_units, eta_argument, multiple_argument
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
 from freegap.errors import REDACTED, InvalidArgument

@@ -19,27 +19,30 @@ tends to this one as its width grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from freegap.base2.arguments import multiple_argument
 from freegap.base2.draws import BitDraws, Draws
 from freegap.base2.eta import Eta
-from freegap.base2.ideal import charge
+from freegap.base2.ideal import charge, form
 from freegap.base2.plan import answer_base, pair_argument, threshold_base
-from freegap.base2.reading import multiple_argument
 from freegap.base2.samplers import laplace_at
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.laws import Law
+from freegap.laws.labelled import LabelledNoise
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import as_array, exact_number, named, split_labels
+from freegap.values.measures import Pure
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.thresholds import one_threshold_each
 
-__all__ = ["above_positions", "piecewise", "unclamped_sparse_vector"]
+__all__ = ["outcomes", "piecewise", "unclamped_sparse_vector"]
 
 _PIECE_SCALES, _PIECE_BITS = 8, 4096  # beyond is rare, or numbers are long; the law stays
 
@@ -50,19 +53,24 @@ def piecewise(base: Fraction) -> Weights:
     return Weights(base, max(1, min(math.ceil(_PIECE_SCALES / (1 - base)), _PIECE_BITS // shift - 1)))
 
 
-def above_positions(
+class _InPieces(LabelledNoise[int]):
+    """Discrete Laplace noise in units of γ: the first weights for the threshold, the second for answers."""
+
+    def __init__(self, weights: tuple[Weights, Weights], draws: Draws) -> None:
+        self._weights = weights
+        self._draws = draws
+
+    def draw(self, law: Law, scale: Any, label: Any = None, **options: Any) -> int:
+        """The scale is that of the weights."""
+        return laplace_at(self._weights[0 if label == "threshold" else 1], self._draws)
+
+
+def outcomes(
     offsets: Sequence[int], *, k: int, weights: tuple[Weights, Weights], draws: Draws
-) -> Iterator[int]:
-    """Ilvento 2020, algorithm 1: the positions answered ⊤, until there are k. Offsets are q_i − T_i in units
-    of γ."""
-    rho = laplace_at(weights[0], draws)
-    found = 0
-    for i, offset in enumerate(offsets):
-        if offset + laplace_at(weights[1], draws) >= rho:
-            yield i
-            found += 1
-            if found == k:
-                return
+) -> list[int | None]:
+    """Ilvento 2020, algorithm 1: None for ⊥ and 0 for ⊤, until k were ⊤; q_i − T_i are in units of γ."""
+    program = form(k=k, eta=(Fraction(1), Fraction(1)), width=None).program
+    return program(offsets, _InPieces(weights, draws))
 
 
 def unclamped_sparse_vector(
@@ -123,11 +131,12 @@ def unclamped_sparse_vector(
         "sensitivity": delta,
         "eta": [[part.x, part.y, part.z] for part in (first, second)],
     }
-    plan = PlainPlan("base2.unclamped_sparse_vector", budget, parameters)
+    plan = PlainPlan("base2.unclamped_sparse_vector", Pure(budget), parameters)
 
     def release() -> AboveThreshold:
-        places = list(above_positions(offsets, k=k, weights=weights, draws=BitDraws(source)))
-        answered = places[-1] + 1 if len(places) == k else len(units)
+        entries = outcomes(offsets, k=k, weights=weights, draws=BitDraws(source))
+        places = [i for i, entry in enumerate(entries) if entry is not None]
+        answered = len(entries)
         return AboveThreshold(
             plan=plan,
             questions=range(answered) if names is None else tuple(names[:answered]),

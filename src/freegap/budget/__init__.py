@@ -5,7 +5,7 @@ between leaves the reservation charged, so the ledger never says less than what 
 
     records      what a user is given: accounts, entries, the outcome of a verification
     accounting   the four kinds of lines and what each does to an account; pure, exact
-    keeping      how a budget in each measure is kept, and what a release in another one costs it
+    budgets      how a budget in each measure is kept, and what a release in another one costs it
     chain        one line of the journal, its hash, and the replay that verifies a whole journal
     location     which database a URL names
     schema       the two tables, their version, upgrades

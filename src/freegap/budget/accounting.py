@@ -4,7 +4,7 @@ The ledger runs them before it writes a line and the verification runs them agai
 journal that verifies is one that these rules allow.
 
 What is charged adds up, in ε as in ρ, and the δ of releases that have one of their own adds up beside it
-(`keeping` says why): so one sum of each is the whole accounting. The invariant of every state, for both:
+(`budgets` says why): so one sum of each is the whole accounting. The invariant of every state, for both:
 0 ≤ spent, 0 ≤ reserved, spent + reserved ≤ total.
 
 Sums are exact, and each amount with a denominator of its own makes them longer. A sum that would need more
@@ -178,7 +178,7 @@ def parsed_amount(text: str) -> Fraction:
     return amount
 
 
-def shown(amount: Fraction, *, longest: int = 24) -> str:
+def shown(amount: Fraction, *, longest: int = 12) -> str:
     """The amount for people: exact where that is short, else a decimal marked as rounded.
 
     >>> shown(Fraction(5)), shown(Fraction(1, 3)), shown(Fraction(10**30, 3 * 10**30 + 1))

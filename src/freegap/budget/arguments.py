@@ -8,19 +8,21 @@ import numbers
 import platform
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
-from freegap.values.results import jsonable
+from freegap.values.results import Release, jsonable
 
-__all__ = ["name_argument", "own_delta_argument", "parameters_text", "who"]
+__all__ = ["name_argument", "own_delta_argument", "parameters_text", "release_text", "time_argument", "who"]
 
 _LONGEST_NAME = 200
 _LONGEST_PARAMETERS = 20_000
+_LONGEST_RELEASE = 4_000_000
 
 
 def name_argument(argument: str, value: object) -> str:
@@ -39,6 +41,22 @@ def name_argument(argument: str, value: object) -> str:
             f'Pass for example {argument}="shop".',
         )
     return unicodedata.normalize("NFC", value)
+
+
+def time_argument(argument: str, value: object) -> str:
+    """A time as the journal writes it, in UTC and whole seconds; without a zone it is taken as UTC.
+
+    >>> time_argument("since", "2026-11-16T09:30+01:00")
+    '2026-11-16T08:30:00+00:00'
+    """
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(time, datetime):
+            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+            return time.isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidArgument(argument, value, "must be a time", 'Pass for example "2026-11-16T08:30".')
 
 
 def parameters_text(parameters: Mapping[str, Any] | None) -> str:
@@ -64,6 +82,17 @@ def parameters_text(parameters: Mapping[str, Any] | None) -> str:
             "Pass the public parameters of the release, not data.",
         )
     return text
+
+
+def release_text(release: object) -> str:
+    """What is kept of a release, as parameters: all that it tells, if it is one that is private.
+
+    It has been paid for, so whoever may read the journal may read it. In ASCII: any database can hold it.
+    """
+    if not isinstance(release, Release) or not release.private:
+        return "{}"
+    text = json.dumps({"release": release.to_dict()}, default=str)
+    return text if len(text) <= _LONGEST_RELEASE else "{}"
 
 
 def _plain(value: Any) -> Any:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from freegap.budget.accounting import NOTHING, Balance, BrokenRule, Cost, close, opened, reserve
-from freegap.budget.keeping import Budget
+from freegap.budget.budgets import Budget
 from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 
 __all__ = ["GENESIS", "Line", "verified"]
 

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from freegap.budget import schema
 from freegap.budget.accounting import Balance
+from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line
-from freegap.budget.keeping import Budget
 from freegap.budget.schema import Head
 from freegap.errors import LedgerDamaged
 
@@ -61,12 +61,31 @@ class Journal:
         """The line that settled or abandoned a reservation; None while it is open."""
         return self._one(select(schema.journal).where(schema.journal.c.reservation == reservation))
 
-    def lines(self, dataset: str | None = None, *, checked: bool = True) -> Generator[Line, None, None]:
-        """All lines, or those of one dataset, in order. Who leaves early must close it."""
+    def lines(
+        self,
+        dataset: str | None = None,
+        *,
+        last: int | None = None,
+        since: str | None = None,
+        checked: bool = True,
+    ) -> Generator[Line, None, None]:
+        """All lines, or those of one dataset, in order. Who leaves early must close it.
+
+        last: from the reservation on that has so many from it to the end.
+        since: from the first line on that is not older.
+        """
         table = schema.journal
         query = select(table).order_by(table.c.sequence)
         if dataset is not None:
             query = query.where(table.c.dataset == dataset)
+        if since is not None:
+            first = query.with_only_columns(table.c.sequence).where(table.c.at >= since).limit(1)
+            query = query.where(table.c.sequence >= first.scalar_subquery())
+        if last is not None:
+            reserved = query.with_only_columns(table.c.sequence).where(table.c.kind == "reserve")
+            newest = reserved.order_by(None).order_by(table.c.sequence.desc())
+            nth = self._connection.execute(newest.offset(last - 1).limit(1)).scalar_one_or_none()
+            query = query if nth is None else query.where(table.c.sequence >= nth)
         with self._connection.execution_options(yield_per=_BATCH).execute(query) as rows:
             for row in rows:
                 yield self._checked(row) if checked else _line(row)

@@ -11,25 +11,33 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from freegap.budget import accounting
-from freegap.budget.accounting import AMOUNT_DIGITS, shown
-from freegap.budget.arguments import name_argument, own_delta_argument, parameters_text, who
+from freegap.budget.accounting import AMOUNT_DIGITS, Cost, shown
+from freegap.budget.arguments import (
+    name_argument,
+    own_delta_argument,
+    parameters_text,
+    release_text,
+    time_argument,
+    who,
+)
+from freegap.budget.budgets import Budget, in_words
 from freegap.budget.chain import Line, verified
-from freegap.budget.keeping import Budget, in_words
 from freegap.budget.records import Account, Entry, Verification
 from freegap.budget.reservation import Reservation
-from freegap.charging import Allowance
+from freegap.charges import Allowance
 from freegap.errors import (
     BudgetExceeded,
     InvalidArgument,
     LedgerDamaged,
     MissingExtra,
 )
-from freegap.measures import Measure, measure_argument
-from freegap.values.rationals import Rational
+from freegap.values.measures import Measure, measure_argument
+from freegap.values.rationals import Rational, count_argument
 
 if TYPE_CHECKING:
     from freegap.budget.journal import Journal
@@ -184,18 +192,46 @@ class Ledger:
             made = self._reserved(journal, dataset, asked, what, text)
             return self._closed(journal, made, made.asked.spent, what).account()
 
-    def _reserved(
-        self, journal: Journal, dataset: str, asked: Measure, what: str, parameters: str
-    ) -> Reservation:
-        last = self._known(journal, dataset)
+    def require(
+        self,
+        dataset: str,
+        *,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
+    ) -> None:
+        """Refuse now what `reserve` would refuse now, and hold nothing: before long work on a table.
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", epsilon=1)
+        >>> ledger.require("shop", epsilon=1)
+        >>> ledger.require("shop", epsilon=2)
+        Traceback (most recent call last):
+            ...
+        freegap.errors.BudgetExceeded: Dataset 'shop' has 1 of ε = 1 left, and 2 was asked for. ...
+        """
+        asked = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
+        with self._store.journal(write=False) as journal:
+            self._afforded(self._known(journal, dataset), asked)
+
+    def _afforded(self, last: Line, asked: Measure) -> Cost:
+        """What a release costs the dataset of that line, if enough is left."""
         budget, balance = last.budget, last.balance
         cost = accounting.kept_short(budget.cost(asked), balance.reserved, balance.spent)
         if not cost <= balance.remaining:
             raise BudgetExceeded(
-                f"Dataset {dataset!r} has {budget.left_in_words(balance.remaining)} left, and "
+                f"Dataset {last.dataset!r} has {budget.left_in_words(balance.remaining)} left, and "
                 f"{budget.asked_in_words(asked, cost)}. "
                 "Ask for at most what is left; a total does not grow."
             )
+        return cost
+
+    def _reserved(
+        self, journal: Journal, dataset: str, asked: Measure, what: str, parameters: str
+    ) -> Reservation:
+        last = self._known(journal, dataset)
+        budget, cost = last.budget, self._afforded(last, asked)
         if type(asked) is budget.kept:
             asked = asked.of(cost.amount)
         line = journal.append(
@@ -203,12 +239,12 @@ class Ledger:
             last.dataset,
             budget.charge_text(cost, asked),
             budget,
-            accounting.reserve(balance, cost),
+            accounting.reserve(last.balance, cost),
             what=what,
             who=who(),
             parameters=parameters,
         )
-        return Reservation(self, line.sequence, line.dataset, asked, what)
+        return Reservation(self, line.sequence, line.hash, line.dataset, asked, what)
 
     def charge(
         self,
@@ -255,15 +291,52 @@ class Ledger:
                 if allowance.untouched and _raised_by_freegap(error):
                     reservation._give_back(error)
                 raise
+            if allowance.made(result):
+                reservation.release = release_text(result)
             allowance.end(result, reservation._settle_or_warn)
         return result
 
-    def entries(self, dataset: str | None = None) -> list[Entry]:
-        """The journal, or the part about one dataset, in the order in which it was written."""
+    def entries(
+        self, dataset: str | None = None, *, last: int | None = None, since: str | datetime | None = None
+    ) -> list[Entry]:
+        """The journal, or the part about one dataset, in the order in which it was written.
+
+        last: only the newest so many releases, and what was written after the first of them.
+        since: only from this time on: a datetime, or a text such as "2026-11-16" or "2026-11-16T08:30"; in
+            UTC where it names no zone.
+        """
+        last = None if last is None else count_argument("last", last)
+        since = None if since is None else time_argument("since", since)
         with self._store.journal(write=False) as journal:
             if dataset is not None:
                 dataset = self._known(journal, dataset).dataset
-            return [line.entry() for line in journal.lines(dataset)]
+            return [line.entry() for line in journal.lines(dataset, last=last, since=since)]
+
+    def release(self, number: int) -> dict[str, Any]:
+        """A release that `charge` or `ledger=` paid for, again and for nothing, as its `to_dict` told it.
+
+        number: the line of its reservation, as `freegap budget show` lists it.
+
+        >>> import freegap as fg, tempfile
+        >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
+        >>> account = ledger.create("shop", epsilon=5)
+        >>> release = fg.noisy_max([31, 812, 12], epsilon=1, ledger=(ledger, "shop"))
+        >>> ledger.release(2) == release.to_dict()
+        True
+        """
+        count_argument("number", number)
+        with self._store.journal(write=False) as journal:
+            closed = journal.closing_line(number)
+        kept = None if closed is None else closed.entry().parameters.get("release")
+        if kept is None:
+            raise InvalidArgument(
+                "number",
+                number,
+                "is not the line of a release that is kept in the ledger",
+                "Pass a line that `freegap budget show` lists. Kept are private releases of freegap that are "
+                "made with ledger=, or returned to Ledger.charge.",
+            )
+        return dict(kept)
 
     def verify(self, head: str | None = None) -> Verification:
         """Read the whole journal again and check every line, every sum and the end.
@@ -298,7 +371,7 @@ class Ledger:
         kind = "abandon" if spent is None else "settle"
         line = journal.line(reservation.sequence)
         last = journal.last_line(reservation.dataset)
-        if line is None or last is None or (line.kind, line.dataset) != ("reserve", reservation.dataset):
+        if line is None or last is None or line.hash != reservation.line_hash:
             raise LedgerDamaged(
                 f"The ledger {self.url} has lost the reservation {reservation}. "
                 "Run `freegap budget verify` and restore the ledger from a backup."
@@ -316,6 +389,7 @@ class Ledger:
                 accounting.close(last.balance, held, cost),
                 what=what,
                 who=who(),
+                parameters="{}" if spent is None else reservation.release,
                 reservation=reservation.sequence,
             )
         if closed.kind != kind or not cost <= closed.charge[0] <= cost.rounded_up:

@@ -25,6 +25,12 @@ class Location:
     file: Path | None
     default: bool = False
 
+    @staticmethod
+    def of_file(file: Path, *, default: bool = False) -> Location:
+        """A SQLite file."""
+        file = file.absolute()
+        return Location(URL.create("sqlite", database=str(file)), file, default)
+
     def __str__(self) -> str:
         """The URL as it may be shown: without a password, wherever in it one may stand."""
         options = {name: "***" if "password" in name else value for name, value in self.url.query.items()}
@@ -37,7 +43,7 @@ def locate(url: str | None) -> Location:
     if url is None:
         argument, url = "FREEGAP_LEDGER", os.environ.get("FREEGAP_LEDGER") or None
     if url is None:
-        return _sqlite(default_file(), default=True)
+        return Location.of_file(default_file(), default=True)
     if not isinstance(url, str):
         raise InvalidArgument(argument, url, "must be a database URL", _REMEDY)
     try:
@@ -80,9 +86,4 @@ def _sqlite_from(argument: str, url: URL) -> Location:
         raise InvalidArgument(
             argument, str(url), "must name a plain file, without options", 'Pass "sqlite:///ledger.db".'
         )
-    return _sqlite(Path(url.database))
-
-
-def _sqlite(file: Path, *, default: bool = False) -> Location:
-    file = file.absolute()
-    return Location(URL.create("sqlite", database=str(file)), file, default)
+    return Location.of_file(Path(url.database))

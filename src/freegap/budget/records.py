@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text
-from freegap.budget.keeping import Budget
-from freegap.measures import Approximate, Measure, measure_argument
+from freegap.budget.budgets import Budget
+from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
 __all__ = ["Account", "Entry", "Kind", "Verification"]

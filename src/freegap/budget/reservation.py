@@ -6,14 +6,13 @@ import inspect
 import warnings
 from contextlib import suppress
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument
-from freegap.budget.keeping import in_words
+from freegap.budget.budgets import in_words
 from freegap.errors import InvalidArgument, LedgerError, UnsettledWarning
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
 
 if TYPE_CHECKING:
@@ -42,11 +41,17 @@ class Reservation:
     True
     """
 
-    def __init__(self, ledger: Ledger, sequence: int, dataset: str, asked: Measure, what: str) -> None:
+    def __init__(
+        self, ledger: Ledger, sequence: int, line_hash: str, dataset: str, asked: Measure, what: str
+    ) -> None:
         self.sequence = sequence
         self.dataset = dataset
+        self.line_hash = line_hash
+        """Of the line that reserved: after a loss, another line may have the same number."""
         self.asked = asked
         self.what = what
+        self.release = "{}"
+        """What is kept of the release beside its charge: JSON, as the parameters of a line."""
         self._ledger = ledger
         self._closed = False
 
@@ -95,12 +100,7 @@ class Reservation:
     def __enter__(self) -> Reservation:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None and not self._closed:
             error.add_note(f"Reservation {self} stays charged in full.")
 

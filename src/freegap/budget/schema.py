@@ -82,7 +82,7 @@ for _statement in _POSTGRES_GUARD:
 UPGRADES: dict[int, Callable[[Connection], None]] = {1: lambda connection: None}
 """By version: the step that leads from it to the next.
 
-1: budgets in ε only. Since version 2 an amount may name its measure (`keeping`). The tables are the same, and
+1: budgets in ε only. Since version 2 an amount may name its measure (`budgets`). The tables are the same, and
 so are the lines about ε; the number keeps a freegap away that would read every amount as ε.
 
 A step may add tables, columns and indexes. It must not touch what a line's hash covers.

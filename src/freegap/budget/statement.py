@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from freegap.budget.records import Entry, plain, plain_measure
-from freegap.measures import Measure
+from freegap.values.measures import Measure
 
 __all__ = ["Charge", "charges"]
 

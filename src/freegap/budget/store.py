@@ -10,8 +10,11 @@ ledger may be used from several threads and across forks.
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +26,15 @@ from freegap.budget.accounting import BrokenRule
 from freegap.budget.faults import in_words
 from freegap.budget.journal import Journal
 from freegap.budget.location import Location, locate
-from freegap.errors import LedgerUnavailable, MissingExtra
+from freegap.errors import LedgerDamaged, LedgerUnavailable, MissingExtra
 
 __all__ = ["Store"]
 
 _PATIENCE = 60
 """Seconds to wait for other writers; on SQLite, seconds in which none of them wrote anything."""
+
+_ASK_AGAIN = 0.005
+"""Seconds from one question to the next, whether a SQLite file can be written to."""
 
 _POSTGRES_CONNECTION = {
     "connect_timeout": 10,
@@ -76,8 +82,7 @@ class Store:
             self._ready = False
             if not create:
                 raise self._missing()
-            if self.location.default:
-                self._make_directory()
+            self._make_file()
         if self._ready:
             return
         with self._transaction(write=False) as connection:
@@ -91,10 +96,19 @@ class Store:
 
     def _is_there(self) -> bool:
         """Whether there may be a ledger. A server is asked by connecting to it."""
+        if self.location.file is None:
+            return True
         try:
-            return self.location.file is None or self.location.file.exists()
+            if self.location.file.stat().st_size:
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            return False
         except OSError as error:
             raise LedgerUnavailable(f"The ledger {self.place} cannot be read ({error.strerror}).") from None
+        raise LedgerDamaged(
+            f"The ledger {self.place} is an empty file, which freegap never makes. If one was there, its "
+            "lines are lost: restore it from a backup. If none ever was, remove the file."
+        )
 
     def _missing(self) -> LedgerUnavailable:
         return LedgerUnavailable(
@@ -102,19 +116,22 @@ class Store:
             "Create one with its first dataset: freegap budget create NAME --epsilon TOTAL"
         )
 
-    def _make_directory(self) -> None:
-        assert self.location.file is not None  # noqa: S101  only a SQLite ledger is the default one
-        try:
-            self.location.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise LedgerUnavailable(
-                f"The directory of the ledger {self.place} cannot be made ({error.strerror}). "
-                "Name another ledger in FREEGAP_LEDGER."
-            ) from error
+    def _make_file(self) -> None:
+        """A SQLite ledger without a line, made apart and put in its place whole, if none is there yet."""
+        file = self.location.file
+        assert file is not None  # noqa: S101  a server's database is always there
+        if self.location.default:
+            _make_directory(file.parent, self.place)
+        # Another process may be quicker; and on a file system without links SQLite makes the file in place.
+        with suppress(OSError), tempfile.TemporaryDirectory(prefix=".freegap-", dir=file.parent) as directory:
+            apart = Path(directory, file.name)
+            with self._transaction(write=True, engine=_engine(Location.of_file(apart))) as connection:
+                schema.bring_up_to_date(connection, self.place)
+            os.link(apart, file)
 
     @contextmanager
-    def _transaction(self, *, write: bool) -> Iterator[Connection]:
-        with in_words(self.place), self._engine.connect() as connection:
+    def _transaction(self, *, write: bool, engine: Engine | None = None) -> Iterator[Connection]:
+        with in_words(self.place), (engine or self._engine).connect() as connection:
             connection = connection.execution_options(**self._options(write))
             with connection.begin():
                 if write and connection.dialect.name == "postgresql":
@@ -130,6 +147,16 @@ class Store:
             "isolation_level": "READ COMMITTED" if write else "REPEATABLE READ",
             "postgresql_readonly": not write,
         }
+
+
+def _make_directory(directory: Path, place: str) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"The directory of the ledger {place} cannot be made ({error.strerror}). "
+            "Name another ledger in FREEGAP_LEDGER."
+        ) from error
 
 
 def _engine(location: Location) -> Engine:
@@ -158,18 +185,26 @@ def _be_durable(connection: Any, _record: object) -> None:
 
 def _begin(connection: Connection, file: Path) -> None:
     # A writer that began as a reader could find that another wrote in between; IMMEDIATE waits at the start.
-    write = connection.get_execution_options()["freegap_write"]
+    if not connection.get_execution_options()["freegap_write"]:
+        connection.exec_driver_sql("BEGIN")
+        return
+    # SQLite has no queue, and asks the less often the longer it has waited: one of many writers may be passed
+    # over for a minute. All ask equally often here. Nor does one give up, and lose what it paid for, while
+    # the others get on.
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    written, since = _written(file), time.monotonic()
     while True:
-        before = _written(file)
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-            return
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            break
         except OperationalError as error:
-            # SQLite has no queue. Among many writers on a busy machine one may be passed over again and
-            # again; that is no reason to give up, and to lose what it paid for, while the others get on.
+            if _written(file) != written:
+                written, since = _written(file), time.monotonic()
             busy = getattr(error.orig, "sqlite_errorname", None) == "SQLITE_BUSY"
-            if not busy or _written(file) == before:
+            if not busy or time.monotonic() - since > _PATIENCE:
                 raise
+        time.sleep(_ASK_AGAIN)
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
 
 def _written(file: Path) -> int | None:

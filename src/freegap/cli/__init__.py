@@ -6,6 +6,7 @@ stand in two tables.
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -17,51 +18,48 @@ from typer.core import TyperCommand, TyperGroup
 
 import freegap
 from freegap.cli.evidence import PACKAGE, evidence
-from freegap.errors import FreegapError, UnsettledWarning, printable
+from freegap.cli.letters import spell_out
+from freegap.errors import (
+    BudgetExceeded,
+    BudgetSpent,
+    EngineFailed,
+    FreegapError,
+    LedgerError,
+    UnsettledWarning,
+    printable,
+)
 
 __all__ = ["app", "loaded", "main"]
 
-# Name → module, what in it, the first line of its help.
+# The first line of the help of each. Its module has its name, with a group `app` or a function named alike.
 _OURS = {
-    "demo": (
-        "demo",
-        "demo",
-        "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
-    ),
-    "top-k": ("top_k", "top_k", "Release the k items with the most distinct people, with gaps."),
-    "above": (
-        "above",
-        "above",
-        "Release the items with more distinct people than a threshold; unspent budget comes back.",
-    ),
-    "budget": ("budget", "app", "Keep the privacy budget of each dataset in a ledger."),
-    "audit": ("audit", "audit", "Search for a counterexample to a claim of ε-differential privacy."),
-    "prove": (
-        "prove",
-        "command",
-        "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
-    ),
-    "cite": ("cite", "cite", "Say how to cite this version and the papers behind it."),
+    "demo": "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
+    "top-k": "Release the k items with the most distinct people, with gaps.",
+    "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
+    "budget": "Keep the privacy budget of each dataset in a ledger.",
+    "audit": "Search for a counterexample to a claim of ε-differential privacy.",
+    "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
+    "cite": "Say how to cite this version and the papers behind it.",
 }
 _EVIDENCE = {
-    "assure": (
-        "assure",
-        "assure",
-        "Prove (or cite), test and audit every mechanism of the library; each check must be able to fail.",
-    ),
-    "bench": ("bench", "app", "Measure speed against a peer or a baseline, in one run."),
-    "experiment": ("experiment", "app", "Reproduce the figures and tables of the papers."),
+    "assure": "Prove (or cite), test and audit every mechanism of the library; "
+    "each check must be able to fail.",
+    "bench": "Measure speed against a peer or a baseline, in one run.",
+    "experiment": "Reproduce the figures and tables of the papers.",
+}
+
+_EXIT_CODES: dict[tuple[type[FreegapError], ...], int] = {
+    (BudgetExceeded, BudgetSpent): 3,
+    (LedgerError,): 4,
+    (EngineFailed,): 5,
 }
 
 
 def loaded(name: str) -> Any:
     """The command itself. One of freegap-evidence says how to install that where it is missing."""
-    module_name, attribute, _ = {**_OURS, **_EVIDENCE}[name]
-    if name in _EVIDENCE:
-        module = evidence(f"commands.{module_name}")
-    else:
-        module = import_module(f"freegap.cli.{module_name}")
-    found, holder = getattr(module, attribute), typer.Typer(callback=lambda: None)
+    own = name.replace("-", "_")
+    module = evidence(f"commands.{own}") if name in _EVIDENCE else import_module(f"freegap.cli.{own}")
+    found, holder = getattr(module, "app", None) or getattr(module, own), typer.Typer(callback=lambda: None)
     if isinstance(found, typer.Typer):
         holder.add_typer(found)
     else:
@@ -75,13 +73,24 @@ class _Commands(TyperGroup):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         for names, panel in ((_OURS, None), (_EVIDENCE, f"With the package {PACKAGE.replace('_', '-')}")):
-            for name, (_, _, line) in names.items():
+            for name, line in names.items():
                 self.add_command(TyperCommand(name, help=line, rich_help_panel=panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, with what is left of the arguments."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, None if listed is None else loaded(listed.name or ""), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Typer would make a bare exit code of an interruption, without its notes."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise _Interrupted from interrupt
+
+
+class _Interrupted(Exception):
+    """Somebody pressed Ctrl-C, or asked the process to terminate."""
 
 
 app = typer.Typer(
@@ -113,8 +122,20 @@ _Misused: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name_
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is a plain line, with what it cost, and exit code 2."""
+    """Run the command line; what goes wrong is a plain line, with what it cost, and an exit code.
+
+    2: a wrong argument, and all that has no code of its own. 3: too little budget. 4: the ledger. 5: the
+    engine that holds the table. 130: interrupted by Ctrl-C; 143: by a request to terminate.
+    """
+    spell_out(sys.stdout, sys.stderr)
     warnings.showwarning = _plainly(warnings.showwarning)
+    terminated: list[int] = []
+
+    def terminate(number: int, _frame: object) -> None:
+        terminated.append(number)
+        raise KeyboardInterrupt  # ends as Ctrl-C does: temporary files go, and what is charged is said
+
+    signal.signal(signal.SIGTERM, terminate)
     try:
         code = app(standalone_mode=False)
         if code:
@@ -127,13 +148,19 @@ def main() -> None:
         sys.exit(error.exit_code)
     except typer.Abort:
         sys.exit(1)
+    except _Interrupted as stopped:
+        _say("interrupted.", stopped.__cause__)
+        sys.exit(128 + (terminated or [signal.SIGINT])[0])
     except FreegapError as error:
         from freegap.cli.options import in_options
 
-        typed = in_options(error, typer.main.get_command(app), sys.argv[1:])
-        for line in (typed, *getattr(error, "__notes__", ())):
-            typer.echo(printable(f"freegap: {line}", lines=True), err=True)
-        sys.exit(2)
+        _say(in_options(error, typer.main.get_command(app), sys.argv[1:]), error)
+        sys.exit(next((code for kinds, code in _EXIT_CODES.items() if isinstance(error, kinds)), 2))
+
+
+def _say(what: str, error: BaseException | None) -> None:
+    for line in (what, *getattr(error, "__notes__", ())):
+        typer.echo(printable(f"freegap: {line}", lines=True), err=True)
 
 
 def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:

@@ -18,7 +18,8 @@ def above(
     domain: str | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
     k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
-    epsilon: str = shared.EPSILON,
+    epsilon: str | None = shared.EPSILON,
+    rho: str | None = shared.RHO,
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
     html: Path | None = shared.HTML,
@@ -26,14 +27,15 @@ def above(
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
-    noise: str = shared.NOISE,
+    noise: str | None = shared.NOISE,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
-        shared.forecast(forecast_above(k=k, epsilon=epsilon, noise=noise), as_json=as_json)
+        made = forecast_above(k=k, epsilon=epsilon, rho=rho, noise=noise or "exponential")
+        shared.forecast(made, as_json=as_json)
         return
     import freegap
 
@@ -46,9 +48,11 @@ def above(
         ledger=ledger,
         seed=seed,
         noise=noise,
+        epsilon=epsilon,
+        rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, epsilon=epsilon, **options),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options),
         as_json=as_json,
         html=html,
         plot=plot,

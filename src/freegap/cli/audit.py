@@ -7,7 +7,7 @@ import time
 from fractions import Fraction
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from freegap.cli.evidence import evidence
 from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument
+from freegap.values.neighbours import Neighbours
 from freegap.values.rationals import positive_rational
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def audit(
         delta=delta,
         rho=rho,
         inputs=None if inputs is None else _pairs(inputs),
-        neighbours=neighbours,
+        neighbours=cast("Neighbours", neighbours),
         sensitivity=sensitivity,
         parameters=given,
         **settings,

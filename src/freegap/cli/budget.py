@@ -18,13 +18,13 @@ from rich.text import Text
 
 from freegap.budget import accounting
 from freegap.budget.accounting import Cost
-from freegap.budget.keeping import in_words
+from freegap.budget.budgets import in_words
 from freegap.budget.ledger import Ledger
 from freegap.budget.records import Account, plain, plain_measure
 from freegap.budget.statement import Charge, charges
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument, printable
-from freegap.measures import Measure, measure_argument
+from freegap.values.measures import Measure, measure_argument
 
 __all__ = ["app"]
 
@@ -33,6 +33,7 @@ app = typer.Typer(
 )
 
 _WIDEST_BAR = 60
+_NEWEST = 100
 _URL: str | None = typer.Option(
     None,
     "--url",
@@ -106,6 +107,12 @@ def show(
     rho: str | None = typer.Option(
         None, help="Of what ρ to say what one more release would cost.  [default: 1/100]"
     ),
+    last: int | None = typer.Option(
+        None, help="List only the newest so many releases.  [default: 100 in a table, else all]"
+    ),
+    since: str | None = typer.Option(
+        None, help="List only releases since this time (UTC), such as 2026-11-16 or 2026-11-16T08:30."
+    ),
     url: str | None = _URL,
     as_json: bool = _JSON,
     as_csv: bool = _CSV,
@@ -113,8 +120,10 @@ def show(
     """Show what a dataset has spent on what, what is left, and what one more release would cost."""
     _one_form(as_json, as_csv)
     ledger = Ledger(url)
-    account, entries = ledger.account(dataset), ledger.entries(dataset)
-    made = charges(entries)
+    if last is None and since is None and not (as_json or as_csv):
+        last = _NEWEST
+    account = ledger.account(dataset)
+    made = charges(ledger.entries(dataset, last=last, since=since))
     more = _one_more(account, "1/10" if epsilon is None else epsilon, "1/100" if rho is None else rho)
     if as_json:
         listed = [charge.to_dict() for charge in made]
@@ -127,12 +136,23 @@ def show(
         _print_csv(list(Charge.__dataclass_fields__), rows)
     else:
         _print(_charge_table(dataset, made))
+        if len(made) == last:
+            _print(Text(f"The newest {last} releases; --last and --since list others.", style="dim"))
         _print(_bar(account))
         _print(_legend(account))
         for line in _left(account):
             _print(Text(line))
         for following in more:
             _print(Text(f"One more release of {following.in_words()}", style="dim"))
+
+
+@app.command()
+def release(
+    number: int = typer.Argument(help="The line of the release, as `show` lists it.", show_default=False),
+    url: str | None = _URL,
+) -> None:
+    """Print a release that was paid for once more, as JSON. It costs nothing."""
+    print_json(Ledger(url).release(number))
 
 
 @app.command("list")

@@ -54,11 +54,12 @@ def _tell(console: Console, out: Path, bits: BitSource | None) -> Story:
     console.print("\n[bold]3.[/] Products with more than 4000 customers, at most twenty, for ε = 1:")
     found = freegap.above(str(table), threshold=4000, k=20, ledger=(ledger, "shop"), **ask)
     console.print(found)
-    back = float(found.epsilon - found.spent)
+    back = float(found.asked.spent - found.spent)
     console.print(f"Fewer than twenty were found, so ε = {back:.2f} of the reserved 1 came back.")
     console.print("\n[bold]4.[/] The ledger:")
     if not console.quiet:
-        budget.show(dataset="shop", epsilon=None, rho=None, url=ledger.url, as_json=False, as_csv=False)
+        everything: dict[str, Any] = dict.fromkeys(("epsilon", "rho", "last", "since"))
+        budget.show(dataset="shop", url=ledger.url, as_json=False, as_csv=False, **everything)
     pages = _pages(out, {"top10": top, "above": found}, console)
     facts = {"measured": top.to_dict(), "above": found.to_dict(), "budget": ledger.account("shop").to_dict()}
     return Story([table, products, journal, *pages], facts)

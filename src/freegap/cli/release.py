@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rich.progress import TaskProgressColumn
 
 import freegap
 from freegap.cli.terminal import print_json, progress_bar
-from freegap.errors import InvalidArgument, printable
+from freegap.errors import FreegapError, InvalidArgument, printable
 
 __all__ = [
     "DOMAIN",
@@ -28,6 +29,7 @@ __all__ = [
     "OBSERVED",
     "PERSON",
     "PLOT",
+    "RHO",
     "SEED",
     "TABLE",
     "deliver",
@@ -43,15 +45,18 @@ PERSON = typer.Option(
 DOMAIN = typer.Option(
     None,
     help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
-    "'observed'.",
+    "'observed'. Where nobody has a list: 'unknown', with --delta.",
     show_default=False,
 )
 DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)
 OBSERVED = typer.Option(
     False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
 )
-EPSILON = typer.Option(..., help="The privacy budget, such as 1, 0.5 or 1/3.", show_default=False)
-NOISE = typer.Option("exponential", help="exponential or laplace.")
+EPSILON = typer.Option(None, help="The privacy budget in ε, such as 1, 0.5 or 1/3.", show_default=False)
+RHO = typer.Option(
+    None, help="The privacy budget in ρ (zero-concentrated), instead of --epsilon.", show_default=False
+)
+NOISE = typer.Option(None, help="exponential (the default) or laplace.", show_default=False)
 LEDGER = typer.Option(None, help="Charge this data set of the budget ledger.", show_default=False)
 JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 HTML = typer.Option(None, help="Write a page with chart and table here.", show_default=False)
@@ -73,7 +78,9 @@ def options_of(
     observed: bool,
     ledger: str | None,
     seed: int | None,
-    noise: str,
+    noise: str | None,
+    epsilon: str | None,
+    rho: str | None,
 ) -> dict[str, Any]:
     """The options of a command as arguments of the function behind it."""
     return {
@@ -82,7 +89,9 @@ def options_of(
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,
-        "noise": noise,
+        **({} if noise is None else {"noise": noise}),
+        "epsilon": epsilon,
+        "rho": rho,
         "ledger": None if ledger is None else (freegap.Ledger(), ledger),
         "bits": None if seed is None else freegap.SeededBits(seed),
     }
@@ -101,10 +110,21 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
 
         with watched(lambda done: bar.update(task, total=1, completed=done)):
             release = run()
+    try:
+        _show(release, as_json=as_json, html=html, plot=plot)
+    except OSError as error:
+        raise FreegapError(
+            f"The release was made and paid for, but cannot be written ({error.strerror}). With --ledger it "
+            "is there: `freegap budget show` has its line, `freegap budget release LINE` prints it again."
+        ) from None
+
+
+def _show(release: Any, *, as_json: bool, html: Path | None, plot: Path | None) -> None:
     if as_json:
         print_json(release.to_dict())
     else:
         Console().print(release)
+    sys.stdout.flush()
     if html is not None:
         from freegap.tables.page import page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -11,7 +12,7 @@ from rich.status import Status
 
 from freegap.values.results import json_text
 
-__all__ = ["print_json", "progress_bar", "spinner"]
+__all__ = ["print_json", "progress_bar", "shown_in", "spinner"]
 
 
 def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
@@ -29,6 +30,12 @@ def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
         transient=True,
         disable=quiet or not console.is_terminal,
     )
+
+
+def shown_in(bar: Progress, what: str) -> Callable[[str, int, int], None]:
+    """A task of a bar as functions report on it: what is being done, how much of how much is."""
+    task = bar.add_task(what, total=None)
+    return lambda now, done, total: bar.update(task, description=now, completed=done, total=total or None)
 
 
 def spinner(what: str, *, quiet: bool) -> Status:

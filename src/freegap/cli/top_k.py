@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -17,7 +18,8 @@ def top_k(
     person: str | None = shared.PERSON,
     domain: str | None = shared.DOMAIN,
     k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
-    epsilon: str = shared.EPSILON,
+    epsilon: str | None = shared.EPSILON,
+    rho: str | None = shared.RHO,
     measure: bool = typer.Option(False, "--measure", help="Spend half on estimating how many people."),
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
@@ -26,14 +28,26 @@ def top_k(
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
-    noise: str = shared.NOISE,
+    delta: str | None = typer.Option(
+        None, help="With --domain unknown: the chance with which privacy may fail.", show_default=False
+    ),
+    people: int | None = typer.Option(
+        None, help="A public number of people: --delta may be one over it.", show_default=False
+    ),
+    pool: int | None = typer.Option(
+        None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
+    ),
+    noise: str | None = shared.NOISE,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
+    unknown: dict[str, Any] = {"delta": delta, "people": people, "pool": pool}
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
-        made = forecast_top_k(k=k, epsilon=epsilon, measure=measure, noise=noise)
+        made = forecast_top_k(
+            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown
+        )
         shared.forecast(made, as_json=as_json)
         return
     import freegap
@@ -47,9 +61,11 @@ def top_k(
         ledger=ledger,
         seed=seed,
         noise=noise,
+        epsilon=epsilon,
+        rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, epsilon=epsilon, measure=measure, **options),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
         as_json=as_json,
         html=html,
         plot=plot,

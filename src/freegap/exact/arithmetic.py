@@ -20,7 +20,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from freegap.exact.reals import at_precision
+from freegap.values.balls import at_precision
 
 __all__ = ["DOUBLE_FUNCTIONS", "LIMIT", "SINGLE_FUNCTIONS", "Elementary", "every_single", "worst_error"]
 

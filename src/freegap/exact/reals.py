@@ -12,20 +12,18 @@ when the enclosures decide it. Ties have probability zero, so each comparison en
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import total_ordering
 from typing import Any, Protocol
 
-import flint
 from flint import arb
 
 from freegap.bits import BitSource
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.laws import ExactLaw, Law
 from freegap.laws.labelled import LabelledNoise
-from freegap.laws.law import as_ball
+from freegap.values.balls import as_ball, at_precision
 
 __all__ = [
     "START_DIGITS",
@@ -34,7 +32,6 @@ __all__ = [
     "Real",
     "TruncatedLogistic",
     "Variable",
-    "at_precision",
 ]
 
 START_DIGITS = 64
@@ -44,31 +41,7 @@ START_DIGITS = 64
 # instance a variable with itself through two objects), or that the source is broken.
 _MOST_DIGITS = 1 << 16
 
-_MOST_REPETITIONS = 100
-
 ReadDigits = Callable[[int], int]
-
-_precision_lock = threading.RLock()
-
-
-def at_precision(bits: int, compute: Callable[[], Any]) -> Any:
-    """The result of a computation in ball arithmetic at this precision.
-
-    Balls are rigorous at any precision; what precision decides is their width. flint's is global to the
-    process: the lock keeps our own threads apart, and where foreign code changes it meanwhile, the
-    computation is repeated, a limited number of times.
-    """
-    with _precision_lock:
-        previous = flint.ctx.prec
-        try:
-            for _ in range(_MOST_REPETITIONS):
-                flint.ctx.prec = bits
-                result = compute()
-                if flint.ctx.prec == bits:
-                    break
-            return result
-        finally:
-            flint.ctx.prec = previous
 
 
 class Noise(Protocol):

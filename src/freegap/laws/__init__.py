@@ -33,6 +33,7 @@ __all__ = [
     "ExactLaw",
     "Law",
     "NoiseName",
+    "RankingNoiseName",
     "ShiftPrice",
     "law_named",
 ]
@@ -58,6 +59,8 @@ CONTINUOUS_NOISES: tuple[ContinuousNoiseName, ...] = get_args(ContinuousNoiseNam
 NoiseName = Literal["exponential", "laplace", "geometric"]
 """The noise that a mechanism may be asked for where answers may be whole numbers as well."""
 NOISES: tuple[NoiseName, ...] = get_args(NoiseName)
+RankingNoiseName = Literal["exponential", "laplace", "geometric", "gumbel"]
+"""The noise that the largest answers may be found with: under ε one of the first three, under ρ the last."""
 
 
 def law_named(name: Any) -> Law:

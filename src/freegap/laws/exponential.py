@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles, as_ball
+from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
+from freegap.values.balls import as_ball
 
 __all__ = ["EXPONENTIAL", "GEOMETRIC", "powers"]
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles, as_ball
+from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
+from freegap.values.balls import as_ball
 
 __all__ = ["GUMBEL"]
 
@@ -28,10 +29,16 @@ def _estimate(u: Floats, minus_log_rest: Floats) -> Floats:
 
 
 def _survival(r: Singles) -> None:
-    """−expm1(−r): condition number r/(e^r − 1) ≤ 1, one expm1: 2^-16 + 16w."""
-    np.negative(r, out=r)
-    np.expm1(r, out=r)
-    np.negative(r, out=r)
+    """2r/(2 + r) up to r = 2, where it is 1: above 1 − e^(−r), by at most a sixth, and faster.
+
+    It is above: e^(−r)·(2 + r) − (2 − r) is 0 at 0, and its derivative 1 − (1 + r)e^(−r) is not negative. It
+    rises with r, and r does not rise faster in proportion: an r that is too small by 2^-16 makes it too small
+    by no more, and one that is too large does not. A sum and a quotient: 2^-16 + 2w.
+    """
+    np.minimum(r, 2, out=r)
+    below = r + np.float32(2)
+    r += r
+    r /= below
 
 
 def _mean(scale: Fraction | float) -> Any:

@@ -33,20 +33,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from freegap.errors import FreegapError, InvalidArgument
 
-__all__ = ["ExactLaw", "Floats", "Law", "ShiftPrice", "Singles", "as_ball"]
+__all__ = ["ExactLaw", "Floats", "Law", "ShiftPrice", "Singles"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-
-
-def as_ball(number: Fraction) -> Any:
-    """A rational in ball arithmetic, at the precision that is set."""
-    return arb(fmpq(number.numerator, number.denominator))
 
 
 class ShiftPrice(Enum):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles, as_ball
+from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
+from freegap.values.balls import as_ball
 
 __all__ = ["LOGISTIC"]
 

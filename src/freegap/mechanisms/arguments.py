@@ -9,16 +9,27 @@ from typing import Any
 import numpy as np
 
 from freegap.errors import InvalidArgument
-from freegap.laws import Law, law_named
+from freegap.laws import LAWS, Law, law_named
+from freegap.values.measures import Measure
 
 __all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument", "require_whole_sensitivity"]
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
 
-def noise_argument(noise: Any, known: Sequence[str]) -> Law:
-    """The law of this name, if the mechanism knows it."""
+def noise_argument(noise: Any, known: Sequence[str], asked: Measure | None = None) -> Law:
+    """The law of this name, if the mechanism knows it.
+
+    asked: the measure in which the mechanism has theorems for the known ones.
+    """
     if not isinstance(noise, str) or noise not in known:
+        if asked is not None and isinstance(noise, str) and noise in LAWS:
+            raise InvalidArgument(
+                "noise",
+                noise,
+                f"has no theorem here for the measure {asked.name}",
+                f"Leave it out, or pass one of {', '.join(map(repr, known))}.",
+            )
         raise InvalidArgument(
             "noise", noise, "is not a known noise", f"Pass one of {', '.join(map(repr, known))}."
         )

@@ -11,6 +11,10 @@ Theorem  Ding 2020, theorem 5.19 (its own proof, not an alignment): the density 
          ε for c = 2. If monotonic, both move the same way, so that their difference moves by at most ε for c
          = 1.
 
+Under ρ  x_i = r·u_i/(cΔ) + Gumbel(0) with r ≤ √(8ρ/K), K = 2 with the gap and 1 without, at the charge
+         K·r²/8: the choice and its gap are two places of docs/mathematics/concentrated.md, less the second
+         name. For the choice alone that is the price of bounded range (Cesar and Rogers 2021)
+
 Black box (algorithm 21): any sampler chooses s with those probabilities; the gap is then drawn from the
 logistic law with location θ_s, conditioned on being positive: the same distribution, by theorem 5.19.
 """
@@ -23,10 +27,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -34,13 +38,15 @@ from freegap.exact.reals import Real, TruncatedLogistic
 from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
+from freegap.values.balls import as_ball
+from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
     Rational,
     double,
-    positive_rational,
     require_scale,
     resolution_argument,
+    root_below,
     sensitivity_argument,
 )
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
@@ -101,7 +107,8 @@ class Choice(Release):
 def exponential_mechanism(
     utilities: Any,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
     gap: bool = True,
@@ -112,8 +119,9 @@ def exponential_mechanism(
 ) -> Choice:
     """Choose a candidate with probability proportional to exp(ε·utility/(2Δ)), and say how clearly.
 
+    rho: the budget in zero-concentrated privacy instead; ε is then √(4ρ), and √(8ρ) without the gap.
     monotonic: True if one person moves all utilities in the same direction; the exponent is then ε·utility/Δ.
-    gap: False to release only the choice.
+    gap: False to release only the choice. Under ε the gap is free.
     sampler: your own way to choose: a function of the exponents (a sequence of exact rationals, for labelled
         utilities in the order of their labels) that returns an index i with probability proportional to
         e^exponent_i. freegap then only draws the gap; that the choice has the right distribution is your
@@ -125,7 +133,7 @@ def exponential_mechanism(
     >>> choice.label, choice.p_value < 0.05
     ('b', True)
     """
-    budget = positive_rational("epsilon", epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
     grid = resolution_argument(resolution)
     delta = sensitivity_argument(sensitivity, grid)
     flag = flag_argument("monotonic", monotonic)
@@ -139,8 +147,9 @@ def exponential_mechanism(
         raise InvalidArgument(
             "utilities", f"<{len(read)} utility>", "must be at least two", "Choosing needs alternatives."
         )
-    rate = budget / ((1 if flag else 2) * delta)
-    require_scale(1 / rate, epsilon)
+    spread, charge = _spread(asked, 2 if wants_gap else 1)
+    rate = spread / ((1 if flag else 2) * delta)
+    require_scale(1 / rate, rho if epsilon is None else epsilon, *asked.arguments())
     source = source_or_system(bits)
     parameters = {
         "sensitivity": delta,
@@ -148,7 +157,7 @@ def exponential_mechanism(
         "resolution": grid,
         "form": "Gumbel" if sampler is None else "black box",
     }
-    plan = PlainPlan("exponential_mechanism", budget, parameters)
+    plan = PlainPlan("exponential_mechanism", asked, parameters)
 
     def release() -> Choice:
         if sampler is None:
@@ -162,11 +171,19 @@ def exponential_mechanism(
             label=read.labels([place])[0],
             gap=None if utility_gap is None else utility_gap * rate,
             utility_gap=utility_gap,
-            spent=budget,
+            spent=charge,
             private=source.private,
         )
 
     return charged(ledger, plan, release)
+
+
+def _spread(asked: Pure | ZeroConcentrated, places: int) -> tuple[Fraction, Fraction]:
+    """By how much exponents may move apart between neighbours, r, and what that costs."""
+    if isinstance(asked, Pure):
+        return asked.epsilon, asked.epsilon
+    spread = root_below(8 * asked.rho / places)
+    return spread, places * spread**2 / 8
 
 
 def _by_gumbel(read: Answers, rate: Fraction, grid: Fraction, source: BitSource) -> tuple[int, int]:
@@ -202,7 +219,7 @@ def _by_sampler(
 
     def odds() -> Any:
         """Σ_{j≠s} e^(x_j − x_s) = e^−θ."""
-        return sum((arb(fmpq(e.numerator, e.denominator)).exp() for e in relative), arb(0))
+        return sum((as_ball(e).exp() for e in relative), arb(0))
 
     gap = Real(0, {TruncatedLogistic(odds, source.bits): Fraction(1)})
     return chosen, gap.floor(grid * rate)

@@ -8,6 +8,10 @@ Release  the largest noisy items in order, down to the threshold or to the k-th,
          next; where the threshold is reached, it is the last one released
 Charge   ε·t/k, t the number of released items, the threshold included
 Theorem  Ding 2020, lemma 5.10: the alignment of top-k with the released items (equations 5.2 to 5.4)
+Under ρ  Gumbel noise, and the charge of noisy top-k with its last gap, K = k + 1. The threshold is an item
+         that no neighbour moves, so that the range is that of the answers; what is released follows from the
+         top k of all items with their gaps. What is not released is charged as well: in ρ a charge that
+         depends on the output has no theorem
 
 Hybrid sparse vector (algorithm 20)
 Noise    threshold: scale Δ/ε₀; answers: scale cΔ/ε₁; Laplace, or exponential less its mean
@@ -15,6 +19,7 @@ Release  the k largest noisy answers in order, as far as they are above the nois
          each to the threshold
 Charge   (θ + (1−θ)t/k)·ε, t the number of released items
 Theorem  Ding 2020, lemma 5.11: the alignment of sparse vector (equation 5.1 without its first branch)
+Under ρ  by the conversion from ε, as the sparse vectors (`freegap.mechanisms.threshold_plan`)
 
 `top_k_form` and `sparse_vector_form` are the mechanisms as in the paper, for any kind of number, with their
 charges and proofs; the releases are the same functions of the same noise by the fast core.
@@ -23,17 +28,18 @@ charges and proofs; the releases are the same functions of the same noise by the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Real, Variable
-from freegap.forms import Aligned
-from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.forms import Aligned, Selection
+from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import top_k
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
@@ -42,6 +48,7 @@ from freegap.mechanisms.sparse_vector import threshold_lift
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
+from freegap.values.measures import Pure
 from freegap.values.rationals import Rational
 from freegap.values.results import HybridTopK
 from freegap.values.thresholds import read_threshold
@@ -58,21 +65,10 @@ __all__ = [
 Output = tuple[Sequence[int], Sequence[Any]]
 
 
-def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Aligned:
+def top_k_form(plan: TopKPlan, threshold: Any = 0) -> Selection:
     """Ding 2020, algorithm 19: top-k, in which item 0 is the threshold, which no neighbour moves."""
-    ranking = top_k.form(plan)
-
-    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Output:
-        items, gaps = ranking.program([threshold, *answers], noise)
-        stop = _reached(plan, items, 0)
-        return items[:stop], gaps[:stop]
-
-    def alignment(
-        answers: Sequence[Any], neighbour: Sequence[Any], output: Output, noise: Mapping[Any, Any]
-    ) -> dict[Any, Any]:
-        return ranking.alignment([threshold, *answers], [threshold, *neighbour], output, noise)
-
-    return Aligned(program, alignment, partial(top_k_charge, plan))
+    each = plan.charge / plan.k if isinstance(plan.asked, Pure) else None
+    return replace(top_k.form(plan), threshold=threshold, item_charge=each)
 
 
 def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:
@@ -81,8 +77,8 @@ def _reached(plan: TopKPlan, items: Sequence[int], threshold: int) -> int:
 
 
 def top_k_charge(plan: TopKPlan, output: Output) -> Fraction:
-    """ε/k for each released item, the threshold included."""
-    return plan.epsilon * len(output[0]) / plan.k
+    """ε/k for each released item, the threshold included; under ρ what it costs to look at all of them."""
+    return plan.charge * len(output[0]) / plan.k if isinstance(plan.asked, Pure) else plan.charge
 
 
 def sparse_vector_form(plan: ThresholdPlan, threshold: Any = 0) -> Aligned:
@@ -129,10 +125,11 @@ def hybrid_top_k(
     threshold: Rational,
     *,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: ContinuousNoiseName = "exponential",
+    noise: RankingNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -141,6 +138,7 @@ def hybrid_top_k(
 
     With fewer than k items above, the threshold itself is reached, the charge is less than ε (`spent`), and
     the gaps down to the threshold estimate the answers (`estimates`). The threshold is rounded to the grid.
+    Under ρ the charge does not depend on what is found.
     The other arguments are those of `noisy_top_k`, `ledger` among them.
 
     >>> import freegap as fg
@@ -148,11 +146,13 @@ def hybrid_top_k(
     >>> r.indices, r.reached, r.spent  # two items and the threshold
     ((0, 2), True, Fraction(1, 1))
     """
-    noise_argument(noise, CONTINUOUS_NOISES)
+    if noise == GEOMETRIC.name:
+        noise_argument(noise, CONTINUOUS_NOISES)
     plan = TopKPlan.read(
         "hybrid_top_k",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
@@ -190,7 +190,8 @@ def hybrid_sparse_vector(
     threshold: Rational,
     *,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
     noise: ContinuousNoiseName = "exponential",
@@ -201,7 +202,8 @@ def hybrid_sparse_vector(
 ) -> AboveThreshold:
     """The k largest items above a threshold, each with its gap to the threshold, and so an estimate.
 
-    All answers are looked at, and the result lists the items by rank. What is not released is not charged.
+    All answers are looked at, and the result lists the items by rank. What is not released is not charged,
+    under ε.
     The other arguments are those of `sparse_vector`, `ledger` among them.
 
     >>> import freegap as fg
@@ -214,6 +216,7 @@ def hybrid_sparse_vector(
         "hybrid_sparse_vector",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
@@ -250,7 +253,7 @@ def _drawn_above(
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
-        spent=sparse_vector_charge(plan, (items, gaps)),
+        spent=plan.charge(sparse_vector_charge(plan, (items, gaps))),
         private=source.private,
     )
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from freegap.base2.arguments import answer_units, multiple_argument
 from freegap.base2.draws import Draws
 from freegap.base2.eta import Eta
-from freegap.base2.reading import answer_units, multiple_argument
 from freegap.base2.samplers import clamped_laplace_at
 from freegap.base2.weights import Weights
 from freegap.errors import REDACTED, InvalidArgument

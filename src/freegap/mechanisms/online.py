@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from freegap.asking import Asking
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset
+from freegap.charges import LedgerAndDataset
+from freegap.dialogue import Dialogue
 from freegap.errors import BudgetSpent
-from freegap.exact.comparing import BELOW
+from freegap.exact.noisy_threshold import BELOW
 from freegap.laws import NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.sparse_vector import entry_charge, noisy_threshold
@@ -54,7 +54,7 @@ class Below:
 _BELOW = Below()
 
 
-class _Online(Asking):
+class _Online(Dialogue):
     """What both online classes share: a noisy threshold, and a budget that answers above use up."""
 
     def __init__(
@@ -74,20 +74,31 @@ class _Online(Asking):
         self._open(ledger, plan.mechanism, plan, draw)
 
     @property
+    def measure(self) -> str:
+        """What `spent` is measured in: "epsilon" or "rho"."""
+        return self._plan.asked.name
+
+    @property
     def epsilon(self) -> Fraction:
-        """The budget that was asked for."""
+        """The ε that the questions use up: the one that was asked for, or the one that ρ allows."""
         return self._plan.epsilon
 
+    @property
+    def _used(self) -> Fraction:
+        """Of that ε."""
+        return self._plan.threshold_budget + self._answers_spent
+
     def _charge(self) -> Fraction:
-        return (self._plan.threshold_budget + self._answers_spent) if self._asked else Fraction(0)
+        return self._plan.charge(self._used) if self._asked else Fraction(0)
 
     def _is_over(self) -> bool:
-        return self._plan.ends(self._charge(), self._above)
+        return self._plan.ends(self._used, self._above)
 
     @property
     def remaining(self) -> Fraction:
-        """What is left of the budget."""
-        return self.epsilon - self.spent
+        """What is left of `epsilon`."""
+        with self._between_questions():
+            return self.epsilon - (self._used if self._asked else 0)
 
     @property
     def asked(self) -> int:
@@ -167,7 +178,8 @@ class SparseVector(_Online):
         threshold: Any = None,
         *,
         k: int,
-        epsilon: Rational,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
         sensitivity: Rational = 1,
         monotonic: bool = False,
         noise: NoiseName = "exponential",
@@ -181,6 +193,7 @@ class SparseVector(_Online):
             "SparseVector",
             k=k,
             epsilon=epsilon,
+            rho=rho,
             sensitivity=sensitivity,
             monotonic=monotonic,
             noise=noise,
@@ -206,7 +219,8 @@ class AdaptiveSparseVector(_Online):
         threshold: Any = None,
         *,
         k: int,
-        epsilon: Rational,
+        epsilon: Rational | None = None,
+        rho: Rational | None = None,
         branches: int = 1,
         margin: Rational = 2,
         stop_after: int | None = None,
@@ -222,6 +236,7 @@ class AdaptiveSparseVector(_Online):
             "AdaptiveSparseVector",
             k=k,
             epsilon=epsilon,
+            rho=rho,
             sensitivity=sensitivity,
             monotonic=monotonic,
             noise=noise,

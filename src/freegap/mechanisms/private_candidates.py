@@ -49,12 +49,13 @@ from typing import Any, NamedTuple
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
+from freegap.values.measures import Pure, measure_argument
 from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
@@ -131,7 +132,8 @@ def select_private_candidate(
     score: Score | NoisyScore,
     threshold: Rational,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     stop: Rational,
     hard_stop: Rational | None = None,
     ledger: LedgerAndDataset | None = None,
@@ -147,7 +149,7 @@ def select_private_candidate(
     score: a function from an output to a number. A plain function must not look at private data beyond the
         output; use `NoisyScore` for one that does.
     threshold: the public score that is good enough.
-    epsilon: ε_M; each candidate alone is ε_M-private.
+    epsilon: ε_M; each candidate alone is ε_M-private. (rho is refused: there is no theorem in ρ.)
     stop: the probability, after each draw, of giving up.
     hard_stop: ε₀, at most 1: what may be paid for never making more than a certain number of draws.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
@@ -164,7 +166,7 @@ def select_private_candidate(
     >>> chosen.output.labels, chosen.spent
     (('b',), Fraction(1, 1))
     """
-    search = _Search(candidates, score, epsilon, stop, hard_stop, bits)
+    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
     limit = rational("threshold", threshold)
     return search.release(
         lambda: select_program(search.sample, search.stops, limit, search.steps),
@@ -180,7 +182,8 @@ def best_private_candidate(
     candidates: Mapping[Any, Mechanism] | Sequence[Mechanism],
     score: Score | NoisyScore,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     stop: Rational,
     hard_stop: Rational | None = None,
     ledger: LedgerAndDataset | None = None,
@@ -202,7 +205,7 @@ def best_private_candidate(
     >>> chosen.output.labels, chosen.spent, chosen.parameters["most_draws"]
     (('b',), Fraction(9, 5), 30)
     """
-    search = _Search(candidates, score, epsilon, stop, hard_stop, bits)
+    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
     return search.release(
         lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
         ledger,
@@ -283,7 +286,8 @@ class _Search:
         self,
         candidates: Any,
         score: Any,
-        epsilon: Rational,
+        epsilon: Rational | None,
+        rho: Rational | None,
         stop: Rational,
         hard_stop: Rational | None,
         bits: BitSource | None,
@@ -295,7 +299,15 @@ class _Search:
         self._noise = (
             positive_rational("epsilon", score.epsilon) if isinstance(score, NoisyScore) else Fraction(0)
         )
-        self._epsilon = positive_rational("epsilon", epsilon)
+        asked = measure_argument(epsilon=epsilon, rho=rho)
+        if not isinstance(asked, Pure):
+            raise InvalidArgument(
+                asked.name,
+                rho,
+                "has no theorem here: private candidates are selected in the measure epsilon alone",
+                "Pass epsilon=, what each candidate costs in ε.",
+            )
+        self._epsilon = asked.epsilon
         self._stop = positive_rational("stop", stop)
         if self._stop > 1:
             raise InvalidArgument("stop", stop, "must be at most 1", "It is the probability of giving up.")
@@ -335,7 +347,7 @@ class _Search:
             "most_draws": self.steps,
             **public,
         }
-        plan = PlainPlan(what, charge, parameters)
+        plan = PlainPlan(what, Pure(charge), parameters)
         return charged(ledger, plan, lambda: self._found(plan, search()))
 
     def _found(self, plan: ReleasePlan, drawn: Drawn | None) -> Candidate:
@@ -345,7 +357,7 @@ class _Search:
             label=None if drawn is None else named(self._names, [drawn.candidate])[0],
             output=None if drawn is None else drawn.output,
             score=None if drawn is None else drawn.score,
-            spent=plan.epsilon,
+            spent=plan.asked.spent,
             private=self._source.private,
         )
 

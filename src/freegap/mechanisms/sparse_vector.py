@@ -11,8 +11,8 @@ Theorem  Ding 2020, theorem 5.3 with the alignment of equation 5.1 (footnote 5 i
          which changes nothing in a comparison; a gap that is a whole number is shifted by a whole number.
 
 `form` is the mechanism as in the paper, for any kind of number, with its proof. The releases compute the same
-function of the same noise by `freegap.exact.comparing`, here for all answers at once and in `online` one by
-one; tests compare them.
+function of the same noise by `freegap.exact.noisy_threshold`, here for all answers at once and in `online`
+one by one; tests compare them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
-from freegap.exact.comparing import NoisyThreshold
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
+from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.forms import Stream
 from freegap.laws import NoiseName
 from freegap.laws.labelled import LabelledNoise
@@ -114,7 +114,8 @@ def sparse_vector(
     threshold: Any,
     *,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
     noise: NoiseName = "exponential",
@@ -131,6 +132,8 @@ def sparse_vector(
     threshold: a number, or one for each answer: a list for a list, a dict or a Series for labelled answers.
         One for each is rounded down to the resolution, as the answers are.
     epsilon: the most that may be spent; less is charged where fewer than k were above (`spent`).
+    rho: the budget in zero-concentrated privacy instead: noise for the ε that it allows, √(2ρ), and the whole
+        charge whatever is found.
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
     gap: False to release only which questions were above.
@@ -145,6 +148,7 @@ def sparse_vector(
         "sparse_vector",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
@@ -160,7 +164,8 @@ def adaptive_sparse_vector(
     threshold: Any,
     *,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     branches: int = 1,
     margin: Rational = 2,
     stop_after: int | None = None,
@@ -193,6 +198,7 @@ def adaptive_sparse_vector(
         "adaptive_sparse_vector",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
@@ -265,7 +271,7 @@ def draw_above(
         branches=tuple(last - number for number in numbers),
         thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
-        spent=spent,
+        spent=plan.charge(spent),
         private=source.private,
     )
     return release, places

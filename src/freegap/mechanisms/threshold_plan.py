@@ -7,6 +7,10 @@ With c = 1 if monotonic, else 2:
     threshold   noise of scale Δ/ε₀
     branch j    noise of scale cΔ/(ε₁/2^j); margin = `margin` standard deviations of it; none for j = 0
 
+Under ρ the theorems are those in ε, with the ε that ρ allows by the conversion from pure privacy (Bun and
+Steinke 2016, proposition 1.4). What is charged is then the price of all of that ε, whatever is found: a
+charge that depends on the output has a theorem in ε alone.
+
 Every number here is public and a rational, so that charges are exact. The optimal θ and a standard deviation
 of Laplace or geometric noise are irrational; a rational near them is taken, which is as private: the proofs
 hold for every share and every public margin.
@@ -20,18 +24,18 @@ from fractions import Fraction
 from typing import Any, Self
 
 from freegap.errors import InvalidArgument
-from freegap.exact.comparing import Branch
+from freegap.exact.noisy_threshold import Branch
 from freegap.laws import NOISES, Law
-from freegap.laws.law import as_ball
 from freegap.mechanisms.arguments import (
     DEFAULT_RESOLUTION,
     flag_argument,
     noise_argument,
     require_whole_sensitivity,
 )
+from freegap.values.balls import as_ball
+from freegap.values.measures import Pure, ZeroConcentrated, converted, measure_argument, pure_within
 from freegap.values.rationals import (
     count_argument,
-    positive_rational,
     proper_fraction,
     rational,
     require_scale,
@@ -47,9 +51,13 @@ _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdPlan:
-    """The budget of one sparse-vector release, divided; the cheapest branch comes first."""
+    """The budget of one sparse-vector release, divided; the cheapest branch comes first.
+
+    epsilon: what is divided: the ε that was asked for, or the one that ρ allows.
+    """
 
     mechanism: str
+    asked: Pure | ZeroConcentrated
     epsilon: Fraction
     k: int
     share: Fraction
@@ -69,7 +77,8 @@ class ThresholdPlan:
         mechanism: str,
         *,
         k: Any,
-        epsilon: Any,
+        epsilon: Any = None,
+        rho: Any = None,
         sensitivity: Any = 1,
         monotonic: Any = False,
         noise: Any = "exponential",
@@ -82,10 +91,11 @@ class ThresholdPlan:
     ) -> Self:
         """Read the arguments of the sparse-vector mechanisms, and divide the budget."""
         k = count_argument("k", k)
-        budget = positive_rational("epsilon", epsilon)
+        asked = measure_argument(epsilon=epsilon, rho=rho)
+        budget = pure_within(asked).epsilon
         grid = resolution_argument(resolution)
         delta = sensitivity_argument(sensitivity, grid)
-        law = noise_argument(noise, NOISES)
+        law = noise_argument(noise, NOISES, asked)
         flag = flag_argument("monotonic", monotonic)
         halvings = count_argument("branches", branches, least=0)
         if halvings > _MOST_HALVINGS:
@@ -102,10 +112,11 @@ class ThresholdPlan:
         first, each = theta * budget, (1 - theta) * budget / k
         scale = (1 if flag else 2) * delta / each
         threshold_scale = delta / first
-        require_scale(scale, epsilon)
-        require_scale(threshold_scale, epsilon)
+        for width in (scale, threshold_scale):
+            require_scale(width, rho if epsilon is None else epsilon, *asked.arguments())
         return cls(
             mechanism=mechanism,
+            asked=asked,
             epsilon=budget,
             k=k,
             share=theta,
@@ -136,6 +147,12 @@ class ThresholdPlan:
     def ends(self, spent: Fraction, above: int) -> bool:
         """Whether no further question is answered: less than ε₁ is left, or enough answers were above."""
         return spent > self.epsilon - self.answer_budget or above == self.stop_after
+
+    def charge(self, used: Fraction) -> Fraction:
+        """What is charged for an output that costs `used` in ε, in the measure that was asked for."""
+        if isinstance(self.asked, Pure):
+            return used
+        return converted(Pure(self.epsilon), ZeroConcentrated).rho
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -9,9 +9,22 @@ Theorem  Laplace: Ding 2020, theorem 5.7 with the alignment of equation 5.2; exp
          equation 5.4 corrected (see `shifts`). Rounding the gaps is post-processing (Ding et al. 2023,
          theorem 4.3).
 
-Without gaps (`gap=False`) the same, less the gaps. Then k = n is allowed as well: the last place follows from
-the others, and the noise is wider than that of k = n − 1. And noise may be geometric, with ties broken by
-coin:
+Under ρ (`rho=`), of the same answers:
+
+Noise    each answer: Gumbel of scale b ≥ cΔ·√(K/8ρ), K = k + 1, or k where the last gap is not released
+Release  the same; with `last_gap=False` less the gap to place k+1
+Charge   K·(cΔ/b)²/8 in ρ, a public number, at most ρ
+Theorem  docs/mathematics/concentrated.md, which is ours: the K largest in order with the K − 1 gaps between
+         them are K·r²/8-zCDP, for logarithms of weights that move within a range r = cΔ/b. For K = k + 1 the
+         name of the last is not released. Rounding is post-processing, as above.
+
+Without the last gap k = n is allowed: under ρ the theorem has K ≤ n. Under ε, by one answer more, −B, that
+nobody moves: the release on the n + 1 is ε-private, and the chance that the added one is not the last goes to
+0 as B grows, so that the release on the n is a limit of ε-private ones.
+
+Without gaps (`gap=False`) the same, less the gaps, in either measure; K is then k. Then k = n is allowed as
+well: the last place follows from the others, and the noise is wider than that of k = n − 1. And under ε noise
+may be geometric, with ties broken by coin:
 
 Input    whole answers q_1 … q_n of whole sensitivity Δ
 Noise    each answer: Y_i on {0, 1, …} with P(Y_i ≥ m) = e^(−m/b), b = cΔk/ε (Geo(1 − e^(−ε/2)) in the lemma)
@@ -35,16 +48,14 @@ function of the same noise by the fast core (`freegap.exact.ranking`); tests com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.forms import Aligned, Change, Selection
-from freegap.laws import NoiseName
+from freegap.laws import Law, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -56,29 +67,18 @@ __all__ = ["draw_top_k", "form", "noisy_max", "noisy_top_k", "shifts", "tied_for
 
 def form(plan: TopKPlan) -> Selection:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
-    return Selection(
-        plan.k,
-        plan.law.name,
-        plan.scale,
-        _gaps if plan.gap else _nothing,
-        partial(shifts, one_sided=plan.law.one_sided),
-    )
+    release = _gap if plan.gap else None
+    return Selection(plan.k, plan.law.name, plan.scale, release, *shifts(plan.law), last=plan.last_gap)
 
 
-def _gaps(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return [a - b for a, b in pairwise([*values, runner_up])]
+def _gap(value: Any, following: Any) -> Any:
+    return value - following
 
 
-def _nothing(values: Sequence[Any], runner_up: Any) -> list[Any]:
-    return []
+def shifts(law: Law) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """How far the noise of a selected answer and of the runner-up moves, for the same output.
 
-
-def shifts(
-    selected: Sequence[Change], runner_up: Change, best: Any, *, one_sided: bool
-) -> tuple[list[Any], Any]:
-    """How far the noise of the selected answers and of the runner-up moves, for the same output.
-
-    best: the largest unselected noisy answer of the neighbour, on the same noise. All other noise stays.
+    `best` is the largest unselected noisy answer of the neighbour, on the same noise. All other noise stays.
 
     Laplace: Ding 2020, equation 5.2. Each selected item makes up for its own change and for the change of the
     best unselected noisy answer. Exponential: the same where all these shifts are ≥ 0 (equation 5.3).
@@ -90,13 +90,20 @@ def shifts(
     With s, the largest unselected noisy answer of the neighbour is s itself, so that s and its shift can
     be read off the aligned noise; the bound on the cost is the same.
     """
-    changes = [item.answer - item.neighbour for item in selected]
-    move = best - (runner_up.answer + runner_up.noise)
-    if one_sided:
-        least = min(changes)
-        if least + move < 0:
-            return [change - least for change in changes], runner_up.answer - runner_up.neighbour - least
-    return [change + move for change in changes], 0
+
+    def shift(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        if law.one_sided and least + move < 0:
+            return item.answer - item.neighbour - least
+        return item.answer - item.neighbour + move
+
+    def last_shift(least: Any, runner_up: Change, best: Any) -> Any:
+        move = best - (runner_up.answer + runner_up.noise)
+        if law.one_sided and least + move < 0:
+            return runner_up.answer - runner_up.neighbour - least
+        return 0
+
+    return shift, last_shift
 
 
 def tied_form(plan: TopKPlan) -> Aligned:
@@ -123,26 +130,32 @@ def noisy_top_k(
     answers: Any,
     k: int,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: NoiseName = "exponential",
+    noise: RankingNoiseName | None = None,
     gap: bool = True,
+    last_gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> TopK:
-    """The k items with the largest answers, under ε-differential privacy, each with its gap to the next.
+    """The k items with the largest answers, privately, each with its gap to the next.
 
     answers: a list, a NumPy array, a dict or a Series of numbers, or `Counts` for a huge domain.
-    k: how many items to select; there must be at least k + 1 of them (k without gaps).
+    k: how many items to select; there must be at least k + 1 of them (k without the last gap).
     epsilon: the privacy budget to spend, as an int, a Fraction or a decimal string.
+    rho: the budget in zero-concentrated privacy instead. Noise is then Gumbel, and grows with √k, not with k.
     sensitivity: how much one person can change each answer at most.
     monotonic: True is your statement that one person moves all answers in the same direction, as
         with counts. It halves the noise.
-    noise: "exponential" (less noise) or "laplace"; without gaps also "geometric": whole numbers, with ties
-        broken by coin, which selects exactly as "exponential" does.
-    gap: whether gaps are released. They are free; without them nothing is cheaper.
+    noise: under ε "exponential" (less noise, and the default) or "laplace"; without gaps also "geometric":
+        whole numbers, with ties broken by coin, which selects exactly as "exponential" does. Under ρ it is
+        "gumbel".
+    gap: whether gaps are released. They are free, but for the last one under ρ.
+    last_gap: whether the gap from the last item to the first not selected is among them. Under ρ it costs as
+        much as one item more.
     resolution: gaps are rounded down to a multiple of this reciprocal of a whole number.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source (`SeededBits(7)`) for tests.
@@ -152,15 +165,20 @@ def noisy_top_k(
     >>> r = fg.noisy_top_k(counts, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(7))
     >>> sorted(r.labels), r.spent
     (['cold', 'flu'], Fraction(1, 1))
+    >>> r = fg.noisy_top_k(counts, k=2, rho="3/8", monotonic=True, bits=fg.SeededBits(7))
+    >>> r.measure, r.spent, r.parameters["scale"]
+    ('rho', Fraction(3, 8), Fraction(1, 1))
     """
     plan = TopKPlan.read(
         "noisy_top_k",
         k=k,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
         gap=gap,
+        last_gap=last_gap,
         resolution=resolution,
     )
     return _released(plan, answers, ledger, bits)
@@ -169,11 +187,13 @@ def noisy_top_k(
 def noisy_max(
     answers: Any,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     sensitivity: Rational = 1,
     monotonic: bool = False,
-    noise: NoiseName = "exponential",
+    noise: RankingNoiseName | None = None,
     gap: bool = True,
+    last_gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
@@ -190,10 +210,12 @@ def noisy_max(
         "noisy_max",
         k=1,
         epsilon=epsilon,
+        rho=rho,
         sensitivity=sensitivity,
         monotonic=monotonic,
         noise=noise,
         gap=gap,
+        last_gap=last_gap,
         resolution=resolution,
     )
     return _released(plan, answers, ledger, bits)
@@ -213,7 +235,7 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
     """
     digits = KeyedDigits(source, len(population.values))
     ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits)
-    ranked = ranking.largest(plan.k + plan.gap)
+    ranked = ranking.largest(plan.places)
     selected = ranked.items[: plan.k]
     release = TopK(
         plan=plan,
@@ -221,7 +243,7 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
         labels=population.labels(selected, source),
         gap_multiples=tuple(ranked.gaps) if plan.gap else None,
         resolution=plan.resolution,
-        spent=plan.epsilon,
+        spent=plan.charge,
         private=source.private,
     )
     return release, selected

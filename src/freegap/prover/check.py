@@ -14,14 +14,14 @@ import z3
 from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import NotInjective, check_injective
-from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of, scale_of
-from freegap.prover.prices import require_price
+from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of
+from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import WORDS, Alignment, Charge, Mechanism, NeighbourCase, Problem
-from freegap.prover.replay import Replay, replay
+from freegap.prover.replay import Replay, replay_or_refuse
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prover.tightness import Suprema
-from freegap.symbolic import Limits, NotDecided
-from freegap.symbolic.subset import parameter
+from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime
+from freegap.symbolic.subset import fresh, parameter
 from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
@@ -41,22 +41,23 @@ def problem_of(
     parameters: Mapping[str, Any] | None = None,
     charge: Charge | None = None,
     resolution: Rational | None = None,
-    seconds: Rational = 10,
+    seconds: Rational = 120,
+    certificate: Certificate | None = None,
 ) -> Problem:
     """The arguments of `prove`, read and checked."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
-    milliseconds = int(1000 * positive_rational("seconds", seconds))
+    known: dict[int, Any] = {}
     problem = Problem(
         mechanism=mechanism,
         epsilon=positive_rational("epsilon", epsilon),
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
         neighbours=neighbours_argument(neighbours, WORDS),
-        parameters={name: parameter(value) for name, value in (parameters or {}).items()},
+        parameters={name: fresh(value, parameter, known) for name, value in (parameters or {}).items()},
         charge=charge,
         resolution=None if resolution is None else positive_rational("resolution", resolution),
-        limits=Limits(milliseconds=max(1, milliseconds)),
+        limits=Limits(certificate=certificate).within(float(positive_rational("seconds", seconds))),
     )
     problem.require_callable("mechanism", mechanism, "answers", "noise")
     if charge is not None:
@@ -75,6 +76,8 @@ def prove_alignment(
     attempt = _Attempt(problem, alignment, progress)
     try:
         attempt.run(tightness)
+    except OutOfTime as late:
+        return attempt.result(None, reason=f"{late}; {attempt.left}")
     except NotDecided as undecided:
         return attempt.result(None, reason=str(undecided))
     except _Refuted as refuted:
@@ -128,6 +131,8 @@ class _Attempt:
         self.how: dict[str, str] = {}
         self.suprema: Suprema | None = None
         self.discrete = False
+        self.left = "no path is known"
+        """How far it is, in words."""
 
     def run(self, tightness: bool) -> None:
         classes = self.explored()
@@ -140,6 +145,7 @@ class _Attempt:
         self.suprema = Suprema() if tightness else None
         for done, (output, case) in enumerate(steps):
             self.report("outputs", done, len(steps))
+            self.left = f"{len(steps) - done} of {len(steps)} kinds of output are left"
             self.check_output(output, case)
         self.report("outputs", len(steps), len(steps))
         self.conclude()
@@ -147,9 +153,11 @@ class _Attempt:
     def explored(self) -> list[OutputClass]:
         def count(path: object) -> None:
             self.counts.paths += 1
+            self.left = f"{self.counts.paths} paths are known, and there are more"
             self.report("paths", self.counts.paths, 0)
 
         classes = classes_of(self.problem, count)
+        self.left = "no output was checked"
         self.counts.outputs = len(classes)
         self.how["termination"] = (
             f"all {self.counts.paths} paths at {self.problem.queries} answers are finite"
@@ -199,11 +207,7 @@ class _Attempt:
     def replayed(
         self, answers: Sequence[Fraction], neighbour: Sequence[Fraction], noise: Mapping[Any, Fraction]
     ) -> Replay:
-        try:
-            return replay(self.problem, self.alignment, list(answers), list(neighbour), noise)
-        except Exception as error:  # whatever the user's programs raise on numbers
-            reason = f"the replay of a counterexample raised {type(error).__name__}: {error}"
-            raise NotDecided(reason) from error
+        return replay_or_refuse(self.problem, self.alignment, answers, neighbour, noise)
 
     def collision(self, found: NotInjective) -> Refutation:
         """Two noise vectors that are aligned to the same one, replayed."""
@@ -255,6 +259,7 @@ class _Attempt:
             holds=holds,
             claim=claim_of(problem),
             conditions=tuple(conditions),
+            queries=problem.queries,
             refutation=refutation,
             reason=self.how.get("tightness") if holds else reason,
             tightness=tight,
@@ -269,9 +274,10 @@ def claim_of(problem: Problem) -> str:
     """What is claimed, in words."""
     name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
     values = ", ".join(f"{key}={_short(value)}" for key, value in problem.parameters.items())
+    answers = "1 answer" if problem.queries == 1 else f"{problem.queries} answers"
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
     return (
-        f"{name}({values}) on {problem.queries} answers is private at ε = {cost}, where "
+        f"{name}({values}) on {answers} is private at ε = {cost}, where "
         f"{WORDS[problem.neighbours]} ({problem.sensitivity})"
     )
 
@@ -293,8 +299,7 @@ def check_draws(classes: list[OutputClass]) -> str:
     for group in skeletons.values():
         for one, other in combinations(group, 2):
             compared += 1
-            solver = z3.Solver()
-            solver.set("timeout", one.problem.limits.milliseconds)
+            solver = one.problem.limits.solver(f"no output {one.name} comes from two lists of draws")
             if solver.check(one.same_output(other)) != z3.unsat:
                 kinds = [[draw.label for draw in output.draws] for output in (one, other)]
                 raise NotDecided(f"the output {one.name} can come from the draws {kinds[0]} and {kinds[1]}")

@@ -171,6 +171,7 @@ def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None)
         problem.keywords(problem.mechanism, all_given=True),
         limits=problem.limits,
         progress=progress,
+        confirm=problem.concrete,
     )
     groups: dict[Any, list[tuple[Path, tuple[Symbol, ...]]]] = {}
     holes = holes_of([flatten(path.result)[0] for path in paths])

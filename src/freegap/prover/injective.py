@@ -141,8 +141,10 @@ def _collision(
     def twin(term: Any) -> Any:
         return z3.substitute(term, *substitution)
 
-    solver = z3.Solver()
-    solver.set("timeout", problem.limits.milliseconds)
+    solver = problem.limits.solver(
+        f"neighbours {case.name}: no two noises with the output {output.name} that differ in the draws "
+        f"{block}, and not in {earlier}, are aligned to the same"
+    )
     solver.add(case.formula, output.before, twin(output.before))
     solver.add(z3.Or([output.noise[label].z3 != twin(output.noise[label].z3) for label in block]))
     groups = _by_shifts(pieces, block)

@@ -10,11 +10,12 @@ The skeleton is what a local alignment may depend on without becoming uncountabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided, Symbol, is_public
+from freegap.symbolic.subset.processing import Processed, processed
 
 __all__ = [
     "Hole",
@@ -27,7 +28,9 @@ __all__ = [
     "outline",
     "pattern",
     "rebuild",
+    "seal",
     "show",
+    "unseal",
     "whole_numbers",
 ]
 
@@ -49,9 +52,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Node:
-    """A list, tuple or dict: its kind, its keys as leaves, and its children in order."""
+    """A list, tuple or dict: its kind, its keys as leaves, and its children in order. A text for its kind is
+    an operation on the numbers in it: post-processing of them (`freegap.symbolic.subset.processing`)."""
 
-    kind: type
+    kind: type | str
     names: tuple[Any, ...] | None
     children: tuple[Any, ...]
 
@@ -81,6 +85,8 @@ def _flatten(value: Any, at: Position, holes: frozenset[Position], numbers: list
         return Node(dict, tuple(map(_leaf, value)), children(value.values()))
     if kind in (list, tuple):
         return Node(kind, None, children(value))
+    if kind is Processed:
+        return Node(value.operation, None, children(value.parts))
     if kind is Symbol or (kind is Fraction and at in holes):
         numbers.append(Symbol.of(value))
         return Hole(len(numbers) - 1)
@@ -91,12 +97,36 @@ def _leaf(value: Any) -> Leaf:
     kind = type(value)
     if kind is tuple:  # a key of a dict
         return Leaf(tuple, tuple(map(_leaf, value)))
-    if value is not None and kind not in (bool, int, Fraction, str):
+    if value is not None and kind not in (bool, int, Fraction, str, Sealed):
         raise NotDecided(
             f"an output of type {kind.__name__}: it must be None, a truth value, a number, text, or a list, "
             "tuple or dict of these"
         )
     return Leaf(kind, value)
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A number made of public parameters, in an output: told apart by what it is made of, and not a number
+    that varies. That two of them can be equal for some parameters only makes the output that is proved tell
+    more."""
+
+    key: Any
+    symbol: Symbol = field(compare=False)
+
+
+def seal(value: Any) -> Any:
+    """The value with its numbers that are made of public parameters sealed."""
+    if type(value) in (list, tuple):
+        return type(value)(map(seal, value))
+    return Sealed(value.key, value) if type(value) is Symbol and is_public(value) else value
+
+
+def unseal(value: Any) -> Any:
+    """The value with these numbers as symbols again."""
+    if type(value) in (list, tuple):
+        return type(value)(map(unseal, value))
+    return value.symbol if type(value) is Sealed else value
 
 
 def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
@@ -107,6 +137,8 @@ def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
         children = [rebuild(child, numbers) for child in skeleton.children]
         if skeleton.names is not None:
             return dict(zip((rebuild(name, ()) for name in skeleton.names), children, strict=True))
+        if isinstance(skeleton.kind, str):
+            return processed(skeleton.kind, children)
         return skeleton.kind(children)
     if skeleton.kind is tuple:
         return tuple(rebuild(part, ()) for part in skeleton.value)
@@ -142,7 +174,7 @@ def _half_holes(left: Any, right: Any, at: Position) -> list[Position] | None:
             return []
         return [at] if _is_real(left) and _is_real(right) else None
     if isinstance(left, Node) and isinstance(right, Node):
-        same = left.kind is right.kind and left.names == right.names
+        same = left.kind == right.kind and left.names == right.names
         if not same or len(left.children) != len(right.children):
             return None
         found: list[Position] = []
@@ -164,6 +196,8 @@ def show(skeleton: Any) -> str:
     children = [show(child) for child in skeleton.children]
     if skeleton.names is not None:
         return f"{{{', '.join(f'{show(n)}: {c}' for n, c in zip(skeleton.names, children, strict=True))}}}"
+    if isinstance(skeleton.kind, str):
+        return f"({skeleton.kind} {' '.join(children)})"
     if skeleton.kind is list:
         return f"[{', '.join(children)}]"
     return f"({', '.join(children)}{',' if len(children) == 1 else ''})"
@@ -172,7 +206,8 @@ def show(skeleton: Any) -> str:
 def whole_numbers(skeleton: Any) -> list[int]:
     """The whole numbers of a skeleton."""
     if isinstance(skeleton, Node):
-        return [number for child in skeleton.children for number in whole_numbers(child)]
+        named = () if isinstance(skeleton.kind, str) else skeleton.children
+        return [number for child in named for number in whole_numbers(child)]
     return [skeleton.value] if isinstance(skeleton, Leaf) and skeleton.kind is int else []
 
 
@@ -184,7 +219,7 @@ def pattern(skeleton: Any) -> tuple[str, str]:
 
 
 def _pattern(skeleton: Any, guards: list[str]) -> str:
-    if isinstance(skeleton, Hole):
+    if isinstance(skeleton, Hole) or (isinstance(skeleton, Node) and isinstance(skeleton.kind, str)):
         return "_"
     if isinstance(skeleton, Node):
         children = [_pattern(child, guards) for child in skeleton.children]

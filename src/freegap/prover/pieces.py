@@ -29,12 +29,12 @@ from freegap.prover.classes import OutputClass, formula, generic
 from freegap.prover.outputs import rebuild
 from freegap.prover.prices import price_term
 from freegap.prover.problem import Alignment, NeighbourCase
-from freegap.symbolic import Condition, Draw, NotDecided, Symbol, both, either
+from freegap.symbolic import Condition, NotDecided, Symbol, both, either
 from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.symbols import constant
+from freegap.symbolic.symbols import added, constant
 
-__all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "scale_of", "value_of"]
+__all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "value_of"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ def pieces_of(output: OutputClass, case: NeighbourCase, alignment: Alignment) ->
         [list(problem.answers), list(problem.neighbour), list(output.released), dict(output.noise)],
         assuming=[case.formula, output.before],
         limits=problem.limits,
+        confirm=problem.concrete,
     )
     pieces: dict[Any, Piece] = {}
     for path in paths:
@@ -132,14 +133,6 @@ def _shifts(output: OutputClass, aligned: Any) -> dict[Any, Symbol]:
     return {label: Symbol.of(aligned.get(label, drawn)) - drawn for label, drawn in output.noise.items()}
 
 
-def scale_of(draw: Draw) -> Fraction:
-    """The scale of a draw as a rational."""
-    scale = constant(draw.scale)
-    if scale is None or scale <= 0:
-        raise NotDecided(f"the scale {draw.scale!r} of the draw {draw.label!r} is not a positive number")
-    return scale
-
-
 def value_of(model: Any, symbol: Symbol) -> Fraction:
     """The value of a symbol in a model."""
     value = model.eval(symbol.z3, model_completion=True)
@@ -154,8 +147,7 @@ class PieceChecks:
     def __init__(self, output: OutputClass, case: NeighbourCase) -> None:
         self.output = output
         self.case = case
-        self._solver = z3.Solver()
-        self._solver.set("timeout", output.problem.limits.milliseconds)
+        self._solver = output.problem.limits.solver("")
         self._solver.add(case.formula, output.before)
 
     @contextmanager
@@ -170,14 +162,27 @@ class PieceChecks:
         finally:
             self._solver.pop()
 
-    def violation(self, piece: Piece) -> tuple[str, Point] | None:
-        """The first condition of the piece that fails, with a point; one question if none does."""
+    def _questions(self, piece: Piece) -> dict[str, Any]:
+        """What may not be, condition by condition."""
         cost, definitions = self.cost(piece)
-        questions = {
+        return {
             "support": z3.Or(self._off_support(piece)),
             "output": z3.Not(self.output.after),
             "cost": z3.And(*definitions, cost > piece.charge.z3),
         }
+
+    def broken(self, piece: Piece) -> str | None:
+        """The first condition of the piece that is not established, without a point."""
+        for name, wrong in self._questions(piece).items():
+            self._about(f"a failure of the {name}")
+            if self._solver.check(wrong) != z3.unsat:
+                return name
+        return None
+
+    def violation(self, piece: Piece) -> tuple[str, Point] | None:
+        """The first condition of the piece that fails, with a point; one question if none does."""
+        questions = self._questions(piece)
+        self._about("impossible aligned noise, another output, or a cost above the charge")
         if self._solver.check(z3.Or(list(questions.values()))) == z3.unsat:
             return None
         for name, wrong in questions.items():
@@ -201,18 +206,23 @@ class PieceChecks:
     def over(self, piece: Piece, bound: Fraction) -> Point | None:
         """A point at which the cost is larger than this."""
         cost, definitions = self.cost(piece)
+        self._about(f"a cost above {bound}")
         return self._point(z3.And(*definitions, cost > Symbol.of(bound).z3), "cost")
 
     def cost(self, piece: Piece) -> tuple[Any, list[Any]]:
         """The cost of the alignment as a z3 term, with the conditions that define it."""
         terms, definitions = [], []
         for draw in self.output.draws:
-            price, defined = price_term(
-                draw.law, piece.shifts[draw.label], scale_of(draw), draw.step, repr(draw.label)
-            )
+            price, defined = price_term(draw, piece.shifts[draw.label])
             terms.append(price)
             definitions += defined
-        return z3.Sum(terms) if terms else z3.RealVal(0), definitions
+        return added(terms), definitions
+
+    def _about(self, wrong: str) -> None:
+        self._solver.meaning = (
+            f"neighbours {self.case.name}: no answers, neighbour and noise with the output "
+            f"{self.output.name} on this piece of the alignment have {wrong}"
+        )
 
     @property
     def assertions(self) -> list[Any]:

@@ -28,6 +28,7 @@ import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
 from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
+from freegap.symbolic.subset import fresh
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
 __all__ = ["WORDS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
@@ -83,6 +84,11 @@ class Problem:
         return {_variable(q): p for q, p in zip(self.answers, self.neighbour, strict=True)}
 
     @property
+    def concrete(self) -> bool:
+        """Whether programs can be run: they have no symbols for parameters."""
+        return isinstance(self.sensitivity, Fraction)
+
+    @property
     def directions(self) -> tuple[str, ...]:
         """What a proof for all n goes through: "one" is a special case of "each", and is proved with it."""
         return directions_of("each" if self.neighbours == "one" else self.neighbours)
@@ -93,7 +99,7 @@ class Problem:
         if self.custom_cases is not None:
             return list(self.custom_cases)
         pairs = [(q.z3, p.z3) for q, p in zip(self.answers, self.neighbour, strict=True)]
-        delta = z3.Q(self.sensitivity.numerator, self.sensitivity.denominator)
+        delta = Symbol.of(self.sensitivity).z3
         up = NeighbourCase("increasing", z3.And([z3.And(q <= p, p - q <= delta) for q, p in pairs]))
         down = NeighbourCase("decreasing", z3.And([z3.And(p <= q, q - p <= delta) for q, p in pairs]))
         near = z3.And([z3.And(q - p <= delta, p - q <= delta) for q, p in pairs])
@@ -115,7 +121,8 @@ class Problem:
         for name, value in self.parameters.items():
             if all_given or takes_any or name in accepted:
                 chosen[name] = value
-        return chosen
+        known: dict[int, Any] = {}
+        return {name: fresh(value, lambda leaf: leaf, known) for name, value in chosen.items()}
 
     def require_callable(self, argument: str, function: Callable[..., Any], *names: str) -> None:
         """A function that cannot be called as it will be is the caller's mistake, found before any work."""

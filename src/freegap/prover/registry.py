@@ -22,6 +22,7 @@ class PrivacyClaim:
 
     queries: None for every number of answers.
     parameters: of the entry's form.
+    every_parameter: the proof is for all k, ε and sensitivities; those of the parameters are an instance.
     tight: the smallest ε that the alignment is expected to prove; None for "whatever it is".
     """
 
@@ -32,6 +33,7 @@ class PrivacyClaim:
     sensitivity: Fraction = Fraction(1)
     resolution: Fraction | None = None
     tight: Fraction | None = None
+    every_parameter: bool = False
     label: str = ""
     """What to call the parameters; they are shown themselves if this is empty."""
 
@@ -42,14 +44,17 @@ class LibraryEntry:
 
     form: `form(**parameters)` makes the form of a claim, the one text that is released and proved. For all n,
         it must be a `Selection` or a `Stream`.
+    schema: `schema(**parameters)` makes the `freegap.prover.schema.Schema` of a stream, for all parameters.
     """
 
     name: str
     form: Callable[..., Form]
     claims: tuple[PrivacyClaim, ...]
+    schema: Callable[..., Any] | None = None
 
     def title(self, claim: PrivacyClaim) -> str:
         """The claim in one line."""
         size = "all n" if claim.queries is None else f"n = {claim.queries}"
+        size += ", k, ε, Δ" if claim.every_parameter else ""
         shown = claim.label or ", ".join(f"{key} {value}" for key, value in claim.parameters.items())
         return f"{self.name} · {size} · {claim.neighbours}" + (f" · {shown}" if shown else "")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from freegap.prover.problem import Alignment, Problem
+from freegap.symbolic import NotDecided
 from freegap.symbolic.given import GivenNoise
 
-__all__ = ["GivenNoise", "Replay", "replay"]
+__all__ = ["GivenNoise", "Replay", "replay", "replay_or_refuse"]
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,18 @@ def replay(
         charge=Fraction(problem.charged(output)),
         off_support=tuple(off),
     )
+
+
+def replay_or_refuse(
+    problem: Problem,
+    alignment: Alignment,
+    answers: Sequence[Fraction],
+    neighbour: Sequence[Fraction],
+    noise: Mapping[Any, Fraction],
+) -> Replay:
+    """The same; `NotDecided` where the user's programs raise something on these numbers."""
+    try:
+        return replay(problem, alignment, list(answers), list(neighbour), noise)
+    except Exception as error:
+        reason = f"the replay of a counterexample raised {type(error).__name__}: {error}"
+        raise NotDecided(reason) from error

@@ -144,13 +144,24 @@ class Proof:
     alignment_source: str | None = None
     """The alignment as Python text, where it was found by synthesis."""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    queries: int | None = None
+    """The number of answers that it is proved for, and no other; None for all."""
+    growth: str | None = None
+    """What one answer more makes of it."""
 
     def __bool__(self) -> bool:
         return self.holds is True
 
     def __str__(self) -> str:
-        verdict = {True: "proved", False: "this alignment does not prove it", None: "not decided"}[self.holds]
+        size = "" if self.queries is None else f" for n = {self.queries} only"
+        verdict = {
+            True: f"proved{size}",
+            False: "this alignment does not prove it",
+            None: "not decided",
+        }[self.holds]
         lines = [f"{verdict}: {self.claim}"]
+        if self.growth is not None:
+            lines.append(f"  {self.growth}")
         if self.reason is not None and self.holds is None:
             lines.append(f"  {self.reason.removeprefix('not decided: ')}")
         for condition in self.conditions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from freegap.errors import InvalidArgument
@@ -12,13 +13,17 @@ from freegap.prover.problem import Problem
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof
 from freegap.prover.sampled import sample_alignment
+from freegap.prover.schema import prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
+from freegap.symbolic import Certificate, Limits
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 __all__ = ["prove_any", "prove_claim"]
+
+_LIBRARY_SECONDS = 600
 
 
 def prove_any(
@@ -33,7 +38,9 @@ def prove_any(
     charge: Any,
     resolution: Any,
     tightness: bool,
+    growth: bool,
     seconds: Any,
+    certificate: Certificate | None,
     samples: int | None,
     progress: Any,
 ) -> Proof:
@@ -61,6 +68,7 @@ def prove_any(
         charge=charge,
         resolution=resolution,
         seconds=seconds,
+        certificate=certificate,
     )
     if isinstance(mechanism, Selection | Stream):
         return _prove_form(problem, mechanism)
@@ -72,9 +80,34 @@ def prove_any(
                 "samples", samples, "needs an alignment", "Pass the alignment to be tested."
             )
         return sample_alignment(problem, alignment, samples=count_argument("samples", samples))
-    if alignment is None:
-        return synthesise(problem, tightness=tightness, progress=progress)
-    return prove_alignment(problem, alignment, tightness=tightness, progress=progress)
+
+    def attempt(at: Problem) -> Proof:
+        if alignment is None:
+            return synthesise(at, tightness=tightness, progress=progress)
+        return prove_alignment(at, alignment, tightness=tightness, progress=progress)
+
+    start = monotonic()
+    proof = attempt(problem)
+    if not (proof.holds and growth):
+        return proof
+    within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
+    larger = replace(problem, queries=problem.queries + 1, limits=within)
+    return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _growth(proof: Proof, more: Proof) -> str:
+    """What one answer more says: the trap of a bounded size is a mechanism that leaks a little by each."""
+    size = f"{more.queries} answers"
+    if not more.holds:
+        broken = more.refutation.condition if more.refutation is not None else "proof"
+        reason = (more.reason or f"the {broken} fails").removeprefix("not decided: ")
+        return f"warning: not proved for {size}: {reason}"
+    if proof.tightness is None or more.tightness is None:
+        return f"proved for {size} as well; whether the smallest ε grows is not known"
+    here, there = proof.tightness.epsilon, more.tightness.epsilon
+    if there > here:
+        return f"warning: the smallest ε grows with n, from {here} to {there} for {size}"
+    return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
 def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
@@ -93,8 +126,17 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     return proof
 
 
-def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress | None = None) -> Proof:
+def prove_claim(
+    entry: LibraryEntry,
+    claim: PrivacyClaim,
+    *,
+    certificate: Certificate | None = None,
+    progress: Progress | None = None,
+) -> Proof:
     """The proof of one claim of a library."""
+    if claim.every_parameter and entry.schema is not None:
+        limits = Limits(certificate=certificate).within(_LIBRARY_SECONDS)
+        return prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
         form.program,
@@ -104,6 +146,8 @@ def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress 
         neighbours=claim.neighbours,
         charge=form.charge,
         resolution=claim.resolution,
+        seconds=_LIBRARY_SECONDS,
+        certificate=certificate,
     )
     if claim.queries is not None:
         return prove_alignment(problem, form.alignment, progress=progress)

@@ -151,4 +151,6 @@ def _result(problem: Problem, holds: bool | None, refutation: Refutation | None,
         Established(name, False if name == failed else None, "refuted" if name == failed else "only sampled")
         for name in CONDITIONS
     )
-    return Proof(holds, claim_of(problem), conditions, refutation=refutation, reason=reason)
+    return Proof(
+        holds, claim_of(problem), conditions, refutation=refutation, reason=reason, queries=problem.queries
+    )

@@ -32,8 +32,8 @@ from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
-from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of, scale_of
-from freegap.prover.prices import require_price
+from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of
+from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
 from freegap.prover.tightness import Suprema

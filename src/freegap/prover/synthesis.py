@@ -21,13 +21,14 @@ import z3
 
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
-from freegap.prover.pieces import PieceChecks, Point, pieces_of, scale_of
+from freegap.prover.pieces import PieceChecks, Point, pieces_of
+from freegap.prover.prices import scale_of
 from freegap.prover.problem import Alignment, NeighbourCase, Problem
-from freegap.prover.replay import replay
+from freegap.prover.replay import replay_or_refuse
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prover.templates import Shift, Template, compiled, source_of, templates_of
 from freegap.prover.tightness import NEAR, Suprema
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided, OutOfTime, Symbol
 
 __all__ = ["synthesise"]
 
@@ -40,12 +41,15 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
     That the template has no alignment is no refutation of the mechanism: `holds` is then None.
     """
     report = progress or (lambda what, done, total: None)
+    given = problem
+    problem = replace(given, limits=replace(given.limits, certificate=None))  # a search proves nothing
+    templates: list[Template] = []
+    found: list[list[tuple[Template, Mapping[Any, Shift]]]] = []
     try:
         classes = classes_of(problem)
         check_draws(classes)
         check_laws(classes)
         templates = templates_of(classes)
-        found: list[list[tuple[Template, Mapping[Any, Shift]]]] = []
         for place, case in enumerate(problem.cases):
             found.append([])
             for done, template in enumerate(templates):
@@ -56,9 +60,14 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
                     return _nothing(problem, template, search)
                 found[-1].append((template, chosen))
         source = source_of([case.name for case in problem.cases], found)
+    except OutOfTime as late:
+        known = (
+            f"an alignment is known for {sum(map(len, found))} of {len(templates) * len(problem.cases)} kinds"
+        )
+        return _undecided(problem, f"{late}; {known} of output")
     except NotDecided as undecided:
         return _undecided(problem, str(undecided))
-    proof = prove_alignment(problem, compiled(source), tightness=tightness, progress=progress)
+    proof = prove_alignment(given, compiled(source), tightness=tightness, progress=progress)
     if proof.holds is False:
         return _undecided(problem, "the alignment that was found does not hold as a whole", proof.refutation)
     return replace(proof, alignment_source=source)
@@ -66,7 +75,9 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
 
 def _undecided(problem: Problem, reason: str, refutation: Refutation | None = None) -> Proof:
     conditions = tuple(Established(name, None, "no alignment was found") for name in CONDITIONS)
-    return Proof(None, claim_of(problem), conditions, refutation=refutation, reason=reason)
+    return Proof(
+        None, claim_of(problem), conditions, refutation=refutation, reason=reason, queries=problem.queries
+    )
 
 
 def _nothing(problem: Problem, template: Template, search: _ShiftSearch) -> Proof:
@@ -96,8 +107,7 @@ class _ShiftSearch:
             label: [z3.Bool(f"pick[{label!r}][{c}]") for c in range(len(choices))]
             for label, choices in template.choices.items()
         }
-        self._solver = z3.Solver()
-        self._solver.set("timeout", self.problem.limits.milliseconds)
+        self._solver = self.problem.limits.solver("a search")
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
 
@@ -175,8 +185,11 @@ class _ShiftSearch:
         self._bound_cost(point, self._charge(point) if bound is None else bound)
 
     def _charge(self, point: Point) -> Fraction:
-        run = replay(self.problem, lambda *_: {}, list(point.answers), list(point.neighbour), point.noise)
-        return run.charge
+        if self.problem.charge is None:
+            return self.problem.epsilon
+        return replay_or_refuse(
+            self.problem, lambda *_: {}, point.answers, point.neighbour, point.noise
+        ).charge
 
     def _bound_cost(self, point: Point, bound: Fraction) -> None:
         values = self.template.values(point.answers, point.neighbour, point.noise)
@@ -199,9 +212,12 @@ class _ShiftSearch:
         self._solver.add(z3.Not(z3.And(taken)))
 
     def _remember(self, proposal: _Proposal, point: Point) -> None:
-        run = replay(
-            self.problem, proposal.alignment, list(point.answers), list(point.neighbour), point.noise
-        )
+        try:
+            run = replay_or_refuse(
+                self.problem, proposal.alignment, point.answers, point.neighbour, point.noise
+            )
+        except NotDecided:  # a point at which post-processing has no value is no example to show
+            return
         condition = "support" if run.off_support else "cost" if run.same_output else "output"
         self.refutation = Refutation.of(condition, run)
 

@@ -72,8 +72,7 @@ def _supremum(checks: PieceChecks, piece: Piece, charge: Fraction) -> Fraction:
 
 
 def _optimised(checks: PieceChecks, piece: Piece) -> Fraction:
-    optimiser = z3.Optimize()
-    optimiser.set("timeout", checks.output.problem.limits.milliseconds)
+    optimiser = checks.output.problem.limits.optimiser()
     cost, definitions = checks.cost(piece)
     optimiser.add(*checks.assertions, *definitions)
     goal = optimiser.maximize(cost)

@@ -22,29 +22,37 @@ try:
 except ImportError:  # the core of freegap works without it
     raise MissingExtra("z3-solver", "prove") from None
 
+from freegap.symbolic.certificate import Certificate, checker_named
 from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
 from freegap.symbolic.explore import explore
 from freegap.symbolic.given import GivenNoise
-from freegap.symbolic.paths import BranchTaken, Limits, Path
-from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, real
-from freegap.symbolic.undecided import NotDecided
+from freegap.symbolic.limits import Limits
+from freegap.symbolic.paths import BranchTaken, Path
+from freegap.symbolic.symbols import Symbol, SymbolicVariable, integer, is_public, public, real, reciprocal
+from freegap.symbolic.undecided import NotDecided, OutOfTime
 
 __all__ = [
     "BranchTaken",
+    "Certificate",
     "Condition",
     "Draw",
     "GivenNoise",
     "Limits",
     "NotDecided",
+    "OutOfTime",
     "Path",
     "Symbol",
     "SymbolicGenerator",
     "SymbolicNoise",
     "SymbolicVariable",
     "both",
+    "checker_named",
     "either",
     "explore",
     "integer",
+    "is_public",
+    "public",
     "real",
+    "reciprocal",
 ]

@@ -13,7 +13,8 @@ from types import FrameType
 from typing import Any
 
 from freegap.symbolic.conditions import running
-from freegap.symbolic.paths import Exploration, Limits, Path
+from freegap.symbolic.limits import Limits
+from freegap.symbolic.paths import Exploration, Path
 from freegap.symbolic.undecided import NotDecided, SourceLine, is_internal, raising_line
 
 __all__ = ["explore"]

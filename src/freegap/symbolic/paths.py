@@ -17,22 +17,10 @@ import z3
 
 from freegap.symbolic.conditions import Condition
 from freegap.symbolic.draws import Draw
+from freegap.symbolic.limits import Limits
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line
 
-__all__ = ["BranchTaken", "Exploration", "Limits", "Path"]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How far an exploration goes before it answers "not decided"."""
-
-    paths: int = 20_000
-    branches: int = 400
-    """Branches on one path: a loop that keeps branching on symbols is taken for unbounded."""
-    lines: int = 200_000
-    """Lines of the program run on one path: a loop without end."""
-    milliseconds: int = 10_000
-    """For one question to z3."""
+__all__ = ["BranchTaken", "Exploration", "Path"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +60,7 @@ class Exploration:
 
     def __init__(self, assuming: Iterable[Any], limits: Limits) -> None:
         self.limits = limits
-        self.solver = z3.Solver()
-        self.solver.set("timeout", limits.milliseconds)
+        self.solver = limits.solver("no input that comes to a comparison by these branches takes this one")
         for assumption in assuming:
             self.solver.add(assumption.z3 if isinstance(assumption, Condition) else assumption)
         self.trace: list[_Decision] = []

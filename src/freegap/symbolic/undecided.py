@@ -13,7 +13,7 @@ import z3
 
 from freegap.errors import FreegapError
 
-__all__ = ["NotDecided", "SourceLine", "calling_line", "is_internal", "raising_line"]
+__all__ = ["NotDecided", "OutOfTime", "SourceLine", "calling_line", "is_internal", "raising_line"]
 
 _OWN = tuple(str(Path(file).parent) for file in (__file__, numpy.__file__, z3.__file__))
 _STANDARD = str(Path(os.__file__).parent)
@@ -44,6 +44,10 @@ class NotDecided(FreegapError):
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling."""
         return type(self), (self.reason, self.where)
+
+
+class OutOfTime(NotDecided):
+    """The time limit was reached."""
 
 
 def is_internal(file: str) -> bool:

@@ -21,9 +21,19 @@ from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, fra
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
-__all__ = ["Domain", "HeldDomain", "ListedDomain", "ObservedDomain", "listed_in_order", "read_domain"]
+__all__ = [
+    "UNKNOWN",
+    "Domain",
+    "HeldDomain",
+    "ListedDomain",
+    "ObservedDomain",
+    "listed_in_order",
+    "read_domain",
+]
 
 _OBSERVED = "observed"
+UNKNOWN = "unknown"
+"""What a domain is called that nobody has listed; see `freegap.tables.unknown`."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,10 @@ def read_domain(
         raise _missing()
     if isinstance(domain, str) and domain == _OBSERVED:
         return _observed(observed_keys_are_public), source
+    if isinstance(domain, str) and domain == UNKNOWN:
+        raise InvalidArgument(
+            "domain", domain, "has a theorem for top_k alone", "Pass a public list of items, or use top_k."
+        )
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
@@ -256,7 +270,8 @@ def _observed(acknowledged: bool) -> ObservedDomain:
             "domain",
             _OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
-            "If that set may be known, say so with observed_keys_are_public=True; else pass a public list.",
+            "If that set may be known, say so with observed_keys_are_public=True; else pass a public list. "
+            'For top_k there is domain="unknown".',
         )
     return ObservedDomain()
 
@@ -269,5 +284,5 @@ def _missing() -> InvalidArgument:
         "brought into the data",
         "Pass a public list of items (a list, a range, a file or a column of another table), or "
         'domain="observed" together with observed_keys_are_public=True if the set of items that occur may be '
-        "known.",
+        'known. Where nobody has a list, top_k has domain="unknown", with a delta.',
     )

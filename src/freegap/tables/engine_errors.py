@@ -11,6 +11,9 @@ __all__ = ["ask_engine"]
 
 T = TypeVar("T")
 
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB says, in place of the signal's own error, when somebody presses Ctrl-C while it counts."""
+
 
 def ask_engine(work: Callable[[], T]) -> T:
     """Run work in an engine; a failure becomes an `EngineFailed` that carries nothing of the original.
@@ -22,5 +25,7 @@ def ask_engine(work: Callable[[], T]) -> T:
     except FreegapError:
         raise
     except Exception as error:  # whatever an engine raises
-        kind = type(error).__name__
+        kind, interrupted = type(error).__name__, str(error) == _INTERRUPTED
+    if interrupted:
+        raise KeyboardInterrupt
     raise EngineFailed(kind)

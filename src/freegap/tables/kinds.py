@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from freegap.errors import InvalidArgument
 
@@ -56,7 +57,7 @@ def column_kind(dtype: Any, column: str) -> str:
 
 def value_kind(value: Any) -> str:
     """The kind of a Python value."""
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
+    if isinstance(value, bool | np.bool_):
         return "truth value"
     if isinstance(value, numbers.Integral):
         return "integer"

@@ -19,11 +19,13 @@ def page(release: TableRelease, *, version: str, when: datetime | None = None) -
     moment = (when or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
     warning = "" if release.private else f'<p class="warning">{safe(NOT_PRIVATE)}</p>'
     facts = {
-        "ε asked": readable(release.epsilon),
-        "ε spent": readable(release.spent),
+        f"{release.asked.symbol} asked": readable(release.asked.spent),
+        f"{release.asked.symbol} spent": readable(release.spent),
+        **({} if release.delta is None else {"δ": readable(release.delta)}),
         "One person": release.privacy.unit,
         "Neighbours": release.privacy.neighbours,
         "Domain": release.privacy.domain,
+        **({} if release.everything_else is None else {"Everything else": release.everything_else}),
     }
     parameters = {name: str(jsonable(value)) for name, value in release.parameters.items()}
     return shell(

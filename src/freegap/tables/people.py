@@ -33,7 +33,7 @@ from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.tallies import Tally, tally_pairs
 
-__all__ = ["Counted", "count_people", "counted"]
+__all__ = ["Counted", "count_people", "counted", "without_rows"]
 
 _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
 
@@ -43,13 +43,11 @@ class Counted:
 
     def __init__(self, tally: Tally, source: TableSource, domain: Domain) -> None:
         self.tally = tally
-        self.item = source.item
-        self.person = source.person
+        self.source = source
         observed = isinstance(domain, ObservedDomain)
         self.domain = (
             "the items that occur, declared to be public" if observed else f"{tally.items:,} public items"
         )
-        self.by_line = source.by_line
 
 
 @contextmanager
@@ -68,7 +66,7 @@ def counted(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
         frame = ask_engine(lambda: count_people(source))
-        if source.lazy and _stays(source, chosen) and can_keep(ask_engine(lambda: _without_rows(source))):
+        if source.lazy and _stays(source, chosen) and can_keep(ask_engine(lambda: without_rows(source))):
             with keep(frame.lazy()) as kept:
                 tally = ask_engine(lambda: tally_in_engine(kept, chosen))
                 yield Counted(tally, source, chosen)
@@ -88,7 +86,8 @@ def count_people(source: TableSource) -> Frame:
     return grouped
 
 
-def _without_rows(source: TableSource) -> nw.LazyFrame[Any]:
+def without_rows(source: TableSource) -> nw.LazyFrame[Any]:
+    """The counts of no rows, by which to try what an engine can do."""
     return count_people(replace(source, frame=source.frame.head(0))).lazy()
 
 

@@ -1,8 +1,9 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7), select
-and measure (composition), hybrid sparse vector (Ding 2020, lemma 5.11).
+so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
+docs/mathematics/concentrated.md), select and measure (composition), hybrid sparse vector (Ding 2020, lemma
+5.11); and the top k of an unknown domain (docs/mathematics/unknown.md), which is about such counts.
 """
 
 from __future__ import annotations
@@ -12,25 +13,28 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charging import LedgerAndDataset, charged, ledger_argument
+from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
-from freegap.estimate.selecting import select_and_measure
-from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.estimate.selection import select_and_measure
+from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
+from freegap.tables.results import ItemsAbove, TopItems, privacy_of
+from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
+from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
-from freegap.values.rationals import Rational, count_argument, positive_rational, resolution_argument
+from freegap.values.rationals import Rational, count_argument, resolution_argument
 from freegap.values.thresholds import read_threshold
 
-__all__ = ["above", "top_k"]
+__all__ = ["above", "selection_plan", "top_k"]
 
 _CONFIDENCE = 0.95
 _MOST_PEOPLE = 2**62
@@ -42,31 +46,42 @@ def top_k(
     item: str | None = None,
     person: str | None = None,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     measure: bool = False,
-    noise: ContinuousNoiseName = "exponential",
+    delta: Rational | None = None,
+    people: int | None = None,
+    pool: int | None = None,
+    noise: RankingNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> TopItems:
-    """The k items with the most distinct people, under ε-differential privacy, each with its gap to the next.
+    """The k items with the most distinct people, privately, each with its gap to the next.
 
     Adding or removing one person, with all rows of that person, changes the chance of any release by at most
-    a factor e^ε. A person may have any number of rows and items. Rows without an item or without a person
-    are left out.
+    a factor e^ε; under ρ, the Rényi divergences between the two releases are at most ρ times their order. A
+    person may have any number of rows and items. Rows without an item or without a person are left out.
 
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
     item, person: the names of two columns.
+    epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
-        observed_keys_are_public=True must say that their set may be known.
+        observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
+        are private too, under (ε, δ), and those that are too rare to be named do not come out.
+    delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
+        fail, at most one in a million, or one over a public number of people.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
-    measure: spend half of ε on measuring the selected items, and estimate how many people each has.
-    ledger: a ledger and the name of a data set in it; ε is reserved there before anything is drawn.
+    measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
+        Under ρ the last gap is then not released.
+    noise: "exponential" or "laplace" under ε, "gumbel" under ρ; the first of these if left out. With
+        domain="unknown" "exponential" or "gumbel", and if left out the one with the lower bar.
+    ledger: a ledger and the name of a data set in it; ε or ρ is reserved there before anything is drawn.
     bits: leave out for a private release; a seeded source for tests.
 
     >>> import freegap as fg
@@ -76,17 +91,45 @@ def top_k(
     ...                    domain=["milk", "rice", "tea"], bits=fg.SeededBits(1))
     >>> release.labels, release.spent
     (('tea',), Fraction(1, 1))
+    >>> release = fg.top_k(baskets, item="product", person="customer", k=9, epsilon=2,
+    ...                    domain="unknown", delta="1e-8", bits=fg.SeededBits(1))
+    >>> release.labels, release.complete, release.delta
+    (('tea', 'milk'), True, Fraction(1, 100000000))
     """
+    if is_unknown(domain):
+        refuse_with_unknown(
+            domain_column=domain_column,
+            observed_keys_are_public=observed_keys_are_public,
+            measure=measure,
+            rho=rho,
+        )
+        plan = UnknownPlan.read(
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            people=people,
+            pool=pool,
+            noise=noise,
+            resolution=resolution,
+        )
+        return top_k_of_unknown(
+            plan,
+            table,
+            item=item,
+            person=person,
+            account=ledger_argument(ledger),
+            source=source_or_system(bits),
+        )
+    refuse_with_known(delta=delta, people=people, pool=pool)
     k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
     grid = resolution_argument(resolution)
-    noise_argument(noise, CONTINUOUS_NOISES)
     measured = flag_argument("measure", measure)
-    # Whatever the mechanisms would refuse is refused here, before ε is reserved.
-    selecting = budget / 2 if measured else budget
-    TopKPlan.read("noisy_top_k", k=k, epsilon=selecting, monotonic=True, noise=noise, resolution=grid)
+    # Whatever the mechanisms would refuse is refused here, before anything is reserved.
+    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, asked)
     with counted(
         table,
         item=item,
@@ -94,11 +137,11 @@ def top_k(
         domain=domain,
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
-    ) as people:
-        _require_items(k, people.tally.items, k + 1, "the last gap is to a runner-up")
-        counts = Counts(people.tally.values, people.tally.sizes, name=_place)
+    ) as tallied:
+        _require_items(k, tallied.tally.items, selecting.places, "the last gap is to a runner-up")
+        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
         shared: dict[str, Any] = {
-            "epsilon": budget,
+            asked.name: asked.spent,
             "monotonic": True,
             "noise": noise,
             "resolution": grid,
@@ -108,12 +151,35 @@ def top_k(
         def release() -> TopItems:
             if not measured:
                 selection = noisy_top_k(counts, k, **shared)
-                return _top_items(people, selection.labels, selection, None)
+                return _top_items(tallied, selection.labels, selection, None)
             fused = select_and_measure(counts, k, **shared)
-            return _top_items(people, fused.labels, fused.selection, fused)
+            return _top_items(tallied, fused.labels, fused.selection, fused)
 
-        parameters = {"k": k, "measure": measured, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("top_k", budget, parameters), release)
+        parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | _public(tallied)
+        return charged(account, PlainPlan("top_k", asked, parameters), release)
+
+
+def selection_plan(
+    asked: Pure | ZeroConcentrated,
+    k: Any,
+    noise: Any,
+    *,
+    measured: bool,
+    resolution: Any = DEFAULT_RESOLUTION,
+) -> TopKPlan:
+    """How `top_k` selects: with half of what is asked where it measures as well."""
+    if noise == GEOMETRIC.name:
+        noise_argument(noise, CONTINUOUS_NOISES)  # it is for the order alone, and here gaps are released
+    amounts: dict[str, Any] = asked.of(asked.spent / 2 if measured else asked.spent).arguments()
+    return TopKPlan.read(
+        "noisy_top_k",
+        k=k,
+        monotonic=True,
+        noise=noise,
+        resolution=resolution,
+        last_gap=not measured or isinstance(asked, Pure),
+        **amounts,
+    )
 
 
 def above(
@@ -123,7 +189,8 @@ def above(
     person: str | None = None,
     threshold: Rational,
     k: int,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
@@ -134,7 +201,8 @@ def above(
 ) -> ItemsAbove:
     """The items with more distinct people than a threshold, at most k, each with an estimate.
 
-    What is not found is not charged: with fewer than k items above the threshold, `spent` is less than ε.
+    What is not found is not charged under ε: with fewer than k items above the threshold, `spent` is less
+    than ε. Under ρ noise is that of the ε that ρ allows, √(2ρ), and the charge is the same whatever is found.
     The gaps to the threshold give estimates at no extra charge. For the other arguments see `top_k`.
 
     >>> import freegap as fg
@@ -146,18 +214,20 @@ def above(
     (('tea',), True, True)
     """
     k = count_argument("k", k)
-    budget = positive_rational("epsilon", epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
+    amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
-    noise_argument(noise, CONTINUOUS_NOISES)
+    noise_argument(noise, CONTINUOUS_NOISES, asked)
     bar = read_threshold(threshold, discrete=False)
     if abs(bar) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
-    # Whatever the mechanism would refuse is refused here, before ε is reserved.
+    # Whatever the mechanism would refuse is refused here, before anything is reserved.
     plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, epsilon=budget, monotonic=True, noise=noise, resolution=grid
+        "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
     )
     source = source_or_system(bits)
     account = ledger_argument(ledger)
+    require(account, asked)
     with counted(
         table,
         item=item,
@@ -171,12 +241,12 @@ def above(
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
-                counts, bar, k=k, epsilon=budget, monotonic=True, noise=noise, resolution=grid, bits=source
+                counts, bar, k=k, monotonic=True, noise=noise, resolution=grid, bits=source, **amounts
             )
             return _items_above(people, plan, found, bar)
 
         parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
-        return charged(account, PlainPlan("above", budget, parameters), release)
+        return charged(account, PlainPlan("above", asked, parameters), release)
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
@@ -194,7 +264,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         estimates=None if fused is None else fused.estimates,
         standard_errors=None if fused is None else fused.standard_errors,
         intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
-        privacy=_privacy(people),
+        privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
     )
@@ -216,7 +286,7 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         estimates=estimates,
         standard_errors=(math.sqrt(law.variance),) * len(estimates),
         intervals=intervals,
-        privacy=_privacy(people),
+        privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
         threshold=bar,
@@ -224,18 +294,8 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
     )
 
 
-def _privacy(people: Counted) -> PrivacyUnit:
-    unit = "one line of the file" if people.by_line else f"one value of the column {people.person!r}"
-    return PrivacyUnit(
-        unit=unit,
-        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
-        "people, so each count differs by at most one, and all in the same direction",
-        domain=people.domain,
-    )
-
-
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.item, "person": people.person, "domain": people.domain}
+    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
 
 
 def _require_items(k: int, items: int, needed: int, reason: str) -> None:

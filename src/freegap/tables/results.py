@@ -12,9 +12,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.mechanisms.unknown_domain import everything_else
+from freegap.tables.sources import TableSource
+from freegap.values.results import Column, Release, aligned, as_double, jsonable, one_each, text_of
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "readable"]
+__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of", "readable"]
 
 _LONG_DENOMINATOR = 1000
 
@@ -49,6 +51,17 @@ class PrivacyUnit:
         return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
 
 
+def privacy_of(table: TableSource, domain: str) -> PrivacyUnit:
+    """What is protected in a table, of which people and items are counted."""
+    unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
+    return PrivacyUnit(
+        unit=unit,
+        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
+        "people, so each count differs by at most one, and all in the same direction",
+        domain=domain,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableRelease(Release):
     """What releases from a table share.
@@ -70,6 +83,11 @@ class TableRelease(Release):
 
     gap_title = "gap"
 
+    @property
+    def everything_else(self) -> str | None:
+        """A line about what was not released, where there is anything to say."""
+        return None
+
     @cached_property
     def gaps(self) -> tuple[Fraction, ...]:
         """The gap of each selected item, rounded down to the resolution."""
@@ -81,7 +99,7 @@ class TableRelease(Release):
         columns = [
             Column("rank", ranks, numeric=True),
             Column("item", tuple(text_of(label) for label in self.labels)),
-            Column(self.gap_title, aligned(self.gaps), numeric=True),
+            Column(self.gap_title, one_each(aligned(self.gaps), len(ranks)), numeric=True),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
             estimates = tuple(f"{float(estimate):,.1f}" for estimate in self.estimates)
@@ -95,8 +113,8 @@ class TableRelease(Release):
     def footnotes(self) -> list[str]:
         """What was spent, what is protected, and a warning where the noise was not private."""
         _, *warnings = super().footnotes()
-        spent = f"ε asked {readable(self.epsilon)}, spent {readable(self.spent)}"
-        return [spent, *self.privacy.lines(), *warnings]
+        rest = [] if self.everything_else is None else [f"Everything else: {self.everything_else}"]
+        return [*rest, self.cost(readable), *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
@@ -115,7 +133,12 @@ class TableRelease(Release):
 
 @dataclass(frozen=True, kw_only=True)
 class TopItems(TableRelease):
-    """The items with the most people, each with its gap to the next, and estimates if asked for."""
+    """The items with the most people, each with its gap to the next, and estimates if asked for.
+
+    complete: of an unknown domain, whether fewer than k were found; None where the domain is known.
+    """
+
+    complete: bool | None = None
 
     gap_title = "gap to next"
 
@@ -124,9 +147,15 @@ class TopItems(TableRelease):
         """One line that says what this is."""
         return f"Private top {len(self.labels)}, by number of people"
 
+    @property
+    def everything_else(self) -> str | None:
+        """Of an unknown domain, what can be said of the items that are not named."""
+        return None if self.complete is None else everything_else(self.complete, self.parameters["k"])
+
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
-        return {"release": "top_k", **super().to_dict()}
+        found = {} if self.complete is None else {"complete": self.complete}
+        return {"release": "top_k", **found, **super().to_dict()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,6 +170,8 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
 
     chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)
+    if chosen.implementation.is_pandas_like() and nw.to_native(chosen)["item"].dtype == object:
+        kind = "other"  # narwhals would call it text by its values, which are private
     return TableSource(chosen, kind, typed, item, person, connection)
 
 

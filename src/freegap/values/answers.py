@@ -39,6 +39,7 @@ __all__ = [
     "as_array",
     "exact_number",
     "is_missing_number",
+    "labels_as_they_came",
     "named",
     "read_answers",
     "read_numbers",
@@ -128,20 +129,26 @@ def read_numbers(
 
 def split_labels(answers: Any, argument: str = "answers") -> tuple[Any, list[Any] | None]:
     """The numbers and their labels, in the order of the labels; None for labels where they have positions."""
+    numbers_, labels = labels_as_they_came(answers, argument)
+    if labels is None:
+        return numbers_, None
+    order = order_of_labels(argument, labels)
+    sorted_ = numbers_[order] if isinstance(numbers_, np.ndarray) else [numbers_[place] for place in order]
+    return sorted_, [labels[place] for place in order]
+
+
+def labels_as_they_came(answers: Any, argument: str) -> tuple[Any, list[Any] | None]:
+    """The numbers and their labels, in an order that may be private; None for labels where there are none."""
     if isinstance(answers, str | bytes | set | frozenset):
         raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
-        labels, numbers_ = list(answers), list(answers.values())
-        order = order_of_labels(argument, labels)
-        return [numbers_[place] for place in order], [labels[place] for place in order]
+        return list(answers.values()), list(answers)
     if not hasattr(answers, "to_numpy"):
         return answers, None
     index = getattr(answers, "index", None)
     if index is None or callable(index):
         return _values_of(answers, argument), None
-    labels = list(index)  # pandas: labelled by its index
-    order = order_of_labels(argument, labels)
-    return _values_of(answers, argument)[order], [labels[place] for place in order]
+    return _values_of(answers, argument), list(index)  # pandas: labelled by its index
 
 
 def _values_of(column: Any, argument: str) -> NDArray[Any]:

@@ -9,20 +9,30 @@ Rule     ascending, where `<` makes a chain of the labels; else by the name of t
 Why it depends on the set of labels alone: a strict order arranges a set in at most one way in which each is
 smaller than the next, so that whatever arrangement was found and checked is that one, and where there is
 none, none is found. In the second form the keys are compared, and they must all differ.
+
+Where the labels themselves are private (`freegap.mechanisms.unknown_domain`), that is not enough: one
+person's label could change the rule, and with it the order of all others. There each label has a key of its
+own (`key_of_label`), which no other label changes, and a label that has none is left out.
 """
 
 from __future__ import annotations
 
+import datetime
+import numbers
+import uuid
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from itertools import islice
 from operator import lt
 from typing import Any
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["order_of_labels"]
+__all__ = ["key_of_label", "order_of_labels"]
 
 _ADDRESS = " at 0x"  # in the text of an object that has no text of its own
+_LARGEST_EXPONENT = 1000  # a decimal beyond it would be a gigabyte of digits
 
 
 def order_of_labels(argument: str, labels: Sequence[Any]) -> list[int]:
@@ -50,6 +60,45 @@ def order_of_labels(argument: str, labels: Sequence[Any]) -> list[int]:
     if order is None:
         raise _refuse(argument)
     return order
+
+
+def key_of_label(label: Any) -> tuple[Any, ...] | None:
+    """A key by which labels can be put in order, of this label alone; None where it has none.
+
+    Keys of any two labels can be compared, and those of different labels differ. Numbers come first, by size;
+    then texts, bytes, dates and the like, and tuples of all these.
+
+    >>> sorted(["tea", 10, "milk", 9.5], key=key_of_label), key_of_label(object())
+    ([9.5, 10, 'milk', 'tea'], None)
+    """
+    kind = type(label).__name__
+    if isinstance(label, numbers.Real | Decimal):
+        number = _exactly(label)
+        return None if number is None else (0, number, kind)
+    if isinstance(label, str):
+        return 1, str(label), kind
+    if isinstance(label, bytes):
+        return 2, bytes(label), kind
+    if isinstance(label, datetime.date | datetime.time | datetime.timedelta | uuid.UUID):
+        text = repr(label)
+        return None if _ADDRESS in text else (3, text, kind)
+    if isinstance(label, tuple):
+        parts = tuple(key_of_label(part) for part in label)
+        return None if None in parts else (4, parts, kind)
+    return None
+
+
+def _exactly(number: Any) -> Fraction | None:
+    """A finite number as a rational, by which all numbers can be compared."""
+    if isinstance(number, Decimal) and abs(number.adjusted()) > _LARGEST_EXPONENT:
+        return None
+    try:
+        if isinstance(number, numbers.Integral):
+            return Fraction(int(number))
+        exact = Fraction(number) if isinstance(number, Decimal | Fraction) else Fraction(float(number))
+        return exact if exact == number else None  # some floats are longer than Python's
+    except Exception:  # not finite; and a label may be any object
+        return None
 
 
 def _rising(keys: Sequence[Any]) -> list[int] | None:

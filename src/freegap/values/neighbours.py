@@ -14,10 +14,14 @@ answers, that their neighbours are "monotonic" and not "each"; it then needs hal
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["DIRECTIONS", "NEIGHBOURS", "directions_of", "neighbours_argument"]
+__all__ = ["DIRECTIONS", "NEIGHBOURS", "Direction", "Neighbours", "directions_of", "neighbours_argument"]
+
+Neighbours = Literal["each", "monotonic", "one"]
+Direction = Literal["increasing", "decreasing"]
 
 DIRECTIONS = {
     "increasing": "all answers move up, each by at most the sensitivity",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
+
+from freegap.values.measures import Measure
 
 __all__ = ["PlainPlan", "ReleasePlan"]
 
@@ -22,8 +23,8 @@ class ReleasePlan(Protocol):
         """The public name of what was asked."""
 
     @property
-    def epsilon(self) -> Fraction:
-        """The most that the release may be charged."""
+    def asked(self) -> Measure:
+        """The most that the release may be charged, in its measure."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -35,5 +36,5 @@ class PlainPlan:
     """A plan of which nobody asks more than its parameters."""
 
     mechanism: str
-    epsilon: Fraction
+    asked: Measure
     parameters: Mapping[str, Any]

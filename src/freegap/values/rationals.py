@@ -28,6 +28,8 @@ __all__ = [
     "rational",
     "require_scale",
     "resolution_argument",
+    "root_above",
+    "root_below",
     "sensitivity_argument",
     "whole",
 ]
@@ -178,18 +180,53 @@ def count_argument(argument: str, value: Any, *, least: int = 1) -> int:
     return number
 
 
-def require_scale(scale: Fraction, epsilon: Any) -> None:
-    """Refuse an ε that gives noise of a scale whose variance no double can hold.
+def require_scale(scale: Fraction, given: Any, argument: str = "epsilon") -> None:
+    """Refuse an ε or a ρ that gives noise of a scale whose variance no double can hold.
 
     A scale beyond that is of no use to anybody, and every error bar would be infinite or zero.
     """
     if not Fraction(1, _LARGEST_SCALE) <= scale <= _LARGEST_SCALE:
+        size = "sensitivity/epsilon" if argument == "epsilon" else f"sensitivity/√{argument}"
         raise InvalidArgument(
-            "epsilon",
-            epsilon,
-            "gives noise whose scale, about sensitivity/epsilon, is not between 10^-100 and 10^100",
-            "Pass an epsilon between 0.001 and 100, and a sensitivity in the units of the answers.",
+            argument,
+            given,
+            f"gives noise whose scale, about {size}, is not between 10^-100 and 10^100",
+            f"Pass {argument} between 0.001 and 100, and a sensitivity in the units of the answers.",
         )
+
+
+def root_above(square: Fraction) -> Fraction:
+    """The root of a positive rational where that is rational, else six significant digits of it, upwards.
+
+    >>> root_above(Fraction(9, 4)), root_above(Fraction(2))
+    (Fraction(3, 2), Fraction(70711, 50000))
+    """
+    return _roots(square)[1]
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root of a positive rational where that is rational, else six significant digits of it, downwards.
+
+    >>> root_below(Fraction(9, 4)), root_below(Fraction(2))
+    (Fraction(3, 2), Fraction(141421, 100000))
+    """
+    return _roots(square)[0]
+
+
+def _roots(square: Fraction) -> tuple[Fraction, Fraction]:
+    """The root from below and from above: twice the same where it is rational."""
+    n, d = square.numerator, square.denominator
+    exact = Fraction(math.isqrt(n), math.isqrt(d))
+    if exact**2 == square:
+        return exact, exact
+    places = (37 - n.bit_length() + d.bit_length()) * 3 // 20  # so many leave nearly six digits
+    while True:
+        up, down = 10 ** max(2 * places, 0), 10 ** max(-2 * places, 0)
+        digits = math.isqrt(n * up // (d * down))
+        if 10**5 <= digits < 10**6:
+            unit = Fraction(10) ** -places
+            return digits * unit, (digits + 1) * unit
+        places += 1 if digits < 10**5 else -1
 
 
 def resolution_argument(value: Any) -> Fraction:

@@ -1,7 +1,8 @@
 """What a release returns: frozen records that a person can look at and a program can read.
 
-Every result knows what was asked (`epsilon`), what was charged (`spent`, exact), and whether its noise
-came from a private source. It renders in a terminal (`print`, rich), in a notebook (HTML) and as JSON.
+Every result knows what was asked (`asked`), what was charged (`spent`, exact) and in which measure, and
+whether its noise came from a private source. It renders in a terminal (`print`, rich), in a notebook (HTML)
+and as JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -19,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from freegap.errors import printable
+from freegap.values.measures import Measure
 from freegap.values.plans import ReleasePlan
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "as_double",
     "json_text",
     "jsonable",
+    "one_each",
     "text_of",
 ]
 
@@ -54,8 +57,11 @@ class Release:
     """What all results share.
 
     plan: what was asked for, with everything that follows from it; public.
-    epsilon: the ε that was asked for.
-    spent: the ε that was charged, at most `epsilon`.
+    asked: what was asked for, in its measure: ε, ρ, or ε and δ.
+    measure: the name of that: "epsilon", "rho" or "epsilon-delta".
+    epsilon: the ε that was asked for; None where the measure is ρ.
+    spent: what was charged in that measure, at most what was asked.
+    delta: the δ that goes with it; None where the measure has none.
     private: False where the noise came from a seeded or recorded source.
     parameters: the public parameters of the plan, for the record.
     """
@@ -65,9 +71,24 @@ class Release:
     private: bool
 
     @property
-    def epsilon(self) -> Fraction:
-        """The ε that was asked for."""
-        return self.plan.epsilon
+    def asked(self) -> Measure:
+        """The most that the release could be charged, in its measure."""
+        return self.plan.asked
+
+    @property
+    def measure(self) -> str:
+        """What `spent` is measured in: "epsilon", "rho" or "epsilon-delta"."""
+        return self.asked.name
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ε that was asked for; None where the measure has none."""
+        return self.asked.arguments().get("epsilon")
+
+    @property
+    def delta(self) -> Fraction | None:
+        """The δ that was asked for; None where the measure has none."""
+        return self.asked.arguments().get("delta")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -85,10 +106,16 @@ class Release:
 
     def footnotes(self) -> list[str]:
         """Lines below the table."""
-        notes = [f"ε asked {_brief(self.epsilon)}, spent {_brief(self.spent)}"]
+        notes = [self.cost(_brief)]
         if not self.private:
             notes.append(NOT_PRIVATE)
         return notes
+
+    def cost(self, written: Callable[[Fraction], str]) -> str:
+        """What was asked and what was spent, in the measure's own words."""
+        asked = self.asked
+        delta = "" if self.delta is None else f", δ {written(self.delta)}"
+        return f"{asked.symbol} asked {written(asked.spent)}, spent {written(self.spent)}{delta}"
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values: rationals as strings such as "1/3", gaps as floats."""
@@ -148,7 +175,8 @@ class Release:
 
     def _common(self) -> dict[str, Any]:
         return {
-            "epsilon": _plain(self.epsilon),
+            "measure": self.measure,
+            **{name: _plain(amount) for name, amount in self.asked.arguments().items()},
             "spent": _plain(self.spent),
             "private": self.private,
             "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
@@ -163,7 +191,8 @@ class TopK(Release):
     indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
         whose order or grouping can be private.
     gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
-    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected.
+    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected, where that was
+        asked for.
     """
 
     indices: tuple[int, ...]
@@ -189,7 +218,7 @@ class TopK(Release):
             Column("item", tuple(text_of(label) for label in self.labels)),
         ]
         if self.gap_multiples is not None:
-            columns.append(Column("gap to next", aligned(self.gaps), numeric=True))
+            columns.append(Column("gap to next", one_each(aligned(self.gaps), len(ranks)), numeric=True))
         return columns
 
     def to_dict(self) -> dict[str, Any]:
@@ -263,6 +292,11 @@ def aligned(numbers_: Iterable[Fraction]) -> tuple[str, ...]:
         f"{float(number):,.3f}" if abs(number) < _LARGEST_IN_FULL else f"{_decimal(number, 8):.6E}"
         for number in numbers_
     )
+
+
+def one_each(cells: tuple[str, ...], rows: int) -> tuple[str, ...]:
+    """A cell for each row: empty ones at the end, where there are too few."""
+    return cells + ("",) * (rows - len(cells))
 
 
 def as_double(number: Fraction) -> float | str:

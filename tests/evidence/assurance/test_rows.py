@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from freegap_evidence.assurance.checks import (
     QUICK,
     check_audit,
     check_distribution,
+    check_divergence,
     check_proof,
     claims_of,
 )
@@ -42,6 +44,7 @@ NOT_RELEASES = {
     "base2.conditional_lazy_threshold": "a sampler that sees no data",
     "base2.lazy_threshold": "a sampler that sees no data",
     "base2.share_epsilon": "arithmetic on public parameters",
+    "threshold_shift": "arithmetic on public parameters",
 }
 NOISES = (
     "laplace",
@@ -198,11 +201,35 @@ def test_the_audit_of_a_row() -> None:
     assert not check_audit(replace(measured, release=narrow), effort)["ok"]
 
 
+IN_RHO = row_named("exponential_mechanism, in ρ, Gumbel")
+
+
+def test_permute_and_flip_is_refused_at_the_price_of_bounded_range() -> None:
+    """Of two, the worse one by x is taken with probability e^(−x)/2: up to ε²/2 in ρ, and not ε²/8."""
+
+    def law_at(answers: Any, epsilon: Fraction) -> dict[Any, float]:
+        worse = math.exp(-abs(answers[0] - answers[1]) * float(epsilon) / 2) / 2
+        return {0: 1 - worse, 1: worse} if answers[0] >= answers[1] else {0: worse, 1: 1 - worse}
+
+    row = replace(IN_RHO, law_at=law_at, pairs=(((0, 0), (1, -1)),))
+    cheap = check_divergence(replace(row, charge=lambda epsilon: epsilon**2 / 8), QUICK)
+    assert not cheap["ok"]
+    assert cheap["divergence"] > 1.2 * cheap["charge"]
+    assert check_divergence(replace(row, charge=lambda epsilon: epsilon**2 / 2), QUICK)["ok"]
+
+
+def test_a_row_in_rho_without_power_is_red() -> None:
+    """A charge that even a quarter of the noise stays within says nothing."""
+    assert check_divergence(IN_RHO, QUICK)["ok"]
+    assert not check_divergence(replace(IN_RHO, charge=lambda epsilon: 100 * epsilon), QUICK)["ok"]
+
+
 def test_a_red_row_is_seen_on_the_page() -> None:
     good: dict[str, dict[str, Any]] = {
         "proof": {"cited": "a reason", "ok": True},
         "distribution": {"p": 0.5, "twin_p": 1e-20, "ok": True},
         "audit": {"left_out": "", "ok": True},
+        "divergence": {"left_out": "", "ok": True},
         "regimes": {"cases": 9, "number_of_disagreements": 1, "twin_caught": True, "ok": False},
     }
     records = [{"mechanism": "m", "theorem": "t", "checks": good, "ok": False}]

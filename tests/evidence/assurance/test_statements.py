@@ -40,7 +40,7 @@ def test_the_assurance_page_has_every_row_with_the_kind_of_proof_that_it_has() -
     assert on_the_page == rows, "make the page again: freegap assure --page docs/assurance.md"
 
 
-def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None]:
+def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | str | None]:
     """Mechanism, noise and k of a claim, in the words of the documentation."""
     plan = claim.parameters.get("plan")
     name = entry.name + (HALVED[len(plan.branches) - 1] if isinstance(plan, ThresholdPlan) else "")
@@ -50,7 +50,8 @@ def kind(entry: LibraryEntry, claim: PrivacyClaim) -> tuple[str, str, int | None
         name = name.removesuffix(" with gap") + ", not clamped"
     name += ", at half of ε" if claim.epsilon * 2 == 1 else ""
     noise = plan.law.name if plan else NOISE[entry.name]
-    return name, noise, plan.k if plan else claim.parameters.get("k")
+    k = "any" if claim.every_parameter else plan.k if plan else claim.parameters.get("k")
+    return name, noise, k
 
 
 def listed(values: set[Any]) -> str:
@@ -85,11 +86,11 @@ def test_the_table_of_what_is_proved() -> None:
 def test_no_claim_is_for_some_k_only() -> None:
     """A line of that table speaks of every k in it with every relation: no hole is hidden by the union."""
     for entry in LIBRARY:
-        seen: dict[tuple[str, str], set[Any]] = {}
+        seen: dict[tuple[str, str, str], set[Any]] = {}
         for claim in entry.claims:
             name, noise, k = kind(entry, claim)
             size = "any" if claim.queries is None else "bounded"
-            seen.setdefault((name, noise), set()).add((k, claim.neighbours, size))
+            seen.setdefault((name, noise, size), set()).add((k, claim.neighbours))
         for found in seen.values():
-            parts = [{part[i] for part in found} for i in range(3)]
-            assert len(found) == len(parts[0]) * len(parts[1]) * len(parts[2])
+            parts = [{part[i] for part in found} for i in range(2)]
+            assert len(found) == len(parts[0]) * len(parts[1])

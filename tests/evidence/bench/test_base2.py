@@ -7,7 +7,7 @@ import pytest
 import typer
 from freegap_evidence.bench import base2 as bench
 from freegap_evidence.bench.timing import interleaved_ms
-from freegap_evidence.commands.bench_base2 import base2 as command
+from freegap_evidence.commands.bench import base2 as command
 from typer.testing import CliRunner
 
 

@@ -19,4 +19,4 @@ def test_the_examples_run() -> None:
 def test_the_command_names_experiments() -> None:
     command = PAGE.read_text(encoding="utf-8").split("```sh\n", 1)[1].split("\n", 1)[0]
     assert command.startswith("freegap experiment run ")
-    assert {e.id for e in find(command.split()[3:])} == {"choosing", "branches", "split"}
+    assert {e.id for e in find(command.split()[3:])} == {"choosing", "branches", "split", "measures"}

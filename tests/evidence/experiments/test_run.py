@@ -8,15 +8,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import freegap_evidence
 import numpy as np
 import pytest
 from freegap_evidence.experiments import adaptivity, error_reduction
+from freegap_evidence.experiments.cache import program_digest
 from freegap_evidence.experiments.data.sets import DataSet, data_sets
 from freegap_evidence.experiments.experiment import Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.registry import EXPERIMENTS, FAMILIES, find
 from freegap_evidence.experiments.run import Finished, run
 from freegap_evidence.experiments.table import Table
 
+import freegap
 from freegap.errors import InvalidArgument
 
 BY_ID = {e.id: e for e in EXPERIMENTS}
@@ -30,7 +33,9 @@ FEWER: dict[str, dict[str, Any]] = {
     "fig-5-9": {"epsilon_millionths": [1, 7]},
     "branches": {"k": [2], "branches": [0, 1, 2]},
     "split": {"percent": [20, 50]},
+    "measures": {"k": [1, 10, 100], "releases": 3},
     "choosing": {"above": [2, 6, 12, 24]},
+    "threshold-shift": {"epsilon": ["0.02"], "above": [12, 48], "threshold": ["as it is", "1"]},
     "pvldb-any-queries": {"k": [2, 10]},
     "pvldb-fig-3": {"k": [2, 12]},
     "arxiv-fig-1": {"k": [2, 10]},
@@ -203,7 +208,8 @@ def test_every_experiment_is_complete() -> None:
         "arxiv-fig-3",
         "base2-clamping",
     }
-    beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing"}
+    beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing", "measures"}
+    beyond |= {"threshold-shift"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)
@@ -222,3 +228,20 @@ def test_tables() -> None:
     assert table.to_csv() == "k,x,y\n2,0.1,\n"
     assert table.rows == ((2, 0.1, None),)
     assert Table.of([]).rows == ()
+
+
+@pytest.mark.parametrize("package", [freegap, freegap_evidence], ids=lambda package: package.__name__)
+def test_what_is_kept_is_of_a_program(package: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another text of either package is another digest; what only shows numbers may change."""
+    digest = program_digest.__wrapped__
+    folder = tmp_path / package.__name__
+    monkeypatch.setattr(package, "__file__", str(folder / "__init__.py"))
+    for part in ("values", "experiments", "report", "commands"):
+        (folder / part).mkdir(parents=True)
+    shown = "report" if package is freegap else "commands"
+    seen = [digest()]
+    for part in ("values", "experiments", shown):
+        (folder / part / "numbers.py").write_text("2 + 2")
+        seen.append(digest())
+    assert len(set(seen)) == 3
+    assert seen[-1] == seen[-2]

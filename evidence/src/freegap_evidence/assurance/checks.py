@@ -1,4 +1,4 @@
-"""The four checks of a row, each with a twin that is wrong on purpose and must be caught.
+"""The five checks of a row, each with a twin that is wrong on purpose and must be caught.
 
 The twin of a proof is the same program with all noise a tenth too narrow, at the same charge. The twin of the
 releases is the public function itself, asked for more than it then claims: noise a fifth too narrow for the
@@ -36,6 +36,7 @@ __all__ = [
     "CheckEffort",
     "check_audit",
     "check_distribution",
+    "check_divergence",
     "check_proof",
     "check_regimes",
     "claims_of",
@@ -160,7 +161,9 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         charge=form.charge,
         resolution=claim.resolution,
         tightness=False,
-        seconds=10,
+        growth=False,
+        seconds=120,
+        certificate=None,
         samples=None,
         progress=None,
     )
@@ -205,7 +208,7 @@ def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """At the charge no violation is found; with noise a quarter as wide, one is."""
     if not effort.samples:
         return {"left_out": "the short form makes no audits", "ok": True}
-    charge = float(row.charge(EPSILON))
+    charge = float((row.promise or row.charge)(EPSILON))
     honest = _audited(row, EPSILON, charge, effort, tight=True)
     twin = _audited(row, BLATANT * EPSILON, charge, effort, tight=False)
     return {
@@ -226,6 +229,7 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *
     return audit(
         mechanism,
         epsilon=claimed,
+        delta=row.delta,
         neighbours="each",
         inputs=list(row.pairs),
         samples=effort.samples,
@@ -236,6 +240,43 @@ def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *
         seed=1,
         progress=False,
     )
+
+
+# Divergence -----------------------------------------------------------------------------------
+
+ORDERS = (1.05, 1.5, 2.0, 4.0, 16.0)
+
+
+def check_divergence(row: Row, effort: CheckEffort) -> dict[str, Any]:
+    """No Rényi divergence between the laws at neighbours is above the charge, per order; the twin's is."""
+    if row.law_at is None:
+        return {"left_out": "the charge is in ε, and the law is not needed at other answers", "ok": True}
+    charge = float(row.charge(EPSILON))
+    worst, twin = (_worst_divergence(row, asked) for asked in (EPSILON, BLATANT * EPSILON))
+    return {
+        "charge": charge,
+        "divergence": worst,
+        "twin_divergence": twin,
+        "ok": worst <= charge * (1 + 1e-9) and twin > charge,
+    }
+
+
+def _worst_divergence(row: Row, epsilon: Fraction) -> float:
+    """The largest D_α(P‖Q)/α over the pairs, either way, and some orders."""
+    if row.law_at is None:
+        raise AssertionError("only for rows in ρ")
+    worst = 0.0
+    for pair in row.pairs:
+        one, other = (row.law_at(answers, epsilon) for answers in pair)
+        for p, q in ((one, other), (other, one)):
+            cells = [cell for cell in p if p[cell] > 0]
+            logs = np.log([p[cell] for cell in cells])
+            with np.errstate(divide="ignore"):  # what is only possible here is infinitely far away
+                ratios = logs - np.log([q[cell] for cell in cells])
+            for alpha in ORDERS:
+                moment = float(np.logaddexp.reduce(logs + (alpha - 1) * ratios))
+                worst = max(worst, moment / (alpha - 1) / alpha)
+    return worst
 
 
 # Regimes --------------------------------------------------------------------------------------

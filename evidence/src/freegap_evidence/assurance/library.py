@@ -6,22 +6,40 @@ prove --library` and the tests go through all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from freegap.base2 import ideal
 from freegap.laws import law_named
-from freegap.mechanisms import hybrids, measuring, sparse_vector, top_k
+from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
+
+if TYPE_CHECKING:
+    from freegap.prover.schema import Schema
 
 __all__ = ["LIBRARY", "plan"]
 
 _ONE = Fraction(1)
 _CONTINUOUS = ("laplace", "exponential")
-_NEIGHBOURS = (("each", False), ("monotonic", True))
+
+Claims = Iterator[PrivacyClaim]
+
+
+def _every(
+    claim: Callable[..., PrivacyClaim],
+    *queries: int | None,
+    noises: Sequence[str] = _CONTINUOUS,
+    **options: Any,
+) -> Claims:
+    """For so many answers (None: any number), each noise, k = 1, 2, 3, and both kinds of neighbours. For any
+    number with continuous noise the proof is for all k, and there is one."""
+    for number, noise, k, neighbours in product(queries, noises, (1, 2, 3), ("each", "monotonic")):
+        if k == 1 or number is not None or law_named(noise).lattice:
+            yield claim(k, noise, neighbours, number, **options)
 
 
 # Top-k and the hybrid with it -------------------------------------------------------------
@@ -49,29 +67,17 @@ def _ranked(
         {"plan": planned},
         resolution=_ONE if planned.law.lattice else None,
         tight=epsilon if tight else None,
-        label=f"k {k}, {noise}" + ("" if gap else ", no gap"),
+        every_parameter=queries is None,
+        label=(noise if queries is None else f"k {k}, {noise}") + ("" if gap else ", no gap"),
     )
 
 
-def _top_k_claims() -> Iterator[PrivacyClaim]:
-    """Each noise, general and monotonic, k = 1 (noisy max), 2, 3; at 5 answers and at any number."""
-    for queries, noise, k, (neighbours, _) in product((5, None), _CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _ranked(k, noise, neighbours, queries, tight=queries is not None)
-    for noise in _CONTINUOUS:
-        yield _ranked(2, noise, "monotonic", 4, half=True)
-    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _ranked(k, noise, neighbours, 4, gap=False, tight=False)
-
-
-def _tied_claims() -> Iterator[PrivacyClaim]:
-    """Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins."""
-    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
-        yield _ranked(k, "geometric", neighbours, 4, gap=False, tight=False)
-
-
-def _hybrid_top_k_claims() -> Iterator[PrivacyClaim]:
-    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _ranked(k, noise, neighbours, 4)
+def _top_k_claims() -> Claims:
+    yield from _every(_ranked, 5)
+    for gap in (True, False):
+        yield from _every(_ranked, None, gap=gap, tight=False)
+    yield from (_ranked(2, noise, "monotonic", 4, half=True) for noise in _CONTINUOUS)
+    yield from _every(_ranked, 4, gap=False, tight=False)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -94,47 +100,43 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = 
 def _planned(
     k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    named = f"k {k}, {noise}" + (f", {halvings} halvings" if halvings else "")
+    every = queries is None and not law_named(noise).lattice
+    named = (noise if every else f"k {k}, {noise}") + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
         queries,
         neighbours,
         {"plan": plan(k, noise, neighbours == "monotonic", halvings=halvings, gap=gap)},
         resolution=_ONE if law_named(noise).lattice else None,
-        tight=_ONE,
+        tight=None if every else _ONE,
+        every_parameter=every,
         label=named + ("" if gap else ", no gap"),
     )
 
 
-def _sparse_vector_claims() -> Iterator[PrivacyClaim]:
-    for queries, noise, k in product((5, None), (*_CONTINUOUS, "geometric"), (1, 2, 3)):
-        for neighbours, _ in _NEIGHBOURS:
-            yield _planned(k, noise, neighbours, queries)
-    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _planned(k, noise, neighbours, 5, gap=False)
+def _sparse_vector_claims() -> Claims:
+    yield from _every(_planned, 5, None, noises=(*_CONTINUOUS, "geometric"))
+    yield from _every(_planned, 5, None, gap=False)
 
 
-def _adaptive_claims() -> Iterator[PrivacyClaim]:
-    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _planned(k, noise, neighbours, 5, halvings=1)
-        yield _planned(k, noise, neighbours, 4, halvings=2)
-        yield _planned(k, noise, neighbours, None, halvings=1)
-        yield _planned(k, noise, neighbours, None, halvings=2)
-    for k, (neighbours, _) in product((1, 2, 3), _NEIGHBOURS):
-        yield _planned(k, "geometric", neighbours, 4, halvings=1)
-        yield _planned(k, "geometric", neighbours, None, halvings=1)
-        yield _planned(k, "geometric", neighbours, None, halvings=2)
+def _adaptive_claims() -> Claims:
+    yield from _every(_planned, 5, halvings=1)
+    yield from _every(_planned, 4, halvings=2)
+    yield from _every(_planned, 4, noises=("geometric",), halvings=1)
+    for halvings in (1, 2):
+        yield from _every(_planned, None, noises=(*_CONTINUOUS, "geometric"), halvings=halvings)
 
 
-def _hybrid_sparse_vector_claims() -> Iterator[PrivacyClaim]:
-    for noise, k, (neighbours, _) in product(_CONTINUOUS, (1, 2, 3), _NEIGHBOURS):
-        yield _planned(k, noise, neighbours, 5)
+def _symbolic(plan: ThresholdPlan) -> Schema:
+    from freegap_evidence.assurance.schemas import threshold_schema  # which needs z3
+
+    return threshold_schema(plan)
 
 
 # Measuring ----------------------------------------------------------------------------------
 
 
-def _measure_claims() -> Iterator[PrivacyClaim]:
+def _measure_claims() -> Claims:
     for n in (1, 2, 3):
         yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
 
@@ -142,33 +144,36 @@ def _measure_claims() -> Iterator[PrivacyClaim]:
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
 
 
-def _base2_claims() -> Iterator[PrivacyClaim]:
+def _base2_claims() -> Claims:
     """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
-    for queries, k, gaps in (
+    clamped = (
         (3, 1, (1, 2)),
         (2, 2, (1, 2)),
         (4, 2, ()),
         (4, 3, ()),
-        (None, 1, (1, 2)),
-        (None, 2, (1, 2)),
-        (None, 3, (1, 2)),
-    ):
-        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": 3, "gaps": gaps}
-        label = f"k {k}, {len(gaps)} gaps"
-        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
-    for queries, k in product((4, None), (1, 2, 3)):  # Ilvento 2020, algorithm 1: nothing is clamped
-        parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": None, "gaps": ()}
-        label = f"k {k}, not clamped"
-        yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
+        *((None, k, (1, 2)) for k in (1, 2, 3)),
+    )
+    unclamped = product((4, None), (1, 2, 3), ((),))  # Ilvento 2020, algorithm 1: nothing is clamped
+    for width, cases in ((3, clamped), (None, unclamped)):
+        for queries, k, gaps in cases:
+            parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": width, "gaps": gaps}
+            label = f"k {k}, not clamped" if width is None else f"k {k}, {len(gaps)} gaps"
+            yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
 
+
+_HYBRID = (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
+# Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins.
+_TIED = _every(_ranked, 4, noises=("geometric",), gap=False, tight=False)
 
 LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
-    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_tied_claims())),
-    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims())),
-    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims())),
-    LibraryEntry("hybrid top-k", hybrids.top_k_form, tuple(_hybrid_top_k_claims())),
-    LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_hybrid_sparse_vector_claims())),
-    LibraryEntry("measure", measuring.form, tuple(_measure_claims())),
+    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED)),
+    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
+    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
+    LibraryEntry(
+        "hybrid top-k", hybrids.top_k_form, (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
+    ),
+    LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_every(_planned, 5))),
+    LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
     LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
 )

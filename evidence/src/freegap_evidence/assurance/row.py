@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from freegap.bits import BitSource
 from freegap_evidence.assurance.regimes.case import Matrix
 
-__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row"]
+__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row", "releasing"]
 
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
@@ -24,6 +24,19 @@ class Released(NamedTuple):
 
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
+Release = Callable[[Sequence[float], Fraction, BitSource], Released]
+
+
+def releasing(
+    function: Callable[..., Any], output: Callable[[Any], Hashable], *more: Any, **options: Any
+) -> Release:
+    """A public function on a list of answers, with these further arguments, its output made hashable."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = function(list(answers), *more, **options, epsilon=epsilon, bits=bits)
+        return Released(output(found), found.spent)
+
+    return release
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,10 @@ class Row:
         without the library's formulas. What the law leaves out is one cell of the test.
     pairs: neighbouring answers at which the audit looks.
     regimes: where the fast path is compared with the program.
-    charge: the most that a release at ε spends.
+    charge: the most that a release at ε spends, in its measure.
+    promise: what it promises in ε (with `delta`), where that is not the charge: of a row in ρ.
+    law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
+    delta: the δ that goes with it.
     costly: a release takes milliseconds, so there are fewer of them.
     """
 
@@ -70,12 +86,15 @@ class Row:
     variant: str = ""
     theorem: str
     proof: Proved | Cited
-    release: Callable[[Sequence[float], Fraction, BitSource], Released]
-    answers: tuple[int, ...]
+    release: Release
+    answers: tuple[int, ...] = (1, -1)
     law: Callable[[], Mapping[Any, float]]
     pairs: tuple[Pair, ...]
     regimes: Matrix | NoFastPath
     charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
+    delta: Fraction = Fraction(0)
+    promise: Callable[[Fraction], Fraction] | None = None
+    law_at: Callable[[Sequence[float], Fraction], Mapping[Any, float]] | None = None
     costly: bool = False
 
     @property

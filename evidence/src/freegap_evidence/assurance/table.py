@@ -16,6 +16,7 @@ from freegap.values.processes import processes
 from freegap_evidence.assurance.checks import (
     check_audit,
     check_distribution,
+    check_divergence,
     check_proof,
     check_regimes,
     effort_of,
@@ -38,6 +39,9 @@ Every mechanism with every noise that the library releases with has a row. A tes
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has
   noise a quarter as wide and must be caught.
+- **Divergence**, of rows in ρ: the Rényi divergences of several orders between the exact laws at neighbouring
+  answers, each divided by its order, against what is charged. None may be above it; with noise a quarter as
+  wide one must be.
 - **Regimes**: the release, which computes in doubles where a bound on their error decides, against the
   paper's program on exact reals, bit for bit on the same bits. So many cases: items and groups, few and more
   than are screened, groups of up to 2^62 items, answers at the edges of int64 and beyond, grids from 1 to
@@ -53,6 +57,7 @@ CHECKS = {
     "proof": check_proof,
     "distribution": check_distribution,
     "audit": check_audit,
+    "divergence": check_divergence,
     "regimes": check_regimes,
 }
 
@@ -119,6 +124,8 @@ def summarised(name: str, found: dict[str, Any]) -> str:
         return f"{found['proved']} of {found['claims']} proved, twin {_caught(found['twin_refuted'])}"
     if name == "distribution":
         return f"p {found['p']:.2g}, twin {found['twin_p']:.0e}"
+    if name == "divergence":
+        return f"ρ ≥ {found['divergence']:.3f} of {found['charge']:.3f}"
     if name == "regimes":
         wrong = found["number_of_disagreements"]
         differ = f"{wrong} DIFFER, " if wrong else ""

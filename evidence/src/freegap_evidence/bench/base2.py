@@ -7,7 +7,6 @@ The bits are seeded, so that every round of a case does the same work.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from freegap import base2
 from freegap.bits import SeededBits
 from freegap.values.above import AboveThreshold
-from freegap_evidence.bench.timing import interleaved_ms
+from freegap_evidence.bench.timing import interleaved_ms, record
 
 __all__ = ["run"]
 
@@ -60,14 +59,7 @@ def run(
     for case in cases:
         progress(f"k = {case.k}, width = {case.width:,}, resolution = {case.resolution}")
         rows.append(_row(answers, case, rounds))
-    return {
-        "benchmark": "base2",
-        "epsilon": 1,
-        "questions": questions,
-        "target_per_second": TARGET,
-        "rows": rows,
-        "machine": {"python": platform.python_version(), "numpy": np.__version__},
-    }
+    return record("base2", rows, epsilon=1, questions=questions, target_per_second=TARGET)
 
 
 def _row(answers: NDArray[np.int64], case: BenchCase, rounds: int) -> dict[str, Any]:

@@ -9,11 +9,11 @@ samples: 0 for times that tell nothing, 1 for times that tell all.
 from __future__ import annotations
 
 import math
-import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from freegap.mechanisms.reference import secure_top_k
 from freegap.mechanisms.sparse_vector import sparse_vector
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.padding import pad_to
+from freegap.report.pictures import BLUE, ORANGE, panels, save
+from freegap_evidence.bench.timing import record
 
-__all__ = ["Contest", "advantage", "contests", "critical", "draw", "run"]
+__all__ = ["Contest", "advantage", "chart", "contests", "critical", "draw", "run"]
 
 Times = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -154,12 +156,7 @@ def run(
                 "quantiles_ms": [[round(1000 * t, 4) for t in np.quantile(side, SHARES)] for side in bare],
             }
         )
-    return {
-        "benchmark": "timing",
-        "level": LEVEL,
-        "rows": rows,
-        "machine": {"python": platform.python_version(), "numpy": np.__version__},
-    }
+    return record("timing", rows, level=LEVEL)
 
 
 def _record(times: tuple[Times, Times]) -> dict[str, Any]:
@@ -176,3 +173,22 @@ def _record(times: tuple[Times, Times]) -> dict[str, Any]:
 def _late(times: tuple[Times, Times], pad: float) -> int:
     """How many were not ready at the first multiple."""
     return int(sum(np.count_nonzero(side > 1.5 * pad) for side in times))
+
+
+def chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw the distribution functions of the times of both inputs, one panel a contest.
+
+    rows: those of `run`, with the times below which each hundredth part lies.
+    """
+    figure, axes = panels(-(-len(rows) // 2), 2, size=(4.5, 1.9))
+    for axis, row in zip(axes, rows, strict=False):
+        sides = row["quantiles_ms"]
+        for times, colour, name in zip(sides, (BLUE, ORANGE), ("one input", "the other"), strict=True):
+            axis.step(times, [place / len(times) for place in range(len(times))], color=colour, label=name)
+        axis.set_xlim(0.98 * min(times[0] for times in sides), 1.02 * max(times[80] for times in sides))
+        axis.set_title(f"{row['mechanism']}: {row['pair']}", fontsize=9)
+        axis.set_xlabel("time of a release, ms", fontsize=8)
+        axis.set_ylabel("share done", fontsize=8)
+        axis.tick_params(labelsize=7)
+        axis.legend(fontsize=7, loc="lower right")
+    save(figure, path)

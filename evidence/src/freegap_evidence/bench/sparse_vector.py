@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from freegap.mechanisms.online import SparseVector
 from freegap.mechanisms.sparse_vector import sparse_vector
-from freegap_evidence.bench.timing import Contestants, interleaved_ms
+from freegap_evidence.bench.timing import Contestants, record, secure_and_insecure
 
 __all__ = ["run"]
 
@@ -60,30 +59,11 @@ def run(
                 asking.ask(answer)
             return asking
 
-        forms: list[tuple[str, int, Contestants]] = [
-            ("batch", batch, {"secure": at_once, "insecure": lambda: insecure_batch(answers, generator)}),
-            (
-                "online",
-                online,
-                {"secure": one_by_one, "insecure": lambda: insecure_online(listed, generator)},
-            ),
-        ]
-        for form, questions, contestants in forms:
+        both: Contestants = {"secure": at_once, "insecure": lambda: insecure_batch(answers, generator)}
+        single: Contestants = {"secure": one_by_one, "insecure": lambda: insecure_online(listed, generator)}
+        for form, questions, contestants in (("batch", batch, both), ("online", online, single)):
             progress(f"{form}, {noise}")
-            times = interleaved_ms(contestants, rounds=_ROUNDS)
-            rows.append(
-                {
-                    "form": form,
-                    "noise": noise,
-                    "questions": questions,
-                    "secure_ms": times["secure"],
-                    "insecure_ms": times["insecure"],
-                    "per_second": 1000 * questions / times["secure"],
-                    "ratio": times["secure"] / times["insecure"],
-                }
-            )
-    return {
-        "benchmark": "sparse-vector",
-        "rows": rows,
-        "machine": {"python": platform.python_version(), "numpy": np.__version__},
-    }
+            row: dict[str, Any] = {"form": form, "noise": noise, "questions": questions}
+            row |= secure_and_insecure(contestants, rounds=_ROUNDS)
+            rows.append(row | {"per_second": 1000 * questions / row["secure_ms"]})
+    return record("sparse-vector", rows)

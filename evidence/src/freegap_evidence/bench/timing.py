@@ -1,12 +1,16 @@
-"""How the benchmarks measure."""
+"""How the benchmarks measure, and what they print for programs."""
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 
-__all__ = ["Contestants", "interleaved_ms"]
+import numpy as np
+
+__all__ = ["Contestants", "interleaved_ms", "record", "secure_and_insecure"]
 
 Contestants = dict[str, Callable[[], object]]
 
@@ -30,3 +34,17 @@ def interleaved_ms(
             run()
             times[name].append(clock() - begin)
     return {name: 1000 * median(measured) for name, measured in times.items()}
+
+
+def secure_and_insecure(contestants: Contestants, *, rounds: int) -> dict[str, float]:
+    """The times of these two, and their ratio; those of further contestants under their names."""
+    times = interleaved_ms(contestants, rounds=rounds)
+    return {f"{name}_ms": time for name, time in times.items()} | {
+        "ratio": times["secure"] / times["insecure"]
+    }
+
+
+def record(benchmark: str, rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """What `freegap bench … --json` prints: the rows, and where they were measured."""
+    machine = {"python": platform.python_version(), "numpy": np.__version__}
+    return {"benchmark": benchmark, **more, "rows": rows, "machine": machine}

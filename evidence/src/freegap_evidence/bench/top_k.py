@@ -6,7 +6,6 @@ point: exponential noise from a NumPy generator, argpartition, and a sort of the
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -18,7 +17,7 @@ from freegap.bits import SystemBits
 from freegap.mechanisms.reference import secure_top_k
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.values.counts import Counts
-from freegap_evidence.bench.timing import Contestants, interleaved_ms
+from freegap_evidence.bench.timing import Contestants, interleaved_ms, record, secure_and_insecure
 
 __all__ = ["heavy_tailed", "run"]
 
@@ -62,36 +61,18 @@ def run(
         answers = heavy_tailed(n)
         for k in ks:
             progress(f"n = {n:,}, k = {k}")
-            times = interleaved_ms(_secure_and_insecure(answers, k), rounds=rounds)
-            row = _row(n, k, times)
+            row = {"n": n, "k": k, **secure_and_insecure(_contestants(answers, k), rounds=rounds)}
             if reference:
                 row["reference_ms"] = _reference_ms(answers, k)
             rows.append(row)
-    return {
-        "benchmark": "top-k",
-        "epsilon": 1,
-        "monotonic": True,
-        "rows": rows,
-        "large": _large(large, huge, progress),
-        "machine": {"python": platform.python_version(), "numpy": np.__version__},
-    }
+    return record("top-k", rows, epsilon=1, monotonic=True, large=_large(large, huge, progress))
 
 
-def _secure_and_insecure(answers: NDArray[np.int64], k: int) -> Contestants:
+def _contestants(answers: NDArray[np.int64], k: int) -> Contestants:
     generator = np.random.default_rng(1)
     return {
         "secure": lambda: noisy_top_k(answers, k, epsilon=1, monotonic=True),
         "insecure": lambda: insecure_top_k(answers, k, float(k), generator),
-    }
-
-
-def _row(n: int, k: int, times: dict[str, float]) -> dict[str, Any]:
-    return {
-        "n": n,
-        "k": k,
-        "secure_ms": times["secure"],
-        "insecure_ms": times["insecure"],
-        "ratio": times["secure"] / times["insecure"],
     }
 
 
@@ -112,15 +93,9 @@ def _large(n: int, domain: int, progress: Progress) -> list[dict[str, Any]]:
     counts = Counts.over(range(domain), items=places, values=answers)
     for k in (25, 800):
         progress(f"n = {n:,} and a domain of {domain:,}, k = {k}")
-        contestants = _secure_and_insecure(answers, k)
-        contestants["huge"] = lambda k=k: noisy_top_k(counts, k, epsilon=1, monotonic=True)  # type: ignore[misc]
-        times = interleaved_ms(contestants, rounds=9)
-        rows.append(
-            {
-                **_row(n, k, times),
-                "domain": domain,
-                "domain_ms": times["huge"],
-                "domain_ratio": times["huge"] / times["secure"],
-            }
-        )
+        contestants = _contestants(answers, k)
+        contestants["domain"] = lambda k=k: noisy_top_k(counts, k, epsilon=1, monotonic=True)  # type: ignore[misc]
+        times = secure_and_insecure(contestants, rounds=9)
+        ratio = times["domain_ms"] / times["secure_ms"]
+        rows.append({"n": n, "k": k, **times, "domain": domain, "domain_ratio": ratio})
     return rows

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from freegap.values.neighbours import Neighbours
 from freegap_evidence.catalogue import batches, broken, correct
 from freegap_evidence.catalogue.entry import GRID, CatalogueEntry, Loss
 
@@ -16,13 +17,22 @@ def _times(factor: float) -> Loss:
     return lambda epsilon, length, parameters: factor * epsilon
 
 
+def _each(factor: float) -> Loss:
+    """Every answer costs so many ε."""
+    return lambda epsilon, length, parameters: factor * length * epsilon
+
+
 def _never(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
     return math.inf
 
 
 def _with_bound(loss: Callable[[float, int], float]) -> Loss:
-    """A loss that grows with the bound on the number of Trues (1 where it was not chosen)."""
-    return lambda epsilon, length, parameters: loss(epsilon, int(parameters.get("bound", 1)))
+    """So many ε, given the length and the bound on the number of Trues (1 where it was not chosen)."""
+    return lambda epsilon, length, parameters: loss(length, int(parameters.get("bound", 1))) * epsilon
+
+
+def _inverted(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
+    return 1 / epsilon
 
 
 def _leaked(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
@@ -31,9 +41,17 @@ def _leaked(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float
     return math.log((leak + (1 - leak) * cell) / ((1 - leak) * cell * math.exp(-epsilon)))
 
 
-_LYU = "Lyu, Su and Li 2017"
+# Where the noisy answer itself is released, its own noise alone hides it: with all noise moved against the
+# answers, nothing else moves, and where the answers released are very low, no other way is cheaper.
+_RELEASED = _with_bound(lambda length, bound: length / (2 * bound))
+_RELEASED_PLAIN = _with_bound(lambda length, bound: 3 * length / (8 * bound))
+_IGNORED = _with_bound(lambda length, bound: (1 + 6 * bound) / 4)
+_TOO_MANY = _with_bound(lambda length, bound: 1 / 2 + (bound + 1) / (2 * bound))
 
-_ENTRIES = [
+_LYU = "Lyu, Su and Li 2017"
+_VALUE = "the value instead of the place"
+
+_ENTRIES: list[tuple[str, str, Neighbours, Loss, str | None]] = [
     # name, source, neighbours, largest loss, mistake
     ("laplace", "Dwork et al. 2006, on a grid", "one", _times(1), None),
     ("laplace_clamped", "Dwork et al. 2006, clamped", "one", _times(1), None),
@@ -51,42 +69,24 @@ _ENTRIES = [
     ("laplace_floating_point", "Mironov 2012", "one", _never, "the textbook mechanism in doubles"),
     ("laplace_half_noise", "a common slip", "one", _times(2), "half of the noise"),
     ("laplace_rare_leak", "a rare slip", "one", _leaked, "no noise once in two thousand runs"),
-    (
-        "histogram_inverted_scale",
-        "Ding 2020 algorithm 10",
-        "one",
-        lambda epsilon, length, parameters: 1 / epsilon,
-        "the scale is ε instead of 1/ε",
-    ),
+    ("histogram_inverted_scale", "Ding 2020 algorithm 10", "one", _inverted, "the scale is ε instead of 1/ε"),
     ("histogram_drops_empty_bins", "a common slip", "one", _never, "empty bins get no noise"),
     (
         "partial_sum_noise_per_answer",
         "a common slip",
         "one",
-        lambda epsilon, length, parameters: length * epsilon,
+        _each(1),
         "the noise is shared out over the answers",
     ),
     ("smart_sum_exact_blocks", "after Chan, Shi and Song 2011", "one", _never, "block totals without noise"),
-    (
-        "noisy_max_value_laplace",
-        "Ding 2020 algorithm 7",
-        "each",
-        lambda epsilon, length, parameters: length * epsilon / 2,
-        "the value instead of the place",
-    ),
-    (
-        "noisy_max_value_exponential",
-        "Ding 2020 algorithm 8",
-        "each",
-        _never,
-        "the value instead of the place",
-    ),
+    ("noisy_max_value_laplace", "Ding 2020 algorithm 7", "each", _each(1 / 2), _VALUE),
+    ("noisy_max_value_exponential", "Ding 2020 algorithm 8", "each", _never, _VALUE),
     ("noisy_max_half_noise", "a common slip", "each", _times(2), "the noise for monotonic answers"),
     (
         "noisy_max_with_value",
         "after Ding 2020 algorithm 18",
         "each",
-        lambda epsilon, length, parameters: length * epsilon / 2,
+        _each(1 / 2),
         "the value with the place, instead of the gap",
     ),
     (
@@ -100,35 +100,29 @@ _ENTRIES = [
         "sparse_vector_no_bound",
         f"Ding 2020 algorithm 13; {_LYU}, algorithm 6",
         "each",
-        lambda epsilon, length, parameters: length * epsilon / 2,
+        _each(1 / 2),
         "no bound on the number of Trues",
     ),
     (
         "sparse_vector_noise_ignores_bound",
         f"Ding 2020 algorithm 14; {_LYU}, algorithm 4",
         "each",
-        _with_bound(lambda epsilon, bound: (1 + 6 * bound) / 4 * epsilon),
+        _IGNORED,
         "the noise does not grow with the bound",
     ),
     (
         "sparse_vector_releases_answers",
         f"Ding 2020 algorithm 15; {_LYU}, algorithm 3",
         "each",
-        _never,
+        _RELEASED,
         "the noisy answer instead of True",
     ),
-    (
-        "sparse_vector_one_true_too_many",
-        "a common slip",
-        "each",
-        _with_bound(lambda epsilon, bound: epsilon / 2 + epsilon * (bound + 1) / (2 * bound)),
-        "stops one True too late",
-    ),
+    ("sparse_vector_one_true_too_many", "a common slip", "each", _TOO_MANY, "stops one True too late"),
     (
         "gap_sparse_vector_plain_threshold",
         "after Ding 2020 algorithm 17",
         "each",
-        _never,
+        _RELEASED_PLAIN,
         "the gap to the threshold without its noise",
     ),
     (

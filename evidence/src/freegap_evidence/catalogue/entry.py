@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from freegap.values.neighbours import Neighbours
+
 __all__ = ["GRID", "CatalogueEntry"]
 
 GRID = 1024  # to multiples of 1/1024 the audit rounds what programs of labelled noise put out
@@ -25,7 +27,6 @@ class CatalogueEntry:
     neighbours: the relation under which it claims to be private.
     loss: the largest privacy loss, given the claimed ε, the length of the input and the parameters;
         infinity where there is none. A correct mechanism loses at most the claimed ε.
-    tight: the loss is attained or approached, not only an upper bound.
     mistake: what is wrong, or None.
     """
 
@@ -33,9 +34,8 @@ class CatalogueEntry:
     mechanism: Callable[..., Any]
     batch: Callable[..., Any]
     source: str
-    neighbours: str
+    neighbours: Neighbours
     loss: Loss
-    tight: bool = True
     mistake: str | None = None
 
     @property

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from freegap.cli.options import JOBS
-from freegap.cli.terminal import print_json, progress_bar
+from freegap.cli.terminal import print_json, progress_bar, shown_in
 
 __all__ = ["assure"]
 
@@ -28,12 +28,7 @@ def assure(
 
     start = monotonic()
     with progress_bar(as_json) as bar:
-        task = bar.add_task("checks", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
-        records = assured(quick=quick, jobs=jobs, progress=show)
+        records = assured(quick=quick, jobs=jobs, progress=shown_in(bar, "checks"))
     machine = machine_checks()
     seconds = monotonic() - start
     if page is not None:

@@ -1,23 +1,27 @@
-"""`freegap bench`: speed, as ratios measured in one run."""
+"""`freegap bench`: speed, as ratios measured in one run, and what the time of a release tells."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.terminal import print_json, spinner
-from freegap_evidence.commands.bench_audit import bench_audit
-from freegap_evidence.commands.bench_base2 import base2
-from freegap_evidence.commands.bench_timing import bench_timing
+from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
 
-__all__ = ["app"]
+__all__ = ["app", "base2"]
 
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
 )
+
+_JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
+
+Record = dict[str, Any]
 
 
 @app.callback()
@@ -25,14 +29,57 @@ def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
 
 
-app.command("base2")(base2)
-app.command("audit")(bench_audit)
-app.command("timing")(bench_timing)
+def _show(run: Callable[..., Record], as_json: bool, tables: Callable[[Record], Sequence[Table]]) -> None:
+    """Measure, with a word on what is being measured; then print the record, or tables of it."""
+    with spinner("measuring", quiet=as_json) as status:
+        result = run(progress=status.update)
+    if as_json:
+        print_json(result)
+    else:
+        Console().print(*tables(result))
+
+
+def _table(title: str, rows: Sequence[Record], columns: Mapping[str, str], left: Sequence[str] = ()) -> Table:
+    """columns: the heading of each, and how it shows a row. left: those that are words."""
+    table = Table(title=title, title_justify="left")
+    for heading in columns:
+        table.add_column(heading, justify="left" if heading in left else "right")
+    for row in rows:
+        table.add_row(*(form.format_map(row) for form in columns.values()))
+    return table
+
+
+@app.command("base2")
+def base2(
+    as_json: bool = _JSON, rounds: int = typer.Option(5, help="How often each mechanism runs.", min=1)
+) -> None:
+    """Base-2 sparse vectors: threshold questions per second, all at once and one at a time."""
+    from freegap_evidence.bench.base2 import run
+
+    columns = {
+        "k": "{k}",
+        "width": "{width:,}",
+        "resolution": "{resolution}",
+        "bits": "{precision_bits:,}",
+        "⊤": "{found}",
+        "batch": "{batch_per_second:,}",
+        "with gaps": "{gap_per_second:,}",
+        "online": "{online_per_second:,}",
+    }
+
+    def tables(result: Record) -> list[Table]:
+        title = (
+            f"Base-2 sparse vectors, {result['questions']:,} questions: questions per second "
+            f"(wanted: {result['target_per_second']:,})"
+        )
+        return [_table(title, result["rows"], columns)]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("top-k")
 def top_k(
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    as_json: bool = _JSON,
     rounds: int = typer.Option(40, help="How often each contestant runs.", min=1),
     reference: bool = typer.Option(
         True, help="Time the paper's algorithm as well (seconds per run at n = 41,270)."
@@ -41,43 +88,56 @@ def top_k(
     """Noisy top-k: ours, the paper's algorithm, and an insecure NumPy baseline."""
     from freegap_evidence.bench.top_k import run
 
-    with spinner("measuring", quiet=as_json) as status:
-        result = run(rounds=rounds, reference=reference, progress=status.update)
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(_top_k_table(result["rows"]), _large_table(result["large"]))
+    columns = {
+        "n": "{n:,}",
+        "k": "{k}",
+        "freegap": "{secure_ms:.3f}",
+        "reference": "{reference_ms:,.1f}" if reference else "–",
+        "insecure": "{insecure_ms:.3f}",
+        "ratio": "{ratio:.2f}",
+    }
+    within = {
+        "k": "{k}",
+        "freegap": "{secure_ms:.2f}",
+        "insecure": "{insecure_ms:.2f}",
+        "ratio": "{ratio:.2f}",
+        "within the domain": "{domain_ms:.2f}",
+        "to explicit": "{domain_ratio:.2f}",
+    }
+
+    def tables(result: Record) -> list[Table]:
+        n, domain = result["large"][0]["n"], result["large"][0]["domain"]
+        large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
+        title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
+        return [_table(title, result["rows"], columns), _table(large, result["large"], within)]
+
+    _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
 
 
 @app.command("sparse-vector")
-def sparse_vector(
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
-) -> None:
+def sparse_vector(as_json: bool = _JSON) -> None:
     """Sparse vector: questions per second, in batch and online, against an insecure NumPy loop."""
     from freegap_evidence.bench.sparse_vector import run
 
-    with spinner("measuring", quiet=as_json) as status:
-        result = run(progress=status.update)
-    if as_json:
-        print_json(result)
-        return
-    table = Table(title="Sparse vector: questions per second on one core", title_justify="left")
-    for heading in ("form", "noise", "freegap", "insecure", "ratio of times"):
-        table.add_column(heading, justify="left" if heading in ("form", "noise") else "right")
-    for row in result["rows"]:
-        table.add_row(
-            row["form"],
-            row["noise"],
-            f"{row['per_second']:,.0f}",
-            f"{1000 * row['questions'] / row['insecure_ms']:,.0f}",
-            f"{row['ratio']:.2f}",
-        )
-    Console().print(table)
+    columns = {
+        "form": "{form}",
+        "noise": "{noise}",
+        "freegap": "{per_second:,.0f}",
+        "insecure": "{insecure:,.0f}",
+        "ratio of times": "{ratio:.2f}",
+    }
+
+    def tables(result: Record) -> list[Table]:
+        title = "Sparse vector: questions per second on one core"
+        rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
+        return [_table(title, rows, columns, left=("form", "noise"))]
+
+    _show(run, as_json, tables)
 
 
 @app.command("tables")
 def tables(
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    as_json: bool = _JSON,
     cases: str = typer.Option(
         "", help="ROWSxITEMS, separated by commas, such as 1e8x1e6.", show_default="1e5x1e3 to 1e7x1e7"
     ),
@@ -86,25 +146,20 @@ def tables(
     from freegap_evidence.bench.tables import CASES, run
 
     chosen = tuple(_case(case) for case in cases.split(",")) if cases else CASES
-    with spinner("measuring", quiet=as_json) as status:
-        result = run(cases=chosen, progress=status.update)
-    if as_json:
-        print_json(result)
-        return
-    table = Table(title=f"Private top 10 from Parquet, {result['cores']} cores", title_justify="left")
-    for heading in ("rows", "items", "s", "outside", "left engine", "driver", "process"):
-        table.add_column(heading, justify="right")
-    for row in result["rows"]:
-        table.add_row(
-            f"{row['rows']:,}",
-            f"{row['items']:,}",
-            f"{row['seconds']:.2f}",
-            f"{row['outside_share']:.1%}",
-            f"{row['bytes_left']:,} B",
-            f"{row['driver_mb']:.1f} MB",
-            f"{row['process_mb']:,.0f} MB",
-        )
-    Console().print(table)
+    columns = {
+        "rows": "{rows:,}",
+        "items": "{items:,}",
+        "s": "{seconds:.2f}",
+        "outside": "{outside_share:.1%}",
+        "left engine": "{bytes_left:,} B",
+        "driver": "{driver_mb:.1f} MB",
+        "process": "{process_mb:,.0f} MB",
+    }
+
+    def shown(result: Record) -> list[Table]:
+        return [_table(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
+
+    _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
 
 
 def _case(text: str) -> tuple[int, int]:
@@ -115,38 +170,68 @@ def _case(text: str) -> tuple[int, int]:
     return rows, items
 
 
-def _top_k_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Noisy top-k, ε = 1, monotonic: milliseconds per release", title_justify="left")
-    for heading in ("n", "k", "freegap", "reference", "insecure", "ratio"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        reference = f"{row['reference_ms']:,.1f}" if "reference_ms" in row else "–"
-        table.add_row(
-            f"{row['n']:,}",
-            str(row["k"]),
-            f"{row['secure_ms']:.3f}",
-            reference,
-            f"{row['insecure_ms']:.3f}",
-            f"{row['ratio']:.2f}",
+@app.command("audit")
+def bench_audit(
+    epsilon: float = typer.Option(0.7, help="The claimed ε."),
+    as_json: bool = typer.Option(False, "--json", help="Print the record as JSON."),
+) -> None:
+    """Time the audits that the dissertation timed, and the overhead on a scalar mechanism."""
+    from freegap_evidence.bench.audit import measure, overhead, summary
+
+    rows = []
+    for row in measure(epsilon):
+        rows.append(row)
+        if not as_json:
+            typer.echo(
+                f"{row['name']:<36} {row['seconds']:6.2f} s  (processor {row['processor_seconds']:6.2f} s, "
+                f"paper {row['paper_seconds']:5.2f} s)  ε ≥ {row['epsilon_lower_bound']:.3f}"
+            )
+    scalar = overhead()
+    if as_json:
+        print_json(summary(rows, scalar))
+    else:
+        typer.echo(
+            f"scalar {scalar['name']}: {scalar['runs']:,} runs, overhead over merely calling it "
+            f"{scalar['overhead']:+.1%} of processor time"
         )
-    return table
 
 
-def _large_table(rows: list[dict[str, Any]]) -> Table:
-    n, domain = rows[0]["n"], rows[0]["domain"]
-    table = Table(
-        title=f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release",
-        title_justify="left",
-    )
-    for heading in ("k", "freegap", "insecure", "ratio", "within the domain", "to explicit"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            str(row["k"]),
-            f"{row['secure_ms']:.2f}",
-            f"{row['insecure_ms']:.2f}",
-            f"{row['ratio']:.2f}",
-            f"{row['domain_ms']:.2f}",
-            f"{row['domain_ratio']:.2f}",
+@app.command("timing")
+def bench_timing(
+    trials: int = typer.Option(20_000, help="Releases of each contest, bare.", min=100),
+    padded_trials: int = typer.Option(5_000, help="Releases of each contest, padded.", min=100),
+    pad_to: float | None = typer.Option(
+        None, help="Seconds to pad to; four times the usual time if left out."
+    ),
+    plot: Path | None = typer.Option(None, help="Draw the bare times to this file, .svg or .png."),
+    as_json: bool = typer.Option(False, "--json", help="Print the record as JSON."),
+) -> None:
+    """Time releases on inputs that should not be told apart, bare and padded (`freegap.pad_to`)."""
+    from freegap_evidence.bench.side_channel import chart, run
+
+    with progress_bar(as_json) as bar:
+        result = run(
+            trials=trials,
+            padded_trials=padded_trials,
+            seconds=None if pad_to is None else Fraction(str(pad_to)),
+            progress=shown_in(bar, "timing"),
         )
-    return table
+    if plot is not None:
+        chart(result["rows"], plot)
+    if as_json:
+        print_json(result)
+        return
+    for row in result["rows"]:
+        bare, padded = row["bare"], row["padded"]
+        one, other = bare["median_ms"]
+        typer.echo(f"{row['mechanism']}: {row['pair']}")
+        typer.echo(f"  bare       {_told(bare)}, medians {one:.3f} and {other:.3f} ms")
+        late = f", {padded['late']} late" if padded["late"] else ""
+        typer.echo(f"  {1000 * padded['pad_to']:>5g} ms   {_told(padded)}{late}")
+
+
+def _told(record: Record) -> str:
+    """Whether, and the advantage against what chance would give."""
+    verdict = "told apart" if record["told_apart"] else "not told apart"
+    chance = f"{record['critical']:.4f} by chance, {record['trials']:,} trials"
+    return f"{verdict:<14}  advantage {record['advantage']:.4f} ({chance})"

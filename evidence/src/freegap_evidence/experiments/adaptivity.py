@@ -19,15 +19,12 @@ from freegap_evidence.experiments.figures.adaptive import (
     draw_remaining,
 )
 from freegap_evidence.experiments.simulate.above import plan
-from freegap_evidence.experiments.simulate.questions import asked, quantile_line, random_lines
+from freegap_evidence.experiments.simulate.questions import asked, lines_of
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS", "ask_runs"]
 
 EPSILON = "0.7"
-MOST_ASKED = (
-    4096  # of Ding et al. 2019 (arXiv)'s questions, at the 95 % quantile: a run has stopped long before
-)
 
 
 def ask_runs(
@@ -44,8 +41,7 @@ def ask_runs(
 ) -> dict[str, float]:
     """Averages over runs of (adaptive) sparse vector; no branches is the classical one.
 
-    line: the threshold, "random" as in Ding 2020 and Ding et al. 2019, or the "quantile" of Ding et al. 2019
-    (arXiv).
+    line: the threshold, "random" or the "quantile", as `lines_of` has them.
 
     answers: reported above, in all and by branch; `base` is the branch with the budget of the classical one.
     precision, recall, f_measure: of the reports, as the set of all items at or above the threshold.
@@ -53,9 +49,7 @@ def ask_runs(
     false: reports of items below the threshold.
     """
     budget = plan(k, epsilon, noise=noise, branches=branches, share="middle", monotonic=monotonic)
-    lines, most = (
-        (random_lines(data.counts, k), None) if line == "random" else (quantile_line(data.counts), MOST_ASKED)
-    )
+    lines, most = lines_of(line, data.counts, k)
     pieces = []
     for some in asked(data.counts, budget, lines, runs=runs, rng=rng, most=most):
         above = some.answered.above
@@ -108,12 +102,19 @@ def _by_data(table: Table, values: list[float], form: str) -> str:
     )
 
 
-def _compare_answers(table: Table, *, stated: float) -> Comparison:
-    """stated: how many more answers the paper has on average at the largest k, at most over the data sets."""
+def _gained(table: Table) -> tuple[int, list[float], list[float], list[float]]:
+    """The largest k; there, for each data set: more answers, more false ones, percent from the top branch."""
     last = max(table.distinct("k"))
     classical, adaptive = _rows(table, k=last, branches=0), _rows(table, k=last, branches=1)
-    more = [a["answers"] - c["answers"] for a, c in zip(adaptive, classical, strict=True)]
-    cheap = [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
+    more, wrong = (
+        [a[name] - c[name] for a, c in zip(adaptive, classical, strict=True)] for name in ("answers", "false")
+    )
+    return last, more, wrong, [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
+
+
+def _compare_answers(table: Table, *, stated: float) -> Comparison:
+    """stated: how many more answers the paper has on average at the largest k, at most over the data sets."""
+    last, more, _, cheap = _gained(table)
     text = f"more answers at k = {last}: {_by_data(table, more, '.1f')}"
     text += f"; from the top branch: {_by_data(table, cheap, '.0f')} %"
     text += f"; the paper has up to {stated:g} more"
@@ -184,11 +185,7 @@ def _compare_branches(table: Table) -> Comparison:
 def _compare_first_version(table: Table) -> Comparison:
     """Ding et al. 2019 (arXiv), section 7.3: up to 15 more answers; which branch; less than one more false
     positive."""
-    last = max(table.distinct("k"))
-    classical, adaptive = _rows(table, k=last, branches=0), _rows(table, k=last, branches=1)
-    more = [a["answers"] - c["answers"] for a, c in zip(adaptive, classical, strict=True)]
-    cheap = [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
-    wrong = [a["false"] - c["false"] for a, c in zip(adaptive, classical, strict=True)]
+    last, more, wrong, cheap = _gained(table)
     text = (
         f"more answers at k = {last}: {_by_data(table, more, '.1f')} (paper: up to 15); from the top branch: "
         f"{_by_data(table, cheap, '.0f')} % (paper: most, on Kosarak half); more false positives: "
@@ -259,86 +256,16 @@ _FIRST = _computation(
 _BRANCHES = _computation("branches", [2, 6, 12, 18, 24], noise="exponential", branches=4, thinner=4)
 
 EXPERIMENTS = (
-    Experiment(
-        id="fig-5-4",
-        family="chapter-5",
-        title="Answers of SVT and of Adaptive SVT with Gap, ε = 0.7",
-        source="Ding 2020, figure 5-4",
-        states="up to an average of 20 more answers at k = 24; most answers come from the top branch",
-        computation=_ADAPTIVE,
-        draw=partial(draw_answers, noise="Exponential"),
-        compare=partial(_compare_answers, stated=20),
+    Experiment.of(
+        "fig-5-4", _ADAPTIVE, partial(draw_answers, noise="Exponential"), partial(_compare_answers, stated=20)
     ),
-    Experiment(
-        id="fig-5-5",
-        family="chapter-5",
-        title="Precision and F-measure of SVT and of Adaptive SVT with Gap, ε = 0.7",
-        source="Ding 2020, figure 5-5",
-        states="very little difference in precision; an F-measure of roughly 1.5 times that of SVT",
-        computation=_ADAPTIVE,
-        draw=draw_quality,
-        compare=_compare_quality,
+    Experiment.of("fig-5-5", _ADAPTIVE, draw_quality, _compare_quality),
+    Experiment.of("fig-5-6", _ADAPTIVE, draw_remaining, _compare_remaining),
+    Experiment.of(
+        "pvldb-fig-3", _LAPLACE, partial(draw_answers, noise="Laplace"), partial(_compare_answers, stated=18)
     ),
-    Experiment(
-        id="fig-5-6",
-        family="chapter-5",
-        title="Budget left when Adaptive SVT with Gap stops after k answers, ε = 0.7",
-        source="Ding 2020, figure 5-6",
-        states="roughly 40 % of the budget is left",
-        computation=_ADAPTIVE,
-        draw=draw_remaining,
-        compare=_compare_remaining,
-    ),
-    Experiment(
-        id="pvldb-fig-3",
-        family="pvldb",
-        title="Answers of SVT and of Adaptive SVT with Gap, Laplace noise, ε = 0.7",
-        source="Ding et al. 2019, figure 3 (a to c), section 7.3",
-        states="up to an average of 18 more answers at k = 22; most answers come from the top branch",
-        computation=_LAPLACE,
-        draw=partial(draw_answers, noise="Laplace"),
-        compare=partial(_compare_answers, stated=18),
-    ),
-    Experiment(
-        id="pvldb-fig-3-d",
-        family="pvldb",
-        title="Precision and F-measure of SVT and of Adaptive SVT with Gap, Laplace noise, ε = 0.7",
-        source="Ding et al. 2019, figure 3 (d to f), section 7.3",
-        states="very little difference in precision; an F-measure of roughly 1.5 times that of SVT",
-        computation=_LAPLACE,
-        draw=draw_quality,
-        compare=_compare_quality,
-    ),
-    Experiment(
-        id="pvldb-fig-4",
-        family="pvldb",
-        title="Budget left when Adaptive SVT with Gap stops after k answers, Laplace noise, ε = 0.7",
-        source="Ding et al. 2019, figure 4, section 7.3",
-        states="roughly 40 % of the budget is left",
-        computation=_LAPLACE,
-        draw=draw_remaining,
-        compare=_compare_remaining,
-    ),
-    Experiment(
-        id="arxiv-fig-3",
-        family="arxiv",
-        title="Answers and precision, threshold at the 95 % quantile, ε = 0.7",
-        source="Ding et al. 2019 (arXiv), figure 3",
-        states="up to an average of 15 more answers at k = 25; most from the top branch on BMS-POS and "
-        "T40I10D100K, half on Kosarak; with 25 or more answers, less than one more false positive (budgets "
-        "1 : (2k)^⅔, Laplace noise)",
-        computation=_FIRST,
-        draw=draw_answers_and_precision,
-        compare=_compare_first_version,
-    ),
-    Experiment(
-        id="branches",
-        family="beyond",
-        title="Adaptive SVT with Gap with 1 to 4 branches, ε = 0.7",
-        source="beyond the papers; Ding 2020, remark below theorem 5.3",
-        states="more branches answer more where answers are far above the threshold, up to a point",
-        computation=_BRANCHES,
-        draw=draw_branches,
-        compare=_compare_branches,
-    ),
+    Experiment.of("pvldb-fig-3-d", _LAPLACE, draw_quality, _compare_quality),
+    Experiment.of("pvldb-fig-4", _LAPLACE, draw_remaining, _compare_remaining),
+    Experiment.of("arxiv-fig-3", _FIRST, draw_answers_and_precision, _compare_first_version),
+    Experiment.of("branches", _BRANCHES, draw_branches, _compare_branches),
 )

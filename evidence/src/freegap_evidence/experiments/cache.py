@@ -10,24 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import freegap
+import freegap_evidence
 from freegap_evidence.experiments.experiment import Computation, ExperimentSetting
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["Cache", "program_digest"]
 
 # These only draw, write and ask: a change in them changes no number.
-_ONLY_SHOWS = ("cli", "report", "experiments/figures", "experiments/report.py", "experiments/run.py")
+_ONLY_SHOWS = (
+    "freegap/cli", "freegap/report", "freegap_evidence/commands", "freegap_evidence/experiments/figures",
+    "freegap_evidence/experiments/report.py", "freegap_evidence/experiments/run.py",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def program_digest() -> str:
     """A digest of the source of everything that can change a number."""
-    root = Path(freegap.__file__).parent
     digest = hashlib.sha256()
-    for file in sorted(root.rglob("*.py")):
-        name = file.relative_to(root).as_posix()
-        if not name.startswith(_ONLY_SHOWS):
-            digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for folder in (Path(package.__file__ or "").parent for package in (freegap, freegap_evidence)):
+        for file in sorted(folder.rglob("*.py")):
+            name = file.relative_to(folder.parent).as_posix()
+            if not name.startswith(_ONLY_SHOWS):
+                digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

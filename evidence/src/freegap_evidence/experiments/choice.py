@@ -15,31 +15,13 @@ import numpy as np
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, T40_NAME, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_choosing
-from freegap_evidence.experiments.hybrids import HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
-from freegap_evidence.experiments.simulate.above import plan
+from freegap_evidence.experiments.hybrids import ADAPTIVE, HYBRID_SVT, HYBRID_TOP_K, SVT, TOP_K, returned
 from freegap_evidence.experiments.simulate.noise import Floats
-from freegap_evidence.experiments.simulate.questions import asked
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["EXPERIMENTS"]
 
-ADAPTIVE = "Adaptive SVT"
 ALGORITHMS = (TOP_K, HYBRID_TOP_K, HYBRID_SVT, SVT, ADAPTIVE)
-
-
-def _adaptive(
-    data: DataSet, line: float, k: int, epsilon: Fraction, runs: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """As `returned`, for the adaptive sparse vector: up to 2k − 1 items."""
-    budget = plan(k, epsilon, branches=1)
-    kept, spent = [], []
-    for some in asked(data.counts, budget, np.array([line]), runs=runs, rng=rng):
-        rows, places = np.nonzero(some.answered.above)
-        items = np.full((len(some.counts), 2 * k), np.nan)
-        items[rows, some.answered.order[rows, places] - 1] = some.counts[rows, places]
-        kept.append(items)
-        spent.append(some.answered.spent())
-    return np.concatenate(kept), np.concatenate(spent)
 
 
 def _f_measure(found: Floats, line: float, there: int) -> float:
@@ -57,10 +39,7 @@ def _compute(setting: ExperimentSetting) -> Table:
         rng = setting.rng(data.name, budget, rank, algorithm)
         # Midway to the next count: as many items as that are above, and none lies on the line itself.
         line = float(data.counts[rank - 1] + data.counts[rank]) / 2
-        if algorithm == ADAPTIVE:
-            found, spent = _adaptive(data, line, k, epsilon, setting.runs, rng)
-        else:
-            found, spent = returned(algorithm, data, line, k, epsilon, runs=setting.runs, rng=rng)
+        found, spent = returned(algorithm, data, line, k, epsilon, runs=setting.runs, rng=rng)
         wanted = min(rank, k)
         return {
             "data": data.name,
@@ -108,14 +87,9 @@ def _compare(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="choosing",
-        family="beyond",
-        title="Hybrid, top-k or adaptive: which to choose, k = 12",
-        source="beyond the papers",
-        states="a mechanism with a threshold where fewer than k are above; top-k or a hybrid for the k "
-        "largest where more are; adaptive for as many as possible",
-        computation=Computation(
+    Experiment.of(
+        "choosing",
+        Computation(
             name="choosing",
             compute=_compute,
             parameters={
@@ -125,7 +99,7 @@ EXPERIMENTS = (
             },
             data=(BMS_POS_NAME, T40_NAME),
         ),
-        draw=draw_choosing,
-        compare=_compare,
+        draw_choosing,
+        _compare,
     ),
 )

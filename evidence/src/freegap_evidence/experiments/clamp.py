@@ -142,14 +142,9 @@ def _compare(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="base2-clamping",
-        family="base2",
-        title="Accuracy and cost of the base-2 sparse vector against width and resolution, ε = 0.7, k = 10",
-        source="Ilvento 2020, caveat below theorem 3.3 and section 8, without an experiment",
-        states="a small width w does not touch privacy but significantly impacts accuracy; exactness comes "
-        "with limited overhead (here: and the resolution does not touch accuracy)",
-        computation=Computation(
+    Experiment.of(
+        "base2-clamping",
+        Computation(
             name="clamping",
             compute=_compute,
             parameters={
@@ -163,7 +158,7 @@ EXPERIMENTS = (
             timed=True,
             counted=lambda runs: f"{_runs(runs):,} releases per point",
         ),
-        draw=draw_clamping,
-        compare=_compare,
+        draw_clamping,
+        _compare,
     ),
 )

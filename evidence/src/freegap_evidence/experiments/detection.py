@@ -17,7 +17,13 @@ import numpy as np
 from freegap.auditor import AuditReport, audit
 from freegap_evidence.bench.audit import TABLE_4_3
 from freegap_evidence.catalogue import CATALOGUE
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
+from freegap_evidence.experiments.experiment import (
+    PAPERS_SAY,
+    Comparison,
+    Computation,
+    Experiment,
+    ExperimentSetting,
+)
 from freegap_evidence.experiments.figures.detection import (
     TITLES,
     draw_counterexamples,
@@ -37,37 +43,7 @@ _LEVEL = 0.05
 _NEAR = 0.9  # "slightly less than" the true ε
 _SLACK = 0.05  # at the true ε itself a valid p-value is below 0.05 once in twenty times
 
-_ABOUT = 0.2  # "around 0.4" may be 0.32 to 0.48
-_RISES: dict[tuple[str, float], tuple[str, float]] = {
-    # where the paper says that a line rises: at about a number, or not up to one
-    ("noisy_max_value_laplace", 0.2): ("about", 0.4),
-    ("noisy_max_value_exponential", 0.7): ("not up to", 2.2),
-    ("noisy_max_value_exponential", 1.5): ("not up to", 2.2),
-    ("histogram_inverted_scale", 1.5): ("about", 0.6),
-    ("sparse_vector_no_query_noise", 0.2): ("not up to", 2.2),
-    ("sparse_vector_no_query_noise", 0.7): ("not up to", 2.2),
-    ("sparse_vector_no_query_noise", 1.5): ("not up to", 2.2),
-    ("sparse_vector_no_bound", 0.2): ("not up to", 0.5),
-    ("sparse_vector_no_bound", 0.7): ("not up to", 2.1),
-    ("sparse_vector_no_bound", 1.5): ("not up to", 3.0),
-    ("sparse_vector_noise_ignores_bound", 0.2): ("about", 0.3),
-    ("sparse_vector_noise_ignores_bound", 0.7): ("about", 1.1),
-    ("sparse_vector_noise_ignores_bound", 1.5): ("about", 2.3),
-}
-
-_TABLE_4_2 = {
-    # what the paper found at ε₀ = 1.5: event, first and second input
-    "noisy_max_value_exponential": ("ω < 1.0", "1 1 1 1 1", "0 0 0 0 0"),
-    "histogram_inverted_scale": ("ω[0] < 1.0", "1 1 1 1 1", "2 1 1 1 1"),
-    "sparse_vector_no_query_noise": ("t(ω) = 0", "1 1 1 1 1 1 1 1 1 1", "0 0 0 0 0 2 2 2 2 2"),
-    "sparse_vector_no_bound": ("t(ω) = 9", "1 1 1 1 1 0 0 0 0 0", "0 0 0 0 0 1 1 1 1 1"),
-    "sparse_vector_noise_ignores_bound": ("t(ω) = 0", "1 1 1 1 1 0 0 0 0 0", "0 0 0 0 0 1 1 1 1 1"),
-    "sparse_vector_releases_answers": (
-        "(count of False, ω[9]) in {9} × (−2.4, 2.4)",
-        "1 1 1 1 1 1 1 1 1 1",
-        "0 0 0 0 0 0 0 0 0 0",
-    ),
-}
+_ABOUT = 0.2  # "about 0.4" may be 0.32 to 0.48
 
 
 def _audit(name: str, claim: float, setting: ExperimentSetting, *, stop_early: bool) -> AuditReport:
@@ -125,7 +101,9 @@ def _said(rise: float, largest: float) -> str:
 
 def _against_the_paper(name: str, claim: float, rise: float, said: str) -> str:
     """How the rise differs from what the paper says of it; empty where it does not."""
-    kind, stated = _RISES.get((name, claim), ("not up to", 0.0))
+    said_there = PAPERS_SAY["rises"].get(name, {}).get(f"{claim:g}", "not up to 0")
+    kind, _, number = said_there.rpartition(" ")
+    stated = float(number)
     if rise > stated if kind == "not up to" else abs(rise / stated - 1) <= _ABOUT:
         return ""
     text = f"{TITLES[name]} at ε₀ = {claim:g}: {said}, the paper {kind} {stated:g}"
@@ -168,6 +146,7 @@ def _compare_curves(table: Table) -> Comparison:
 
 def _compute_counterexamples(setting: ExperimentSetting) -> Table:
     rows = []
+    printed = ("paper_event", "paper_first", "paper_second")
     for name in setting.track(setting.parameters["mechanisms"]):
         claim = setting.parameters["claim"]
         if not CATALOGUE[name].broken_at(claim):
@@ -184,9 +163,7 @@ def _compute_counterexamples(setting: ExperimentSetting) -> Table:
                 "first": _listed(found.first) if found else None,
                 "second": _listed(found.second) if found else None,
                 "parameters": "; ".join(f"{n}={v}" for n, v in found.parameters) if found else None,
-                "paper_event": _TABLE_4_2[name][0],
-                "paper_first": _TABLE_4_2[name][1],
-                "paper_second": _TABLE_4_2[name][2],
+                **dict(zip(printed, PAPERS_SAY["table-4-2"][name], strict=True)),
             }
         )
     return Table.of(rows)
@@ -278,70 +255,41 @@ def _curves(name: str, mechanisms: list[str]) -> Computation:
     )
 
 
-def _figure(number: str, title: str, mechanisms: list[str], states: str) -> Experiment:
-    return Experiment(
-        id=f"fig-{number}",
-        family="chapter-4",
-        title=title,
-        source=f"Ding 2020, figure {number}",
-        states=states,
-        computation=_curves(f"curves-{number}", mechanisms),
-        draw=draw_curves,
-        compare=_compare_curves,
+def _figure(number: str, mechanisms: list[str]) -> Experiment:
+    return Experiment.of(
+        f"fig-{number}", _curves(f"curves-{number}", mechanisms), draw_curves, _compare_curves
     )
 
 
 EXPERIMENTS = (
-    _figure(
-        "4-2",
-        "p-values of Noisy Max and its variants",
-        _NAMES[:4],
-        "for the correct ones all lines rise just before the claimed ε₀; the incorrect ones rise much "
-        "later (Laplace: at about 0.4 for ε₀ = 0.2), or not up to 2.2 (exponential, ε₀ = 0.7 and 1.5)",
-    ),
-    _figure(
-        "4-3",
-        "p-values of Histogram and its variant",
-        _NAMES[4:6],
-        "the correct one rises at ε₀; the incorrect one is rejected at ε₀ = 0.2 and 0.7 and rises at about "
-        "0.6 for 1.5",
-    ),
-    _figure(
-        "4-4",
-        "p-values of Sparse Vector and its variants",
-        _NAMES[6:],
-        "SVT rises at ε₀; iSVT 1 not up to 2.2; iSVT 2 not up to 0.5, 2.1 and 3.0; iSVT 3 at about 0.3, 1.1 "
-        "and 2.3 (true 0.35, 1.225, 2.625); iSVT 4 later than ε₀, with much noise",
-    ),
-    Experiment(
-        id="table-4-2",
-        family="chapter-4",
-        title="Counterexamples for the incorrect mechanisms",
-        source="Ding 2020, table 4-2",
-        states="a counterexample for each of six incorrect mechanisms at ε₀ = 1.5",
-        computation=Computation(
+    _figure("4-2", _NAMES[:4]),
+    _figure("4-3", _NAMES[4:6]),
+    _figure("4-4", _NAMES[6:]),
+    Experiment.of(
+        "table-4-2",
+        Computation(
             name="counterexamples",
             compute=_compute_counterexamples,
-            parameters={"mechanisms": list(_TABLE_4_2), "claim": 1.5, "claim_where_private": 0.7},
+            parameters={
+                "mechanisms": list(PAPERS_SAY["table-4-2"]),
+                "claim": 1.5,
+                "claim_where_private": 0.7,
+            },
             counted=_counted,
         ),
-        draw=draw_counterexamples,
-        compare=_compare_counterexamples,
+        draw_counterexamples,
+        _compare_counterexamples,
     ),
-    Experiment(
-        id="table-4-3",
-        family="chapter-4",
-        title="Time of an audit",
-        source="Ding 2020, table 4-3",
-        states="1.6 to 23 seconds for one test ε, on 32 logical cores",
-        computation=Computation(
+    Experiment.of(
+        "table-4-3",
+        Computation(
             name="audit-times",
             compute=_compute_times,
             parameters={"claim": 0.7},
             timed=True,
             counted=lambda runs: f"one audit each, at most {_counted(runs)}",
         ),
-        draw=draw_times,
-        compare=_compare_times,
+        draw_times,
+        _compare_times,
     ),
 )

@@ -24,17 +24,14 @@ from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw
 from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.estimates import blue, inverse_variance
 from freegap_evidence.experiments.simulate.noise import chunks, reach
-from freegap_evidence.experiments.simulate.questions import asked, quantile_line, random_lines
+from freegap_evidence.experiments.simulate.questions import asked, lines_of
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "sparse_vector_errors", "top_k_errors"]
+__all__ = ["EXPERIMENTS", "errors_of", "sparse_vector_errors", "top_k_errors"]
 
 SVT, TOP_K = "SVT with Gap with Measures", "Noisy Top-K with Gap with Measures"
 NOISES = {SVT: ("laplace", "exponential", "geometric"), TOP_K: ("laplace", "exponential")}
-MOST_ASKED = (
-    4096  # of Ding et al. 2019 (arXiv)'s questions, at the 95 % quantile: a run finds its k long before
-)
 
 Errors = tuple[float, float, float]
 """Mean squared errors with gaps and without, and the standard error of the reduction in percent."""
@@ -64,7 +61,7 @@ def top_k_errors(
         measured = truth + LAPLACE.sample(rng, measured_scale, (size, k))
         fused = blue(measured, ranked.gaps[:, :-1], ratio)
         pairs.append(np.stack([((fused - truth) ** 2).sum(axis=1), ((measured - truth) ** 2).sum(axis=1)]))
-    return _errors(np.concatenate(pairs, axis=1), runs * k)
+    return errors_of(np.concatenate(pairs, axis=1), runs * k)
 
 
 def sparse_vector_errors(
@@ -80,16 +77,13 @@ def sparse_vector_errors(
 ) -> Errors:
     """Sparse vector with gap at ε/2, measured at ε/2, weighted by inverse variances (section 5.4.3).
 
-    line: the threshold, "random" as in Ding 2020 and Ding et al. 2019, or the "quantile" of Ding et al. 2019
-    (arXiv).
+    line: the threshold, "random" or the "quantile", as `lines_of` has them.
     """
     budget = plan(k, epsilon / 2, noise=noise, monotonic=monotonic)
     gap = GapNoise(budget.law, budget.branches[-1].scale, budget.threshold_scale)
     scale = float(2 * k / epsilon)
     pairs, selected = [], 0
-    lines, most = (
-        (random_lines(data.counts, k), None) if line == "random" else (quantile_line(data.counts), MOST_ASKED)
-    )
+    lines, most = lines_of(line, data.counts, k)
     for some in asked(data.counts, budget, lines, runs=runs, rng=rng, most=most):
         runs_of, places = np.nonzero(some.answered.above)
         truth = some.counts[runs_of, places]
@@ -101,11 +95,11 @@ def sparse_vector_errors(
             np.stack([np.bincount(runs_of, (e - truth) ** 2, minlength=size) for e in (fused, measured)])
         )
         selected += len(truth)
-    return _errors(np.concatenate(pairs, axis=1), selected)
+    return errors_of(np.concatenate(pairs, axis=1), selected)
 
 
-def _errors(sums: Any, selected: int) -> Errors:
-    """From the sums of squares of each run: runs are independent, items of one run are not."""
+def errors_of(sums: Any, selected: int) -> Errors:
+    """From sums of squares, with gaps and without: runs are independent, items of one run are not."""
     with_gaps, without = sums
     ratio = with_gaps.sum() / without.sum()
     spread = np.std(with_gaps - ratio * without) / without.mean() / np.sqrt(len(without))
@@ -243,58 +237,34 @@ def _computation(
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="fig-5-2",
-        family="chapter-5",
-        title="Reduction of the mean squared error against k, ε = 0.7",
-        source="Ding 2020, figure 5-2; Ding et al. 2019, figure 1 and section 7.2 (Laplace noise)",
-        states="near 50 % with Laplace noise and 66 % with exponential or geometric noise for large k; "
-        "measured and theoretical curves agree; nearly the same on the other data sets",
-        computation=_computation("error-reduction-by-k", list(range(2, 25, 2)), ["0.7"], _COUNTS),
-        draw=draw_by_k,
-        compare=_compare_by_k,
+    Experiment.of(
+        "fig-5-2",
+        _computation("error-reduction-by-k", list(range(2, 25, 2)), ["0.7"], _COUNTS),
+        draw_by_k,
+        _compare_by_k,
     ),
-    Experiment(
-        id="fig-5-3",
-        family="chapter-5",
-        title="Reduction of the mean squared error against ε, k = 10",
-        source="Ding 2020, figure 5-3; Ding et al. 2019, figure 2 and section 7.2 (Laplace noise)",
-        states="the improvement is stable for different ε, and as the theory says",
-        computation=_computation(
-            "error-reduction-by-epsilon", [10], _EPSILONS, _COUNTS, (KOSARAK_NAME, BMS_POS_NAME)
-        ),
-        draw=draw_by_epsilon,
-        compare=_compare_by_epsilon,
+    Experiment.of(
+        "fig-5-3",
+        _computation("error-reduction-by-epsilon", [10], _EPSILONS, _COUNTS, (KOSARAK_NAME, BMS_POS_NAME)),
+        draw_by_epsilon,
+        _compare_by_epsilon,
     ),
-    Experiment(
-        id="pvldb-any-queries",
-        family="pvldb",
-        title="Reduction of the mean squared error with the noise for any queries, ε = 0.7",
-        source="Ding et al. 2019, section 7.2, without a figure",
-        states="the improvement can reach up to 20 % for non-monotonic queries as k increases",
-        computation=_computation("any-queries-by-k", [2, 4, 6, 10, 14, 18, 24], ["0.7"], _ANY),
-        draw=partial(draw_grid, column="k", label="k"),
-        compare=_compare_general,
+    Experiment.of(
+        "pvldb-any-queries",
+        _computation("any-queries-by-k", [2, 4, 6, 10, 14, 18, 24], ["0.7"], _ANY),
+        partial(draw_grid, column="k", label="k"),
+        _compare_general,
     ),
-    Experiment(
-        id="arxiv-fig-1",
-        family="arxiv",
-        title="Reduction of the mean squared error against k, threshold at the 95 % quantile, ε = 0.7",
-        source="Ding et al. 2019 (arXiv), figure 1",
-        states="up to 20 % as k increases, for both algorithms, on all three data sets, as the theory says "
-        "(budgets 1 : (2k)^⅔, Laplace noise)",
-        computation=_computation("first-version-by-k", [2, 5, 10, 15, 20, 25], ["0.7"], _FIRST),
-        draw=partial(draw_grid, column="k", label="k"),
-        compare=_compare_general,
+    Experiment.of(
+        "arxiv-fig-1",
+        _computation("first-version-by-k", [2, 5, 10, 15, 20, 25], ["0.7"], _FIRST),
+        partial(draw_grid, column="k", label="k"),
+        _compare_general,
     ),
-    Experiment(
-        id="arxiv-fig-2",
-        family="arxiv",
-        title="Reduction of the mean squared error against ε, threshold at the 95 % quantile, k = 10",
-        source="Ding et al. 2019 (arXiv), figure 2",
-        states="the improvement is stable for different ε",
-        computation=_computation("first-version-by-epsilon", [10], _EPSILONS, _FIRST),
-        draw=partial(draw_grid, column="epsilon", label="Privacy budget ε"),
-        compare=_compare_by_epsilon,
+    Experiment.of(
+        "arxiv-fig-2",
+        _computation("first-version-by-epsilon", [10], _EPSILONS, _FIRST),
+        partial(draw_grid, column="epsilon", label="Privacy budget ε"),
+        _compare_by_epsilon,
     ),
 )

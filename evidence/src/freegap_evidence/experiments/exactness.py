@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import SeededBits
-from freegap.estimate.selecting import select_and_measure
+from freegap.estimate.selection import select_and_measure
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap_evidence.bench.timing import interleaved_ms
 from freegap_evidence.bench.top_k import insecure_top_k
 from freegap_evidence.experiments.adaptivity import ask_runs
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, PAPERS, DataSet
-from freegap_evidence.experiments.error_reduction import sparse_vector_errors, top_k_errors
+from freegap_evidence.experiments.error_reduction import errors_of, sparse_vector_errors, top_k_errors
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_agreement, draw_cost
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
@@ -45,9 +45,8 @@ def _exact_reduction(
         truth = asked[list(made.indices)]
         with_gaps[run] = ((np.array([float(e) for e in made.estimates]) - truth) ** 2).sum()
         without[run] = ((np.array([float(e) for e in made.measured]) - truth) ** 2).sum()
-    ratio = with_gaps.sum() / without.sum()
-    spread = np.std(with_gaps - ratio * without) / without.mean() / np.sqrt(runs)
-    return 100 * (1 - ratio), 100 * float(spread)
+    fused, measured, spread = errors_of([with_gaps, without], 1)
+    return 100 * (1 - fused / measured), spread
 
 
 def _exact_answers(
@@ -169,29 +168,21 @@ def _compare_cost(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="exact-accuracy",
-        family="beyond",
-        title="Exact and insecure mechanisms: accuracy, ε = 0.7",
-        source="beyond the papers",
-        states="they coincide; exactness costs no accuracy",
-        computation=Computation(
+    Experiment.of(
+        "exact-accuracy",
+        Computation(
             name="exact-accuracy",
             compute=_compute_agreement,
             parameters={"k": [2, 6, 10, 14, 18, 24], "epsilon": str(EPSILON), "fewer": _FEWER},
             data=(BMS_POS_NAME,),
             counted=lambda runs: f"{max(200, runs // _FEWER):,} exact and {runs:,} insecure runs per point",
         ),
-        draw=draw_agreement,
-        compare=_compare_agreement,
+        draw_agreement,
+        _compare_agreement,
     ),
-    Experiment(
-        id="exact-time",
-        family="beyond",
-        title="Exact and insecure mechanisms: time of one release",
-        source="beyond the papers",
-        states="milliseconds for either",
-        computation=Computation(
+    Experiment.of(
+        "exact-time",
+        Computation(
             name="exact-time",
             compute=_compute_cost,
             parameters={"k": 24, "epsilon": str(EPSILON)},
@@ -199,7 +190,7 @@ EXPERIMENTS = (
             timed=True,
             counted=lambda runs: f"medians of {min(40, max(5, runs // 100))} releases",
         ),
-        draw=draw_cost,
-        compare=_compare_cost,
+        draw_cost,
+        _compare_cost,
     ),
 )

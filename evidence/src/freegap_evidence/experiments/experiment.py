@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +14,12 @@ import numpy as np
 from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["Comparison", "Computation", "Experiment", "ExperimentSetting", "Track"]
+__all__ = ["PAPERS_SAY", "Comparison", "Computation", "Experiment", "ExperimentSetting", "Track"]
+
+PAPERS_SAY: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("papers.toml").read_text(encoding="utf-8")
+)
+"""What the papers state of each figure and table, and the numbers that they print."""
 
 T = TypeVar("T")
 Track = Callable[[str, Sequence[Any]], Iterable[Any]]
@@ -101,3 +108,15 @@ class Experiment:
     computation: Computation
     draw: Callable[[Table], Any]
     compare: Callable[[Table], Comparison]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        computation: Computation,
+        draw: Callable[[Table], Any],
+        compare: Callable[[Table], Comparison],
+    ) -> Experiment:
+        """The figure or table of this id, with what `papers.toml` says of it."""
+        said = PAPERS_SAY["experiments"][name]
+        return cls(id=name, **said, computation=computation, draw=draw, compare=compare)

@@ -59,20 +59,16 @@ def _compare(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="fig-5-9",
-        family="chapter-5",
-        title="Type I error of the exponential mechanism's p-value",
-        source="Ding 2020, figure 5-9",
-        states="the errors are below the significance levels α = 0.05 and 0.01",
-        computation=Computation(
+    Experiment.of(
+        "fig-5-9",
+        Computation(
             name="p-values",
             compute=_compute,
             parameters={"candidates": 100, "epsilon_millionths": list(range(1, 12)), "alpha": [0.05, 0.01]},
             data=(BMS_POS_NAME,),
             counted=lambda runs: f"{10 * runs:,} runs per point",
         ),
-        draw=draw_type_one,
-        compare=_compare,
+        draw_type_one,
+        _compare,
     ),
 )

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from freegap.errors import InvalidArgument
-from freegap_evidence.experiments import (
-    adaptivity,
-    choice,
-    clamp,
-    detection,
-    error_reduction,
-    exactness,
-    hybrids,
-    p_values,
-    secure,
-    shares,
-    split,
-)
-from freegap_evidence.experiments.experiment import Experiment
+from freegap_evidence.experiments.experiment import PAPERS_SAY, Experiment
 
 __all__ = ["EXPERIMENTS", "FAMILIES", "find"]
 
-FAMILIES = ("chapter-4", "chapter-5", "pvldb", "arxiv", "base2", "secure", "beyond")
+FAMILIES = tuple(PAPERS_SAY["families"])
 
 _MODULES = (
-    detection, shares, error_reduction, adaptivity, hybrids, p_values, clamp, secure, exactness, split,
-    choice,
+    "detection", "shares", "error_reduction", "adaptivity", "hybrids", "p_values", "clamp", "secure",
+    "exactness", "split", "choice", "measures", "correction",
 )  # fmt: skip
-_BY_ID = {experiment.id: experiment for module in _MODULES for experiment in module.EXPERIMENTS}
-
-EXPERIMENTS: tuple[Experiment, ...] = tuple(
-    experiment for family in FAMILIES for experiment in _BY_ID.values() if experiment.family == family
-)
+_BY_ID: dict[str, Experiment] = {
+    experiment.id: experiment
+    for name in _MODULES
+    for experiment in import_module(f"freegap_evidence.experiments.{name}").EXPERIMENTS
+}
+EXPERIMENTS = tuple(_BY_ID[name] for name in PAPERS_SAY["experiments"])
 
 
 def find(names: list[str]) -> list[Experiment]:

@@ -9,22 +9,12 @@ from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.report.shell import safe, shell
-from freegap_evidence.experiments.experiment import Experiment
+from freegap_evidence.experiments.experiment import PAPERS_SAY, Experiment
 from freegap_evidence.experiments.run import read_record
 
 __all__ = ["gather", "markdown", "page"]
 
 Written = tuple[Experiment, dict[str, Any]]
-
-_FAMILY_TITLES = {
-    "chapter-4": "Detecting violations (Ding 2020, chapter 4)",
-    "chapter-5": "Free gaps (Ding 2020, chapter 5)",
-    "pvldb": "Free gaps, the PVLDB paper (Ding et al. 2019, section 7)",
-    "arxiv": "Free gaps, the first version (Ding et al. 2019 (arXiv), section 7)",
-    "base2": "Sparse vector in base 2 (Ilvento 2020)",
-    "secure": "Floating-point secure top-k (Ding et al. 2023, section 6)",
-    "beyond": "Beyond the papers",
-}
 
 _YOURSELF = """## Run it yourself
 
@@ -92,7 +82,7 @@ def _data_lines(written: list[Written]) -> list[dict[str, Any]]:
 def page(out: Path, written: list[Written]) -> str:
     """The page as text: figures inside as SVG, no script, no network."""
     parts = [f"<p>{safe(_facts(written))}</p>\n", _data_table(written), _index(written)]
-    for family, title in _FAMILY_TITLES.items():
+    for family, title in PAPERS_SAY["families"].items():
         members = [(e, record) for e, record in written if e.family == family]
         if members:
             parts.append(f"<h2>{safe(title)}</h2>\n")
@@ -184,7 +174,7 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         for d in _data_lines(written)
     ]
     lines += ["", *_YOURSELF]
-    for family, title in _FAMILY_TITLES.items():
+    for family, title in PAPERS_SAY["families"].items():
         members = [(e, record) for e, record in written if e.family == family]
         if members:
             lines += ["", f"## {title}"]

@@ -27,7 +27,13 @@ from freegap.mechanisms.top_k import noisy_top_k
 from freegap_evidence.bench.timing import interleaved_ms
 from freegap_evidence.bench.top_k import insecure_top_k
 from freegap_evidence.experiments.data.sets import KOSARAK_NAME, PAPERS, T40_NAME, DataSet
-from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
+from freegap_evidence.experiments.experiment import (
+    PAPERS_SAY,
+    Comparison,
+    Computation,
+    Experiment,
+    ExperimentSetting,
+)
 from freegap_evidence.experiments.figures.secure import draw_breakdown, draw_calls, draw_times
 from freegap_evidence.experiments.table import Table
 
@@ -35,25 +41,6 @@ __all__ = ["EXPERIMENTS"]
 
 KS = (25, 50, 100, 200, 400, 800)
 GRID = Fraction(1, 10)  # γ* of the paper's section 6; M = 10, ε = 1
-
-_PAPER_MS: dict[str, dict[str, tuple[float, ...]]] = {
-    T40_NAME: {
-        "secure": (10.53, 10.80, 11.64, 13.95, 19.80, 25.89),
-        "optimized": (10.59, 10.64, 10.83, 11.51, 14.74, 23.70),
-        "baseline": (2.25, 2.24, 2.27, 2.32, 2.38, 2.52),
-    },
-    "BMS-POS": {
-        "secure": (18.51, 18.51, 19.03, 22.11, 35.21, 48.72),
-        "optimized": (18.43, 18.47, 18.56, 19.11, 22.85, 33.09),
-        "baseline": (3.92, 3.91, 3.96, 3.99, 4.06, 4.20),
-    },
-    KOSARAK_NAME: {
-        "secure": (458.22, 459.45, 482.02, 575.38, 976.72, 1223.04),
-        "optimized": (455.32, 455.17, 454.89, 455.59, 459.73, 471.30),
-        "baseline": (98.71, 97.53, 97.38, 98.69, 98.95, 99.03),
-    },
-}
-_PAPER_CALLS = {"geometric": 42_874, "bernoulli": 303_216, "uniform": 369_613, "sort": 3}
 
 
 def _scale(k: int) -> int:
@@ -115,6 +102,7 @@ def _compute_times(setting: ExperimentSetting) -> Table:
         parts = {prune: _reference(on_grid, k, rounds, source, prune) for prune in (False, True)}
         means = {prune: np.mean([run.seconds for run in runs], axis=0) for prune, runs in parts.items()}
         shares = _parts_of_release(answers, k, repeats=10)
+        printed = PAPERS_SAY["secure-table-4"].get(data.name)
         return {
             "data": data.name,
             "n": len(answers),
@@ -133,17 +121,13 @@ def _compute_times(setting: ExperimentSetting) -> Table:
             "freegap_order_ms": shares[1] * quick["freegap"],
             "freegap_gaps_ms": shares[2] * quick["freegap"],
             **{
-                f"paper_{name}_ms": _paper_ms(data.name, name, k)
+                f"paper_{name}_ms": printed[name][KS.index(k)] if printed else None
                 for name in ("secure", "optimized", "baseline")
             },
         }
 
     points = [(data, k) for data in setting.data for k in KS if k < len(data.counts)]
     return Table.of(point(*p) for p in setting.track(points))
-
-
-def _paper_ms(data: str, name: str, k: int) -> float | None:
-    return _PAPER_MS[data][name][KS.index(k)] if data in _PAPER_MS else None
 
 
 def _profiled(run: Callable[[], object]) -> dict[Any, tuple[int, float]]:
@@ -210,17 +194,6 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
     rate = GRID / _scale(k)
     for _ in setting.track(["profiled run"]):
         seen = _profiled(lambda: secure_top_k(on_grid, k, rate=rate, source=source, counters=counters))
-    routines = {
-        "geometric": integers.geometric,
-        "bernoulli": integers.bernoulli,
-        "uniform": integers.uniform_below,
-    }
-    rows: list[dict[str, Any]] = [
-        {"routine": name, "calls": seen[function.__code__][0], "paper_calls": _PAPER_CALLS[name]}
-        for name, function in routines.items()
-    ]
-    rows.append({"routine": "sort", "calls": counters.refinements + 1, "paper_calls": _PAPER_CALLS["sort"]})
-    rows.append({"routine": "bits", "calls": source.count, "paper_calls": None})
     digits = _CountingDigits(SeededBits(setting.seed), len(answers))
     NoisyRanking(
         answers,
@@ -230,16 +203,22 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
         law=EXPONENTIAL,
         digits=digits,
     ).largest(k + 1)
-    rows.append(
-        {"routine": "freegap: items with noise of 16 digits", "calls": len(answers), "paper_calls": None}
+    calls = {
+        "geometric": seen[integers.geometric.__code__][0],
+        "bernoulli": seen[integers.bernoulli.__code__][0],
+        "uniform": seen[integers.uniform_below.__code__][0],
+        "sort": counters.refinements + 1,
+        "bits": source.count,
+        "freegap: items with noise of 16 digits": len(answers),
+        "freegap: blocks of 128 more digits": digits.blocks,
+        "freegap: bits": 16 * len(answers) + 128 * digits.blocks,
+    }
+    printed = PAPERS_SAY["secure-table-6"]
+    where = {"data": data.name, "n": len(answers), "k": k}
+    return Table.of(
+        where | {"routine": name, "calls": count, "paper_calls": printed.get(name)}
+        for name, count in calls.items()
     )
-    rows.append(
-        {"routine": "freegap: blocks of 128 more digits", "calls": digits.blocks, "paper_calls": None}
-    )
-    rows.append(
-        {"routine": "freegap: bits", "calls": 16 * len(answers) + 128 * digits.blocks, "paper_calls": None}
-    )
-    return Table.of([{"data": data.name, "n": len(answers), "k": k, **row} for row in rows])
 
 
 def _compare_times(table: Table) -> Comparison:
@@ -302,40 +281,18 @@ _TIMES = Computation(
 )
 
 EXPERIMENTS = (
-    Experiment(
-        id="secure-table-4",
-        family="secure",
-        title="Running time of secure and insecure top-k",
-        source="Ding et al. 2023, table 4",
-        states="for small k both secure versions take about 4.7 times the baseline; for large k pruning pays",
-        computation=_TIMES,
-        draw=draw_times,
-        compare=_compare_times,
-    ),
-    Experiment(
-        id="secure-table-5",
-        family="secure",
-        title="Where the optimized secure algorithm spends its time, and freegap",
-        source="Ding et al. 2023, table 5",
-        states="the first part is determined by n; ties grow with k; finding gaps is negligible",
-        computation=_TIMES,
-        draw=draw_breakdown,
-        compare=_compare_breakdown,
-    ),
-    Experiment(
-        id="secure-table-6",
-        family="secure",
-        title="Samples drawn in one run, n = 41,270, k = 800",
-        source="Ding et al. 2023, table 6",
-        states="42,874 geometric, 303,216 Bernoulli and 369,613 uniform samples, 3 sorts",
-        computation=Computation(
+    Experiment.of("secure-table-4", _TIMES, draw_times, _compare_times),
+    Experiment.of("secure-table-5", _TIMES, draw_breakdown, _compare_breakdown),
+    Experiment.of(
+        "secure-table-6",
+        Computation(
             name="secure-calls",
             compute=_compute_calls,
             parameters={"k": 800, "scale": "2k/ε"},
             data=(KOSARAK_NAME,),
             counted=lambda runs: "one run, as in the paper",
         ),
-        draw=draw_calls,
-        compare=_compare_calls,
+        draw_calls,
+        _compare_calls,
     ),
 )

@@ -49,19 +49,15 @@ def _compare(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="fig-5-1",
-        family="chapter-5",
-        title="The best θ for geometric noise and the closed form 1/(1 + k^⅔)",
-        source="Ding 2020, figure 5-1",
-        states="the best values for geometric noise are almost the same as those for exponential noise",
-        computation=Computation(
+    Experiment.of(
+        "fig-5-1",
+        Computation(
             name="shares",
             compute=_compute,
             parameters={"k": list(range(1, 51)), "epsilon": 0.7},
             counted=lambda runs: "computed, without runs",
         ),
-        draw=draw_shares,
-        compare=_compare,
+        draw_shares,
+        _compare,
     ),
 )

@@ -104,14 +104,9 @@ def _compare(table: Table) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
-        id="split",
-        family="beyond",
-        title="The best split of ε between selecting and measuring",
-        source="beyond the papers; Ding 2020, corollary 5.9.1",
-        states="squared errors follow the closed form where the right items are selected, and rise where too "
-        "little is left to select them; the papers use one half",
-        computation=Computation(
+    Experiment.of(
+        "split",
+        Computation(
             name="split",
             compute=_compute,
             parameters={
@@ -121,7 +116,7 @@ EXPERIMENTS = (
             },
             data=(BMS_POS_NAME, T40_NAME),
         ),
-        draw=draw_split,
-        compare=_compare,
+        draw_split,
+        _compare,
     ),
 )

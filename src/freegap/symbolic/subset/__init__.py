@@ -14,7 +14,15 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
 
 from freegap.symbolic.subset.follow import agree, follow
 from freegap.symbolic.subset.source import remember_source
-from freegap.symbolic.subset.values import MODELS, RECORDS, KnownNoise, NoiseInterface, Trusted, parameter
+from freegap.symbolic.subset.values import (
+    MODELS,
+    RECORDS,
+    KnownNoise,
+    NoiseInterface,
+    Trusted,
+    fresh,
+    parameter,
+)
 
 __all__ = [
     "MODELS",
@@ -24,6 +32,7 @@ __all__ = [
     "Trusted",
     "agree",
     "follow",
+    "fresh",
     "parameter",
     "remember_source",
 ]

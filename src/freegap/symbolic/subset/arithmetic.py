@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from freegap.symbolic.subset.processing import OPERATIONS, Processed
 from freegap.symbolic.subset.values import holds_rounding, is_number, shown
 from freegap.symbolic.symbols import Symbol
 
@@ -63,6 +64,9 @@ def binary(machine: Machine, kind: type[ast.operator], left: Any, right: Any) ->
     """`left operator right`."""
     if is_number(left) and is_number(right):
         return _numbers(machine, kind, left, right)
+    numbers = all(is_number(side) or type(side) is Processed for side in (left, right))
+    if numbers and _sign(kind) in OPERATIONS:
+        return Processed(_sign(kind), (left, right))
     pair = (type(left), type(right))
     if kind is ast.Add and pair in ((list, list), (tuple, tuple), (str, str)):
         return left + right
@@ -78,8 +82,18 @@ def binary(machine: Machine, kind: type[ast.operator], left: Any, right: Any) ->
 
 
 def _sign(kind: type[ast.operator]) -> str:
-    signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Mod: "%"}
-    return signs.get(kind, kind.__name__)
+    return _SIGNS.get(kind, kind.__name__)
+
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
 
 
 def _repeated(machine: Machine, items: Any, times: int) -> Any:
@@ -104,9 +118,13 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
         return _bounded(machine, result)
     if kind in _WHOLE and {type(left), type(right)} <= {bool, int}:
         return _WHOLE[kind](left, right)
-    names = {ast.FloorDiv: "the floor", ast.Mod: "the remainder"}
-    what = names.get(kind, kind.__name__)
-    raise machine.refusal(f"{what} of {shown(left)} and {shown(right)}: only of whole numbers")
+    if kind in (ast.FloorDiv, ast.Mod) and Symbol in (type(left), type(right)):
+        if type(right) is Symbol:
+            machine.divisors.append(right)
+        elif right == 0:
+            raise ZeroDivisionError("division by zero")
+        return Processed(_sign(kind), (left, right))
+    raise machine.refusal(f"{_sign(kind)} of {shown(left)} and {shown(right)}: only of whole numbers")
 
 
 def _bounded(machine: Machine, result: Any) -> Any:
@@ -147,7 +165,8 @@ def _require_sign(machine: Machine, left: Any, right: Any) -> None:
 def divided(machine: Machine, left: Any, right: Any) -> Any:
     """left / right, exactly, as a real number."""
     if type(right) is Symbol:
-        raise machine.refusal("division by a symbol: by a number that depends on answers or noise")
+        machine.divisors.append(right)
+        return Processed("/", (left, right))
     if right == 0:
         raise ZeroDivisionError("division by zero")
     if type(left) is Symbol:

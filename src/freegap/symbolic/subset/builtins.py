@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from freegap.symbolic.subset import arithmetic, order
 from freegap.symbolic.subset.attributes import attribute
 from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import MODELS, Lazy, Partial, Record, View, is_number, shown
 from freegap.symbolic.symbols import Symbol
 
@@ -161,10 +163,23 @@ def _bool(machine: Machine, value: Any = False) -> bool:
     return order.true(machine, value)
 
 
-def _int(machine: Machine, value: Any = 0) -> int:
+def _int(machine: Machine, value: Any = 0) -> Any:
     if type(value) in (int, bool):
         return int(value)
-    raise machine.refusal(f"the whole part of {shown(value)}")
+    return _rounded("int")(machine, value)
+
+
+def _rounded(operation: str) -> Callable[..., Any]:
+    """Of a number that is not known: post-processing. Of a known real number Python's floats may err."""
+
+    def rounding(machine: Machine, value: Any, *digits: Any) -> Any:
+        if type(value) in (Symbol, Processed):
+            return Processed(operation, (value, *(machine.integer(d, "the digits") for d in digits)))
+        if type(value) in (int, bool) and not digits:
+            return int(value)
+        raise machine.refusal(f"{operation} of {shown(value)}")
+
+    return rounding
 
 
 def _float(machine: Machine, value: Any = Fraction(0)) -> Any:
@@ -266,11 +281,15 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     len: _len,
     list: _list,
     map: _map,
+    math.ceil: _rounded("ceil"),
+    math.floor: _rounded("floor"),
+    math.trunc: _rounded("int"),
     max: _extreme(largest=True),
     min: _extreme(largest=False),
     next: _next,
     range: _range,
     reversed: _reversed,
+    round: _rounded("round"),
     set: _set,
     sorted: _sorted,
     str: _str,

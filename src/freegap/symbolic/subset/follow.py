@@ -17,8 +17,10 @@ import z3
 from freegap.symbolic.conditions import Condition
 from freegap.symbolic.draws import Draw, SymbolicNoise
 from freegap.symbolic.given import GivenNoise
-from freegap.symbolic.paths import Exploration, Limits, Path
+from freegap.symbolic.limits import Limits
+from freegap.symbolic.paths import Exploration, Path
 from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import NoiseInterface, Record
 from freegap.symbolic.symbols import Symbol, SymbolicVariable
 from freegap.symbolic.undecided import NotDecided
@@ -36,6 +38,7 @@ def follow(
     assuming: Iterable[Any] = (),
     limits: Limits | None = None,
     progress: Callable[[Path], None] | None = None,
+    confirm: bool = True,
 ) -> list[Path]:
     """All paths of `function(*inputs, **keywords)` under the assumptions; `NotDecided` where it is no program
     of the subset.
@@ -44,6 +47,7 @@ def follow(
     keywords: from outside, so constants.
     assuming: conditions or z3 formulas that hold of the inputs.
     progress: called with each path when it is finished.
+    confirm: run the real function on a point of each path. It cannot be where parameters are symbols.
 
     >>> from freegap.symbolic import SymbolicNoise, real
     >>> def above(answer, noise):
@@ -62,7 +66,8 @@ def follow(
         result = _interpreted(machine, function, inputs, keywords or {})
         draws = tuple(draw for recorder in recorders for draw in recorder.draws)
         path = Path(tuple(exploration.conditions), tuple(exploration.branches), result, draws)
-        _confirm(machine, function, inputs, keywords or {}, path)
+        if confirm:
+            _confirm(machine, function, inputs, keywords or {}, path)
         paths.append(path)
         if progress is not None:
             progress(path)
@@ -75,13 +80,26 @@ def follow(
 def _interpreted(machine: Machine, function: Any, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     given = machine.parameters(keywords)
     try:
-        return machine.call(function, [_input(value) for value in inputs], given)
+        result = machine.call(function, [_input(value) for value in inputs], given)
+        if not _unchanged(given, machine.parameters(keywords)):
+            raise machine.refusal("the program changes a parameter, which whoever passed it can see")
+        return result
     except NotDecided:
         raise
     except RecursionError as error:
         raise machine.refusal("a recursion without a bound") from error
     except Exception as error:  # what Python raises on known values; a program cannot catch it
         raise machine.refusal(f"the program raised {type(error).__name__}: {error}") from error
+
+
+def _unchanged(now: Any, before: Any) -> bool:
+    if type(now) is not type(before):
+        return False
+    if type(now) in (list, tuple):
+        return len(now) == len(before) and all(map(_unchanged, now, before))
+    if type(now) is dict:
+        return all(_unchanged(now[name], before[name]) for name in before)
+    return type(now) is not Symbol and (now is before or bool(now == before))
 
 
 def _input(value: Any) -> Any:
@@ -131,6 +149,7 @@ def _model(machine: Machine, path: Path) -> Any:
     """A point of the path; away from its edges, if floats would round there."""
     solver = machine.exploration.solver
     inside = [_open(condition).z3 for condition in path.conditions] if machine.rounded else []
+    inside += [divisor.z3 != 0 for divisor in machine.divisors]
     answer = solver.check(*inside)
     if answer != z3.sat and inside:
         answer = solver.check()
@@ -166,6 +185,8 @@ def _number(model: Any, value: Any) -> Any:
         return _value(model, value)
     if type(value) is list:
         return [_number(model, item) for item in value]
+    if type(value) is Processed:
+        return value
     if type(value) is tuple:
         return tuple(_number(model, item) for item in value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -180,6 +201,8 @@ def _number(model: Any, value: Any) -> Any:
 def agree(ours: Any, found: Any, *, near: bool = False) -> bool:
     """Whether Python's value is the interpreter's, types included; a real number may be a float there."""
     kind = type(ours)
+    if kind is Processed:  # any function of its numbers is as private
+        return type(found) in (int, Fraction, float)
     if kind is Fraction:
         if type(found) not in (Fraction, float) or (type(found) is float and str(found) == "-0.0"):
             return False

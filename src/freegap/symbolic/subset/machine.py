@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from freegap.symbolic.conditions import Condition
@@ -15,10 +16,12 @@ from freegap.symbolic.subset.values import (
     NotReadable,
     Record,
     View,
+    fresh,
     holds_rounding,
     read,
     shown,
 )
+from freegap.symbolic.symbols import Symbol
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
 __all__ = ["Machine"]
@@ -38,6 +41,8 @@ class Machine:
         self.depth = 0
         self.rounded = False
         """Whether Python's own floats would round where this machine does not."""
+        self.divisors: list[Symbol] = []
+        """What post-processing divides by: a path is confirmed where none of them is 0."""
 
     @property
     def where(self) -> SourceLine | None:
@@ -84,8 +89,12 @@ class Machine:
         return found
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of a program, which come from outside."""
-        return {name: self.outside(value, f"the parameter {name}") for name, value in given.items()}
+        """Parameters of a program, which come from outside; a list among them may only be read."""
+        known: dict[int, Any] = {}
+        return {
+            name: fresh(value, partial(self.outside, what=f"the parameter {name}"), known)
+            for name, value in given.items()
+        }
 
     def smaller(self, value: Any, bound: Fraction) -> Any:
         """The value, or the bound if that is smaller."""

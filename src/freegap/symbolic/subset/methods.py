@@ -10,7 +10,7 @@ from freegap.laws import LAWS, Law
 from freegap.symbolic.subset import order
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, shown
-from freegap.symbolic.symbols import Symbol
+from freegap.symbolic.symbols import Symbol, is_public
 
 __all__ = ["METHODS", "call_method"]
 
@@ -63,6 +63,8 @@ def _positive(value: Any) -> bool:
 
 
 def _require_scale(machine: Machine, law: Law, scale: Any) -> None:
+    if type(scale) is Symbol and is_public(scale) and len(scale.variables) == len(scale.terms) == 1:
+        return  # for all values of it: see freegap.prover.schema
     if type(scale) is Symbol:
         raise machine.refusal(f"the scale of a draw of {law} noise depends on the answers or on noise")
     if not _positive(scale):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from freegap.symbolic.draws import SymbolicNoise
+from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.source import Definition
-from freegap.symbolic.symbols import Symbol
+from freegap.symbolic.symbols import Symbol, is_public
 from freegap.values.rationals import rational
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = [
     "Record",
     "Trusted",
     "View",
+    "fresh",
     "holds_rounding",
     "is_frozen",
     "is_number",
@@ -177,6 +179,8 @@ def read(value: Any) -> Any:
         return value
     if kind is float:
         return _decimal(value)
+    if kind is Symbol and is_public(value):
+        return value
     if kind is tuple:
         return tuple(map(read, value))
     if kind is frozenset:
@@ -199,7 +203,7 @@ def read(value: Any) -> Any:
 
 
 def parameter(value: Any) -> Any:
-    """A parameter as it is passed to programs: floats, decimals and NumPy's numbers as exact ones."""
+    """A parameter, or an item of one, as it is passed to programs: every kind of number as an exact one."""
     kind = type(value)
     if kind is np.bool_:
         return bool(value)
@@ -209,9 +213,20 @@ def parameter(value: Any) -> Any:
         return rational("parameters", value)
     if (kind is float or isinstance(value, np.floating)) and math.isfinite(value):
         return rational("parameters", value)
-    if kind is tuple:
-        return tuple(map(parameter, value))
     return value
+
+
+def fresh(value: Any, leaf: Callable[[Any], Any], known: dict[int, Any]) -> Any:
+    """A copy of lists and tuples, with `leaf` of what is in them; a list that occurs twice stays one."""
+    if type(value) is tuple:
+        return tuple(fresh(item, leaf, known) for item in value)
+    if type(value) is not list:
+        return leaf(value)
+    if id(value) not in known:
+        copied: list[Any] = []
+        known[id(value)] = copied
+        copied.extend(fresh(item, leaf, known) for item in value)
+    return known[id(value)]
 
 
 def is_frozen(value: Any) -> bool:
@@ -247,6 +262,7 @@ def shown(value: Any) -> str:
         Closure: "a function",
         FunctionType: "a function",
         NoiseInterface: "the noise interface",
+        Processed: "a number that was rounded or divided",
         type(None): "None",
     }
     return words.get(type(value), f"a {type(value).__name__}")

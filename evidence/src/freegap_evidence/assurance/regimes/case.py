@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 from freegap.bits import BitSource
-from freegap.exact.comparing import NoisyThreshold
 from freegap.exact.grid_noise import floored_noise
+from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.exact.ranking import NoisyRanking
 from freegap_evidence.assurance.regimes.cells import Cells, Levels
 

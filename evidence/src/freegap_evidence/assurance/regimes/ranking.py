@@ -19,13 +19,12 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.measuring import measured
+from freegap_evidence.assurance.regimes.measurement import measured
 from freegap_evidence.assurance.regimes.numbers import (
+    DIMENSIONS,
     GRIDS,
     INPUTS,
     LABELLED,
-    SCALES,
-    VALUES,
     scale_at,
     unholdable,
 )
@@ -33,7 +32,15 @@ from freegap_evidence.assurance.regimes.populations import SHAPES, RegimePopulat
 from freegap_evidence.assurance.regimes.reference import Member, contenders, draws, floored, keyed
 from freegap_evidence.assurance.regimes.sizes import SIZES
 
-__all__ = ["exponential", "hybrid_sparse_vector", "hybrid_top_k", "noisy_max", "noisy_top_k", "selecting"]
+__all__ = [
+    "Choosing",
+    "exponential",
+    "hybrid_sparse_vector",
+    "hybrid_top_k",
+    "noisy_max",
+    "noisy_top_k",
+    "selecting",
+]
 
 KS = ("1", "2", "some", "half", "last")
 _MOST_MEMBERS = 40  # of a large group that a case asks for: the r-th takes r streams of digits
@@ -62,10 +69,7 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
     dimensions = {
         "shape": shapes,
         "sizes": SIZES if groups else SIZES[:1],
-        "values": VALUES,
-        "input": INPUTS,
-        "grid": tuple(GRIDS),
-        "scale": SCALES,
+        **DIMENSIONS,
         "k": ks,
         "precision": tuple(PRECISIONS),
     }
@@ -95,7 +99,7 @@ def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
 
 
 @dataclass(frozen=True)
-class _Choosing:
+class Choosing:
     """What the cases of all these mechanisms share."""
 
     population: RegimePopulation
@@ -112,23 +116,30 @@ class _Choosing:
         """How many times the sensitivity an answer may move against another."""
         return 1 if self.monotonic else 2
 
-    def plan(self, noise: str, *, gap: bool = True) -> TopKPlan:
+    def asked(self, noise: str, places: int) -> dict[str, Any]:
+        """The ε or the ρ for which noise has the scale of the case, where so many places are told of."""
+        reach = self.c * self.sensitivity
+        if law_named(noise).bounded_range:
+            return {"rho": places * (reach / self.scale) ** 2 / 8}
+        return {"epsilon": reach * self.k / self.scale}
+
+    def plan(self, noise: str, *, gap: bool = True, last_gap: bool = True) -> TopKPlan:
         """Of noise that has the scale of the case."""
         return TopKPlan.read(
             "noisy_top_k",
             k=self.k,
-            epsilon=self.c * self.sensitivity * self.k / self.scale,
             sensitivity=self.sensitivity,
             monotonic=self.monotonic,
             noise=noise,
             resolution=self.grid,
             gap=gap,
+            last_gap=last_gap,
+            **self.asked(noise, self.k + (gap and last_gap)),
         )
 
-    def arguments(self, epsilon: Fraction, bits: BitSource, **more: Any) -> dict[str, Any]:
-        """Those that every function takes."""
+    def arguments(self, bits: BitSource, **more: Any) -> dict[str, Any]:
+        """Those that every function takes, and more."""
         return {
-            "epsilon": epsilon,
             "sensitivity": self.sensitivity,
             "monotonic": self.monotonic,
             "resolution": self.grid,
@@ -159,26 +170,41 @@ class _Choosing:
         return contenders(people.exact, people.sizes, law=law, scale=scale, digits=digits, top=top)
 
     def ranked(
-        self, record: str, law: ExactLaw, twin: bool, *, gap: bool = True
+        self, record: str, law: ExactLaw, twin: bool, *, gap: bool = True, last_gap: bool = True
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ding 2020, algorithm 18: items or groups in order, and gaps in multiples of the grid."""
         # Who alone can be chosen is chosen by any program: the twin is given one more.
-        members = self.members(record, self.k + (gap or twin), law, self.scale)
-        form = replace(top_k.form(self.plan(EXPONENTIAL.name, gap=gap)), law=law.name)
+        members = self.members(record, self.k + ((gap and last_gap) or twin), law, self.scale)
+        plan = self.plan(EXPONENTIAL.name, gap=gap, last_gap=last_gap)
+        form = replace(top_k.form(plan), law=law.name)
         order, gaps = form.program(
             [self.population.exact[m.group] for m in members], draws(lambda i: members[i].noise, twin=twin)
         )
         return tuple(members[i].group for i in order), tuple(floored(gap, self.grid) for gap in gaps)
 
+    def above(
+        self, record: str, plan: ThresholdPlan, threshold: Fraction, twin: bool
+    ) -> tuple[tuple[int, ...], tuple[int, ...], Fraction]:
+        """Ding 2020, algorithm 20: the same above a threshold, with the gaps to it, and the charge."""
+        members = self.members(record, self.k, plan.law.continuous, plan.branches[-1].scale)
+        n = len(self.population.exact)
+        bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
+        items, gaps = hybrids.sparse_vector_form(plan, threshold).program(
+            [self.population.exact[m.group] for m in members],
+            draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
+        )
+        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
+        return tuple(members[i].group for i in items), tuple(floored(g, self.grid) for g in gaps), spent
 
-def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False) -> _Choosing:
+
+def _choosing(levels: Levels, seed: str, noise: str, *, more: int = 1, discrete: bool = False) -> Choosing:
     """more: how many more items there must be than are asked for. discrete: answers are whole numbers."""
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
     if discrete:
         grid = Fraction(1)
     population = population_at(levels, scale, grid, choices)
-    return _Choosing(
+    return Choosing(
         population=population,
         k=_k_at(levels["k"], population, more, choices),
         scale=scale,
@@ -203,9 +229,10 @@ def _k_at(level: str, population: RegimePopulation, more: int, choices: Choices)
 # Top-k ------------------------------------------------------------------------------------------
 
 
-def noisy_top_k(noise: str, *, gap: bool = True) -> Matrix:
+def noisy_top_k(noise: str, *, gap: bool = True, last_gap: bool = True) -> Matrix:
     """Against Ding 2020, algorithm 18."""
-    return Matrix(_cells(corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=False))
+    case = partial(_top_k_case, noise=noise, gap=gap, last_gap=last_gap, best=False)
+    return Matrix(_cells(corners=gap), case)
 
 
 def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
@@ -213,22 +240,24 @@ def noisy_max(noise: str, *, gap: bool = True) -> Matrix:
     return Matrix(_cells(ks=KS[:1], corners=gap), partial(_top_k_case, noise=noise, gap=gap, best=True))
 
 
-def _top_k_case(levels: Levels, seed: str, *, noise: str, gap: bool, best: bool) -> RegimeCase:
+def _top_k_case(
+    levels: Levels, seed: str, *, noise: str, gap: bool, best: bool, last_gap: bool = True
+) -> RegimeCase:
     """Geometric noise on whole numbers, with ties by coin, orders as exponential noise (Ding et al. 2023,
     lemma 4.1)."""
     law = law_named(noise)
-    it = _choosing(levels, seed, noise, more=int(gap), discrete=law.lattice)
-    epsilon = it.c * it.sensitivity * it.k / it.scale
+    it = _choosing(levels, seed, noise, more=int(gap and last_gap), discrete=law.lattice)
+    asked = it.asked(noise, it.k + (gap and last_gap))
 
     def released(bits: BitSource) -> Hashable:
-        arguments = it.arguments(epsilon, bits, noise=noise, gap=gap)
+        arguments = it.arguments(bits, noise=noise, gap=gap, last_gap=last_gap, **asked)
         answers = it.population.answers
         found = fg.noisy_max(answers, **arguments) if best else fg.noisy_top_k(answers, it.k, **arguments)
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        places, gaps = it.ranked(record, law.continuous, twin, gap=gap)
-        return places, gaps if gap else None, epsilon
+        places, gaps = it.ranked(record, law.continuous, twin, gap=gap, last_gap=last_gap)
+        return places, gaps if gap else None, *asked.values()
 
     return it.case(released, expected)
 
@@ -243,7 +272,7 @@ def _exponential_case(levels: Levels, seed: str) -> RegimeCase:
     epsilon = it.c * it.sensitivity / it.scale
 
     def released(bits: BitSource) -> Hashable:
-        found = fg.exponential_mechanism(it.population.answers, **it.arguments(epsilon, bits))
+        found = fg.exponential_mechanism(it.population.answers, **it.arguments(bits, epsilon=epsilon))
         return it.population.places([found.label]), (found.utility_gap or 0) / it.grid, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
@@ -264,7 +293,7 @@ def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
 
     def released(bits: BitSource) -> Hashable:
         found = fg.select_and_measure(
-            it.population.answers, it.k, **it.arguments(2 * half, bits, noise=noise)
+            it.population.answers, it.k, **it.arguments(bits, epsilon=2 * half, noise=noise)
         )
         measurement = found.measurement.multiples if found.measurement else ()
         return it.population.places(found.labels), found.selection.gap_multiples, measurement, found.spent
@@ -286,7 +315,7 @@ def hybrid_top_k(noise: str) -> Matrix:
     return Matrix(_cells(), partial(_hybrid_top_k_case, noise=noise))
 
 
-def _threshold(it: _Choosing, choices: Choices) -> Fraction:
+def _threshold(it: Choosing, choices: Choices) -> Fraction:
     """Near some answer, off the grid now and then."""
     near = choices.of(it.population.exact) + choices.of((0, 0, 1, -1)) * it.scale * choices.fraction()
     return near + choices.below(2) * it.grid / 3
@@ -297,12 +326,12 @@ def _hybrid_top_k_case(levels: Levels, seed: str, noise: str) -> RegimeCase:
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     bar = threshold // it.grid * it.grid
     law = law_named(noise).continuous
-    epsilon = it.c * it.sensitivity * it.k / it.scale
+    asked = it.asked(noise, it.k + 1)
     n = len(it.population.exact)
 
     def released(bits: BitSource) -> Hashable:
         found = fg.hybrid_top_k(
-            it.population.answers, threshold, k=it.k, **it.arguments(epsilon, bits, noise=noise)
+            it.population.answers, threshold, k=it.k, **it.arguments(bits, noise=noise, **asked)
         )
         places = it.population.places(found.labels) + ((n,) if found.reached else ())
         return places, found.gap_multiples, found.spent
@@ -336,7 +365,7 @@ def hybrid_sparse_vector(noise: str) -> Matrix:
     return Matrix(_cells(), partial(_hybrid_sparse_vector_case, noise=noise))
 
 
-def _plan(it: _Choosing) -> ThresholdPlan:
+def _plan(it: Choosing) -> ThresholdPlan:
     """Half of ε for the threshold, so that an answer's noise has the scale of the case."""
     return ThresholdPlan.read(
         "hybrid_sparse_vector",
@@ -354,22 +383,13 @@ def _hybrid_sparse_vector_case(levels: Levels, seed: str, noise: str) -> RegimeC
     it = _choosing(levels, seed, noise, more=0)
     threshold = _threshold(it, Choices(f"threshold {seed}"))
     plan = _plan(it)
-    scale = plan.branches[-1].scale
-    n = len(it.population.exact)
 
     def released(bits: BitSource) -> Hashable:
-        arguments = it.arguments(plan.epsilon, bits, noise=noise, share=plan.share)
+        arguments = it.arguments(bits, epsilon=plan.epsilon, noise=noise, share=plan.share)
         found = fg.hybrid_sparse_vector(it.population.answers, threshold, k=it.k, **arguments)
         return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        members = it.members(record, it.k, plan.law.continuous, scale)
-        bar = Variable(plan.law.continuous, keyed(record, n).stream(n, 1))
-        items, gaps = hybrids.sparse_vector_form(plan, threshold).program(
-            [it.population.exact[m.group] for m in members],
-            draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
-        )
-        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
-        return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
+        return it.above(record, plan, threshold, twin)
 
     return it.case(released, expected)

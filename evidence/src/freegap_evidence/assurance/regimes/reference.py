@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import flint
-from flint import arb, fmpq
+from flint import arb
 
 from freegap.bits import ReplayedBits
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import LazyNoise, OrderStatistic, Real, Variable
 from freegap.laws import ExactLaw, Law
 from freegap.laws.labelled import LabelledNoise
+from freegap.values.balls import as_ball, at_precision
 
 __all__ = ["Member", "contenders", "draws", "floored", "keyed"]
 
@@ -103,43 +103,34 @@ def contenders(
 
     The r-th largest of a group is looked at where the one before it may be among the `top` largest.
     """
-    found = [_member(group, 1, answers, sizes, law, scale, digits) for group in range(len(answers))]
+
+    def member(group: int, rank: int) -> Member:
+        streams = [digits.stream(group, place) for place in range(rank)]
+        noise = (
+            Variable(law, streams[0])
+            if sizes is None or sizes[group] == 1
+            else OrderStatistic(law, sizes[group], streams)
+        )
+        ball = noise.enclosure()
+        if ball is None:  # not bounded yet by what is known of its digits
+            return Member(group, rank, noise, _LEAST, -_LEAST)
+
+        def bounds() -> tuple[Any, Any]:
+            noisy = ball + as_ball(answers[group] / scale)
+            return noisy.lower(), noisy.upper()
+
+        return Member(group, rank, noise, *at_precision(_PRECISION, bounds))
+
+    found = [member(group, 1) for group in range(len(answers))]
     newest = found
     while True:
         lows = sorted((m.low for m in found), reverse=True)
         bar = lows[top - 1] if len(lows) >= top else _LEAST
         newest = [
-            _member(m.group, m.rank + 1, answers, sizes, law, scale, digits)
+            member(m.group, m.rank + 1)
             for m in newest
             if sizes is not None and m.rank < min(sizes[m.group], top) and not m.high < bar
         ]
         if not newest:
             return [m for m in found if not m.high < bar or m.group in always]
         found = found + newest
-
-
-def _member(
-    group: int,
-    rank: int,
-    answers: Sequence[Fraction],
-    sizes: Sequence[int] | None,
-    law: ExactLaw,
-    scale: Fraction,
-    digits: KeyedDigits,
-) -> Member:
-    streams = [digits.stream(group, place) for place in range(rank)]
-    noise = (
-        Variable(law, streams[0])
-        if sizes is None or sizes[group] == 1
-        else OrderStatistic(law, sizes[group], streams)
-    )
-    ball = noise.enclosure()
-    if ball is None:  # not bounded yet by what is known of its digits
-        return Member(group, rank, noise, _LEAST, -_LEAST)
-    with flint.ctx.workprec(_PRECISION):
-        ball += arb(_rational(answers[group]) / _rational(scale))
-        return Member(group, rank, noise, ball.lower(), ball.upper())
-
-
-def _rational(number: Fraction) -> Any:
-    return fmpq(number.numerator, number.denominator)

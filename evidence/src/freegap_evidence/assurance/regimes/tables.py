@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -12,16 +12,14 @@ import pyarrow as pa
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.exact.reals import Variable
 from freegap.laws import law_named
-from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan, optimal_share
-from freegap.mechanisms.top_k_plan import TopKPlan
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
+from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import GRIDS, SCALES, scale_at
-from freegap_evidence.assurance.regimes.reference import contenders, draws, floored, keyed
+from freegap_evidence.assurance.regimes.populations import RegimePopulation
+from freegap_evidence.assurance.regimes.ranking import Choosing
 
 __all__ = ["above", "top_items"]
 
@@ -64,79 +62,49 @@ def _table(people: tuple[int, ...]) -> pa.Table:
     return pa.table({"item": [*items, items[0]], "person": [*persons, persons[0]]})
 
 
-class _Counted:
-    """A table, its groups of equal counts from the largest down, and what all releases are given."""
+def _counted(levels: Levels, seed: str, noise: str) -> tuple[Choosing, dict[str, Any], Fraction]:
+    """Groups of equal counts, from the largest down; what both functions are given; and a threshold."""
+    choices = Choices(f"{seed} {sorted(levels.items())}")
+    people = {
+        "few": tuple(choices.between(1, 9) for _ in range(choices.between(3, 7))),
+        "equal": (choices.between(1, 4),) * choices.between(3, 6),
+        "a thousand different": tuple(range(1, 1101)),
+    }[levels["counts"]]
+    domain = range(max(len(people) + (levels["domain"] == "one more"), DOMAINS[levels["domain"]]))
+    groups = Counter(people)
+    groups[0] = len(domain) - len(people)
+    values = [Fraction(value) for value in sorted(groups, reverse=True) if groups[value]]
+    k = {"1": 1, "2": 2, "some": min(choices.between(1, 9), len(domain) - 1)}[levels["k"]]
+    grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
 
-    def __init__(self, levels: Levels, seed: str) -> None:
-        choices = Choices(f"{seed} {sorted(levels.items())}")
-        self.people = {
-            "few": tuple(choices.between(1, 9) for _ in range(choices.between(3, 7))),
-            "equal": (choices.between(1, 4),) * choices.between(3, 6),
-            "a thousand different": tuple(range(1, 1101)),
-        }[levels["counts"]]
-        size = max(len(self.people) + (levels["domain"] == "one more"), DOMAINS[levels["domain"]])
-        self.domain = range(size)
-        groups = Counter(self.people)
-        groups[0] = size - len(self.people)
-        self.values = [Fraction(value) for value in sorted(groups, reverse=True) if groups[value]]
-        self.sizes = [groups[int(value)] for value in self.values]
-        self.k = {"1": 1, "2": 2, "some": min(choices.between(1, 9), size - 1)}[levels["k"]]
-        self.grid, self.scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
-        self.threshold = choices.of(self.values) + Fraction(choices.between(-3, 1), 3)
-        self.precision = levels["precision"]
+    def group(label: int) -> int:
+        if label not in domain:
+            raise AssertionError(f"{label} is outside the domain")
+        return values.index(Fraction(people[label] if label < len(people) else 0))
 
-    def arguments(self, noise: str, bits: BitSource) -> dict[str, Any]:
-        """Of both functions."""
-        return {
-            "table": _table(self.people),
-            "item": "item",
-            "person": "person",
-            "domain": self.domain,
-            "k": self.k,
-            "noise": noise,
-            "resolution": self.grid,
-            "bits": bits,
-        }
-
-    def places(self, labels: Sequence[Any]) -> tuple[int, ...]:
-        """The groups of the released items, no item twice."""
-        if len(set(labels)) != len(labels) or not all(label in self.domain for label in labels):
-            raise AssertionError("an item was released twice, or none of the domain")
-        counts = (self.people[label] if label < len(self.people) else 0 for label in labels)
-        return tuple(self.values.index(Fraction(count)) for count in counts)
-
-    def told(self) -> str:
-        """In one line."""
-        shown = f"people={self.people[:9]}, domain={self.domain}, k={self.k}, "
-        return shown + f"scale={self.scale}, grid={self.grid}"
+    population = RegimePopulation(people, values, [groups[int(value)] for value in values], group)
+    it = Choosing(population, k, scale, Fraction(1), True, noise, grid, levels["precision"])
+    given = {"table": _table(people), "item": "item", "person": "person", "domain": domain}
+    given |= {"k": k, "noise": noise, "resolution": grid}
+    return it, given, choices.of(values) + Fraction(choices.between(-3, 1), 3)
 
 
 def _top_case(levels: Levels, seed: str, *, noise: str, measure: bool) -> RegimeCase:
-    it = _Counted(levels, seed)
-    selecting = it.k / it.scale
-    law = law_named(noise).continuous
-    form = top_k.form(TopKPlan.read("top_k", k=it.k, epsilon=selecting, monotonic=True, noise=noise))
-    epsilon = 2 * selecting if measure else selecting
+    it, given, _ = _counted(levels, seed, noise)
+    epsilon = it.k / it.scale * (2 if measure else 1)
 
     def released(bits: BitSource) -> Hashable:
-        with at_precision(it.precision):
-            found = fg.top_k(**it.arguments(noise, bits), epsilon=epsilon, measure=measure)
-        return it.places(found.labels), found.gap_multiples, found.spent
+        found = fg.top_k(**given, epsilon=epsilon, measure=measure, bits=bits)
+        return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        digits = keyed(record, len(it.values))
-        members = contenders(it.values, it.sizes, law=law, scale=it.scale, digits=digits, top=it.k + 1)
-        order, gaps = form.program(
-            [it.values[m.group] for m in members], draws(lambda i: members[i].noise, twin=twin)
-        )
-        places = tuple(members[i].group for i in order)
-        return places, tuple(floored(gap, it.grid) for gap in gaps), epsilon
+        return *it.ranked(record, law_named(noise).continuous, twin), epsilon
 
-    return RegimeCase(released, expected, it.told())
+    return it.case(released, expected)
 
 
 def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
-    it = _Counted(levels, seed)
+    it, given, threshold = _counted(levels, seed, noise)
     share = optimal_share(it.k, monotonic=True)
     plan = ThresholdPlan.read(
         "above",
@@ -149,23 +117,10 @@ def _above_case(levels: Levels, seed: str, *, noise: str) -> RegimeCase:
     )
 
     def released(bits: BitSource) -> Hashable:
-        with at_precision(it.precision):
-            found = fg.above(**it.arguments(noise, bits), threshold=it.threshold, epsilon=plan.epsilon)
-        return it.places(found.labels), found.gap_multiples, found.spent
+        found = fg.above(**given, threshold=threshold, epsilon=plan.epsilon, bits=bits)
+        return it.population.places(found.labels), found.gap_multiples, found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
-        n = len(it.values)
-        digits = keyed(record, n)
-        scale = plan.branches[-1].scale
-        members = contenders(
-            it.values, it.sizes, law=plan.law.continuous, scale=scale, digits=digits, top=it.k
-        )
-        bar = Variable(plan.law.continuous, digits.stream(n, 1))
-        items, gaps = hybrids.sparse_vector_form(plan, it.threshold).program(
-            [it.values[m.group] for m in members],
-            draws(lambda label: bar if label == "threshold" else members[label].noise, twin=twin),
-        )
-        spent = hybrids.sparse_vector_charge(plan, (items, gaps))
-        return tuple(members[i].group for i in items), tuple(floored(g, it.grid) for g in gaps), spent
+        return it.above(record, plan, threshold, twin)
 
-    return RegimeCase(released, expected, it.told())
+    return it.case(released, expected)

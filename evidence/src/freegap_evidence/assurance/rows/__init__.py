@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from freegap_evidence.assurance.row import Row
-from freegap_evidence.assurance.rows import candidates, selection, tables, thresholds
+from freegap_evidence.assurance.rows import candidates, concentrated, selection, tables, thresholds
 
 __all__ = ["ROWS"]
 
-ROWS: tuple[Row, ...] = (*selection.rows(), *thresholds.rows(), *candidates.rows(), *tables.rows())
+ROWS: tuple[Row, ...] = (
+    *selection.rows(),
+    *concentrated.rows(),
+    *thresholds.rows(),
+    *candidates.rows(),
+    *tables.rows(),
+)

@@ -6,18 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap_evidence.assurance.densities import NoiseDensity
-from freegap_evidence.assurance.regimes import comparing, measuring, ranking
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row
+from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row, releasing
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
-__all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice"]
+__all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice", "wide"]
 
 WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
 
@@ -39,6 +41,9 @@ def rows() -> Iterator[Row]:
         yield _without_gap("noisy_top_k", any_noise, 2)
     for any_noise in NOISES:
         yield _select_above_and_measure(any_noise)
+    for unknown_noise in UNKNOWN_NOISES:
+        yield _unknown_top_k(unknown_noise)
+    yield _unknown_counts()
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -48,17 +53,12 @@ def rows() -> Iterator[Row]:
 
 
 def _noisy_max(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.noisy_max(list(answers), epsilon=epsilon, noise=noise, resolution=1, bits=bits)
-        return Released((found.indices, found.gap_multiples), found.spent)
-
     return Row(
         function="noisy_max",
         noise=noise,
         theorem=TOP_K[noise],
         proof=Proved("noisy top-k with gap", {"k": 1}),
-        release=release,
-        answers=(1, -1),
+        release=releasing(fg.noisy_max, lambda it: (it.indices, it.gap_multiples), noise=noise, resolution=1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseDensity(noise, 2 / float(EPSILON)), 1.0, 26),
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
         regimes=ranking.noisy_max(noise),
@@ -66,33 +66,26 @@ def _noisy_max(noise: ContinuousNoiseName) -> Row:
 
 
 def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.noisy_top_k(list(answers), 2, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
-        return Released((found.indices, _wide(found.gap_multiples)), found.spent)
-
     return Row(
         function="noisy_top_k",
         noise=noise,
         theorem=TOP_K[noise],
         proof=Proved("noisy top-k with gap"),
-        release=release,
-        answers=(1, -1, 0),
-        law=partial(
-            top_k_cells, [1.0, -1.0, 0.0], 2, NoiseDensity(noise, 4 / float(EPSILON)), float(WIDE), 6
+        release=releasing(
+            fg.noisy_top_k, lambda it: (it.indices, wide(it.gap_multiples)), 2, noise=noise, resolution=1
         ),
+        answers=(1, -1, 0),
+        law=partial(_two_of_three, noise),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
         regimes=ranking.noisy_top_k(noise),
     )
 
 
-def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        shared: dict[str, Any] = {"epsilon": epsilon, "noise": noise, "gap": False, "bits": bits}
-        found = (
-            fg.noisy_max(list(answers), **shared) if k == 1 else fg.noisy_top_k(list(answers), k, **shared)
-        )
-        return Released(found.indices, found.spent)
+def _two_of_three(noise: ContinuousNoiseName) -> dict[Any, float]:
+    return top_k_cells([1.0, -1.0, 0.0], 2, NoiseDensity(noise, 4 / float(EPSILON)), float(WIDE), 6)
 
+
+def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
     def law() -> dict[Any, float]:
         scale = 2 * k / float(EPSILON)
         if law_named(noise).lattice:
@@ -101,50 +94,124 @@ def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
         cells = top_k_cells([1.0, -1.0, 0.0], k, NoiseDensity(noise, scale), far, 1)
         return {order: p for (order, _), p in cells.items()}
 
+    first = function == "noisy_max"
     return Row(
         function=function,
         noise=noise,
         variant="without gap",
         theorem="Ding et al. 2023, lemma 4.1" if law_named(noise).lattice else TOP_K[noise],
-        proof=_proved_without_gap(function, noise, k),
-        release=release,
+        # With geometric noise for ties broken by place: given the coins, places are only in another order.
+        proof=Proved(
+            "noisy top-k, ties broken by place" if law_named(noise).lattice else "noisy top-k with gap",
+            {"gap": False} | ({"k": k} if first else {}),
+        ),
+        release=releasing(
+            getattr(fg, function), lambda it: it.indices, *(() if first else (k,)), noise=noise, gap=False
+        ),
         answers=(1, -1, 0),
         law=law,
-        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if k == 1 else (((1, 1, 0, 0), (0, 0, 1, 1)),),
-        regimes=ranking.noisy_max(noise, gap=False) if k == 1 else ranking.noisy_top_k(noise, gap=False),
+        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if first else (((1, 1, 0, 0), (0, 0, 1, 1)),),
+        regimes=(ranking.noisy_max if first else ranking.noisy_top_k)(noise, gap=False),
     )
-
-
-def _proved_without_gap(function: str, noise: NoiseName, k: int) -> Proved:
-    """With geometric noise for ties broken by place: given the coins, places are only in another order."""
-    entry = "noisy top-k, ties broken by place" if law_named(noise).lattice else "noisy top-k with gap"
-    selected: dict[str, Any] = {"gap": False}
-    return Proved(entry, selected | ({"k": k} if function == "noisy_max" else {}))
 
 
 def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
     """The threshold 0 takes part as a third item, and the ranking ends there."""
 
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.hybrid_top_k(list(answers), 0, k=2, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
-        order = found.indices + ((2,) if found.reached else ())
-        return Released((order, _wide(found.gap_multiples)), found.spent)
+    def output(found: fg.HybridTopK) -> Any:
+        return found.indices + ((2,) if found.reached else ()), wide(found.gap_multiples)
 
     def law() -> dict[Any, float]:
-        full = top_k_cells([1.0, -1.0, 0.0], 2, NoiseDensity(noise, 4 / float(EPSILON)), float(WIDE), 6)
         # What is cut at the threshold sums over all second gaps; those cells are left to the rest.
-        return {cell: p for cell, p in full.items() if cell[0][0] != 2}
+        return {cell: p for cell, p in _two_of_three(noise).items() if cell[0][0] != 2}
 
     return Row(
         function="hybrid_top_k",
         noise=noise,
         theorem="Ding 2020, lemma 5.10",
         proof=Proved("hybrid top-k"),
-        release=release,
-        answers=(1, -1),
+        release=releasing(fg.hybrid_top_k, output, 0, k=2, noise=noise, resolution=1),
         law=law,
         pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
         regimes=ranking.hybrid_top_k(noise),
+    )
+
+
+def _unknown_top_k(noise: UnknownNoiseName) -> Row:
+    """Two items, of counts that are the answers, and the bar, of which the plan says where it is."""
+    delta = Fraction(1, 20)
+    asked: dict[str, Any] = {"delta": delta, "people": 20, "pool": 2, "noise": noise, "resolution": 1}
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        counts = {place: int(count) for place, count in enumerate(answers)}
+        found = fg.unknown_top_k(counts, 1, epsilon=epsilon, bits=bits, **asked)
+        return Released((found.labels, found.gap_multiples), found.spent)
+
+    def law() -> dict[Any, float]:
+        plan = UnknownPlan.read(k=1, epsilon=EPSILON, **asked)
+        slots = [5.0, 4.0, float(plan.lift)]
+        if noise == "gumbel":
+            choices = exponential_law(slots, 1 / float(plan.scale), 30)
+            found = {((i,), (j,)): p for (i, j), p in choices.items() if i < 2}
+        else:
+            full = top_k_cells(slots, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20)
+            found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
+        return found | {((), ()): 1 - sum(found.values())}
+
+    return Row(
+        function="unknown_top_k",
+        noise=noise,
+        theorem="our own, after Durfee and Rogers 2019",
+        proof=Cited(
+            "the slots of neighbours are monotonic answers (docs/mathematics/unknown.md; a test enumerates "
+            "them); then noisy_top_k of this table with the same noise, but for names of probability δ"
+        ),
+        release=release,
+        answers=(5, 4),
+        law=law,
+        pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
+        regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
+        delta=delta,
+        costly=True,
+    )
+
+
+def _unknown_counts() -> Row:
+    """Two items, of which a person may have both: each with half of ε and half of δ."""
+    delta = Fraction(1, 20)
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        counts = {place: int(count) for place, count in enumerate(answers)}
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "people": 20, "items_per_person": 2}
+        found = fg.unknown_counts(counts, bits=bits, **asked)
+        return Released(tuple(sorted(zip(found.labels, found.counts, strict=True))), found.spent)
+
+    def law() -> dict[Any, float]:
+        rate, reach = float(EPSILON) / 2, 0
+        while math.exp(-rate * reach) > delta / 2 * sum(
+            math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)
+        ):
+            reach += 1
+        noise = {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}
+        total = sum(noise.values())
+        joint: dict[Any, float] = {}
+        for (x, p), (y, q) in product(noise.items(), noise.items()):
+            named = tuple((i, n) for i, n in ((0, 5 + x), (1, 3 + y)) if n > reach)
+            joint[named] = joint.get(named, 0.0) + p * q / total**2
+        return joint
+
+    return Row(
+        function="unknown_counts",
+        noise="bounded geometric",
+        theorem="Desfontaines, Voss, Gipson and Mandayam 2022, composed over a person's items",
+        proof=Cited("shifts of one item's bounded noise, all but its end: docs/mathematics/unknown.md"),
+        release=release,
+        answers=(5, 3),
+        law=law,
+        pairs=(((1, 1), (0, 0)), ((9, 9), (8, 8)), ((6, 4), (5, 4))),
+        regimes=NoFastPath("noise is drawn for each item, as whole numbers"),
+        delta=delta,
+        costly=True,
     )
 
 
@@ -168,10 +235,8 @@ OWN_SAMPLER = "the choice is the caller's, and the gap is drawn as an exact real
 def _exponential(variant: str) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         own = partial(weighted_choice, bits=bits) if variant else None
-        choice = fg.exponential_mechanism(
-            list(answers), epsilon=epsilon, sampler=own, resolution=1, bits=bits
-        )
-        return Released((choice.index, int(choice.utility_gap or 0)), choice.spent)
+        found = fg.exponential_mechanism(list(answers), epsilon=epsilon, sampler=own, resolution=1, bits=bits)
+        return Released((found.index, int(found.utility_gap or 0)), found.spent)
 
     return Row(
         function="exponential_mechanism",
@@ -208,10 +273,6 @@ def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any
 
 
 def _measure() -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.measure(list(answers), epsilon=epsilon, resolution=1, bits=bits)
-        return Released(found.multiples, found.spent)
-
     def law() -> dict[Any, float]:
         noise = NoiseDensity("laplace", 2 / float(EPSILON))
         single = [
@@ -224,11 +285,10 @@ def _measure() -> Row:
         noise="laplace",
         theorem="Ding et al. 2023, theorem 3.3, for each of the answers",
         proof=Proved("measure"),
-        release=release,
-        answers=(1, -1),
+        release=releasing(fg.measure, lambda it: it.multiples, resolution=1),
         law=law,
         pairs=(((0, 0), (1, 1)),),
-        regimes=measuring.measure(),
+        regimes=measurement.measure(),
     )
 
 
@@ -242,24 +302,21 @@ def measured_cells(truth: float, scale: float) -> dict[int, float]:
     return {j: cell(j) for j in range(-15, 16)}
 
 
-def _wide(multiples: Sequence[int] | None) -> tuple[int, ...]:
+def wide(multiples: Sequence[int] | None) -> tuple[int, ...]:
+    """Gaps or measurements in cells."""
     return tuple(multiple // WIDE for multiple in multiples or ())
 
 
-def _estimated(found: fg.Estimates) -> Released:
+def _estimated(found: fg.Estimates) -> Any:
     measured = () if found.measurement is None else found.measurement.multiples
-    return Released((found.indices, _wide(found.selection.gap_multiples), _wide(measured)), found.spent)
+    return found.indices, wide(found.selection.gap_multiples), wide(measured)
 
 
-COMPOSED = "sequential composition of the selection and of `measure`, both proved in this table"
+COMPOSED = Cited("sequential composition of the selection and of `measure`, both proved in this table")
 
 
 def _select_and_measure(noise: ContinuousNoiseName) -> Row:
     """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
-
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.select_and_measure(list(answers), 1, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
-        return _estimated(found)
 
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
@@ -271,9 +328,8 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
         function="select_and_measure",
         noise=noise,
         theorem="composition of noisy_top_k and measure",
-        proof=Cited(COMPOSED),
-        release=release,
-        answers=(1, -1),
+        proof=COMPOSED,
+        release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
         law=law,
         pairs=(((2, -1), (1, 0)),),
         regimes=ranking.selecting(noise),
@@ -282,12 +338,6 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
 
 def _select_above_and_measure(noise: NoiseName) -> Row:
     """As above, selected by the sparse vector with the share of the threshold that Ding 2020 finds best."""
-
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.select_and_measure(
-            list(answers), 1, epsilon=epsilon, threshold=0, noise=noise, resolution=1, bits=bits
-        )
-        return _estimated(found)
 
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
@@ -308,10 +358,9 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         noise=noise,
         variant="above a threshold",
         theorem="composition of sparse_vector and measure",
-        proof=Cited(COMPOSED),
-        release=release,
-        answers=(1, -1),
+        proof=COMPOSED,
+        release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
-        regimes=comparing.selecting_above(noise),
+        regimes=thresholds.selecting_above(noise),
     )

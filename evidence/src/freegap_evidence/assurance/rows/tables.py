@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 import freegap as fg
-from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
-from freegap_evidence.assurance.row import EPSILON, Cited, Released, Row
-from freegap_evidence.assurance.rows.selection import WIDE, measured_cells
+from freegap_evidence.assurance.row import EPSILON, Cited, Row, releasing
+from freegap_evidence.assurance.rows.selection import WIDE, measured_cells, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
@@ -26,6 +25,7 @@ COUNTS = (3, 1)
 THRESHOLD = 2
 # One person more has either item or both; a count never falls when someone joins.
 PAIRS = (((1, 1), (2, 1)), ((1, 1), (2, 2)), ((2, 2), (3, 2)))
+_row = partial(Row, answers=COUNTS, pairs=PAIRS, costly=True)
 COUNTED = "counts of distinct people are monotonic with sensitivity 1 (property tests on every engine); then "
 
 
@@ -45,13 +45,14 @@ def _table(counts: tuple[int, ...]) -> pa.Table:
     return pa.table({"item": [item for item, _ in pairs], "person": [person for _, person in pairs]})
 
 
-def _counted(answers: Sequence[float]) -> dict[str, Any]:
-    return {
-        "table": _table(tuple(int(a) for a in answers)),
-        "item": "item",
-        "person": "person",
-        "domain": ITEMS,
-    }
+def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on a table with these counts."""
+
+    def count(answers: Sequence[float], **options: Any) -> Any:
+        table = _table(tuple(int(a) for a in answers))
+        return function(table, item="item", person="person", domain=ITEMS, resolution=1, **options)
+
+    return count
 
 
 def _places(labels: Sequence[Any]) -> tuple[int, ...]:
@@ -59,84 +60,59 @@ def _places(labels: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _top_k(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.top_k(**_counted(answers), k=1, epsilon=epsilon, noise=noise, resolution=1, bits=bits)
-        return Released((_places(found.labels), found.gap_multiples), found.spent)
+    def output(found: fg.TopItems) -> Any:
+        return _places(found.labels), found.gap_multiples
 
-    counts = [float(count) for count in COUNTS]
-    return Row(
+    return _row(
         function="top_k",
         noise=noise,
         theorem="as noisy_top_k, monotonic",
         proof=Cited(COUNTED + "noisy_top_k, proved in this table"),
-        release=release,
-        answers=COUNTS,
-        law=partial(top_k_cells, counts, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20),
-        pairs=PAIRS,
+        release=releasing(_counting(fg.top_k), output, k=1, noise=noise),
+        law=partial(top_k_cells, [*map(float, COUNTS)], 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20),
         regimes=regimes.top_items(noise, measure=False),
-        costly=True,
     )
 
 
 def _top_k_measured(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.top_k(
-            **_counted(answers), k=1, measure=True, epsilon=epsilon, noise=noise, resolution=1, bits=bits
-        )
+    def output(found: fg.TopItems) -> Any:
         (estimate,) = found.estimates or (Fraction(0),)
-        gaps = tuple(gap // WIDE for gap in found.gap_multiples)
-        return Released((_places(found.labels), gaps, int(estimate // WIDE)), found.spent)
+        return _places(found.labels), wide(found.gap_multiples), int(estimate // WIDE)
 
     def law() -> Mapping[Any, float]:
         half = float(EPSILON) / 2
-        counts = [float(count) for count in COUNTS]
+        counts = [*map(float, COUNTS)]
         chosen = top_k_cells(counts, 1, NoiseDensity(noise, 1 / half), float(WIDE), 10)
         cells = {i: measured_cells(count, 1 / half) for i, count in enumerate(counts)}
         return {((i,), gaps, j): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
 
-    return Row(
+    return _row(
         function="top_k",
         noise=noise,
         variant="measured",
         theorem="as select_and_measure, monotonic",
         proof=Cited(COUNTED + "select_and_measure"),
-        release=release,
-        answers=COUNTS,
+        release=releasing(_counting(fg.top_k), output, k=1, measure=True, noise=noise),
         law=law,
-        pairs=PAIRS,
         regimes=regimes.top_items(noise, measure=True),
-        costly=True,
     )
 
 
 def _above(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.above(
-            **_counted(answers),
-            threshold=THRESHOLD,
-            k=2,
-            epsilon=epsilon,
-            noise=noise,
-            resolution=1,
-            bits=bits,
-        )
-        gaps = tuple(gap // WIDE for gap in found.gap_multiples)
-        return Released((_places(found.labels), gaps), found.spent)
+    def output(found: fg.ItemsAbove) -> Any:
+        return _places(found.labels), wide(found.gap_multiples)
 
     def law() -> Mapping[Any, float]:
         # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (Ding 2020, section 5.4.1).
         setting = ThresholdSetting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
         return HybridSparseVector(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE)).law(6)
 
-    return Row(
+    return _row(
         function="above",
         noise=noise,
         theorem="as hybrid_sparse_vector, monotonic",
         proof=Cited(COUNTED + "hybrid_sparse_vector, proved in this table"),
-        release=release,
-        answers=COUNTS,
+        release=releasing(_counting(fg.above), output, threshold=THRESHOLD, k=2, noise=noise),
         law=law,
-        pairs=PAIRS,
         regimes=regimes.above(noise),
-        costly=True,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import freegap as fg
@@ -13,8 +13,9 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
-from freegap_evidence.assurance.regimes import comparing, ranking
-from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row
+from freegap_evidence.assurance.regimes import ranking, thresholds
+from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row, releasing
+from freegap_evidence.assurance.rows.selection import WIDE, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
 __all__ = ["rows"]
@@ -22,23 +23,23 @@ __all__ = ["rows"]
 SHARE = Fraction(2, 5)
 ANSWERS = (1, -1)
 PAIRS = (((1, 1, 0), (0, 0, 1)), ((2, -1), (1, 0)))
-WIDE = 3
 WITHOUT_GAP = 1e6  # one cell for all gaps
 
 
 def rows() -> Iterator[Row]:
     """Each with every noise that it can be asked for."""
     for noise in NOISES:
-        yield _batch(noise, gap=True)
-        yield _batch(noise, gap=False)
-        yield _online(noise)
-        yield _adaptive(noise)
-        yield _adaptive_online(noise)
+        yield _sparse_vector("sparse_vector", noise)
+        yield _sparse_vector("sparse_vector", noise, gap=False)
+        yield _sparse_vector("SparseVector", noise)
+        yield _sparse_vector("adaptive_sparse_vector", noise, halvings=1)
+        yield _sparse_vector("AdaptiveSparseVector", noise, halvings=1)
     for noise in CONTINUOUS_NOISES:
         yield _hybrid(noise)
-    for gaps in ((), (1, 2)):
-        for online in (False, True):
-            yield _base2(gaps, online)
+    for function in ("sparse_vector", "DiscreteSparseVector"):
+        yield _base2((), function)
+    for function in ("sparse_vector_with_gap", "DiscreteSparseVectorWithGap"):
+        yield _base2((1, 2), function)
     yield _base2_unclamped()
 
 
@@ -57,97 +58,49 @@ def _entries(found: Any, halvings: int) -> tuple[Any, ...]:
     return tuple(entries)
 
 
-def _asked(mechanism: Any, answers: Sequence[float], halvings: int) -> Released:
+def _asked(mechanism: Any, answers: Sequence[float], entry: Callable[[Any], Any]) -> Released:
     """The same from an online mechanism, asked until it has nothing left."""
     entries: list[Any] = []
     for answer in answers:
         if mechanism.exhausted:
             break
-        reply = mechanism.ask(answer)
-        entries.append((halvings - reply.branch, int(reply.gap)) if reply else None)
+        entries.append(entry(mechanism.ask(answer)))
     return Released(tuple(entries), mechanism.spent)
 
 
-def _batch(noise: NoiseName, *, gap: bool) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.sparse_vector(
-            list(answers), 0, k=1, epsilon=epsilon, share=SHARE, noise=noise, gap=gap, resolution=1, bits=bits
-        )
-        return Released(_entries(found, 0), found.spent)
+def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: bool = True) -> Row:
+    """In batch or, where it is a class, online; adaptive where there are halvings."""
+    mechanism = getattr(fg, function)
+    is_class = isinstance(mechanism, type)
+    options: dict[str, Any] = {"k": 1, "share": SHARE, "noise": noise, "resolution": 1}
 
+    def entry(reply: Any) -> Any:
+        return (halvings - reply.branch, int(reply.gap)) if reply else None
+
+    def online(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        return _asked(mechanism(0, epsilon=epsilon, bits=bits, **options), answers, entry)
+
+    if not gap:
+        options["gap"] = False
     # Without gaps the proof for geometric noise is the one with gaps: the output is a function of it.
     selected = {"gap": False} if not gap and not law_named(noise).lattice else None
+    in_batch = releasing(mechanism, partial(_entries, halvings=halvings), 0, **options)
     return Row(
-        function="sparse_vector",
+        function=function,
         noise=noise,
         variant="" if gap else "without gap",
-        theorem="Ding 2020, theorem 5.3",
-        proof=Proved("sparse vector", selected),
-        release=release,
+        theorem="Ding 2020, theorem 5.3 for algorithm 16" if halvings else "Ding 2020, theorem 5.3",
+        proof=Proved("adaptive sparse vector" if halvings else "sparse vector", selected),
+        release=online if is_class else in_batch,
         answers=ANSWERS,
-        law=lambda: _law(noise, gap=gap),
+        law=lambda: _law(noise, halvings=halvings, gap=gap),
         pairs=PAIRS,
-        regimes=comparing.sparse_vector(noise, gap=gap),
-    )
-
-
-def _online(noise: NoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        mechanism = fg.SparseVector(
-            0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
-        )
-        return _asked(mechanism, answers, 0)
-
-    return replace(
-        _batch(noise, gap=True),
-        function="SparseVector",
-        release=release,
-        regimes=comparing.sparse_vector(noise, online=True),
-    )
-
-
-def _adaptive(noise: NoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.adaptive_sparse_vector(
-            list(answers), 0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
-        )
-        return Released(_entries(found, 1), found.spent)
-
-    return Row(
-        function="adaptive_sparse_vector",
-        noise=noise,
-        theorem="Ding 2020, theorem 5.3 for algorithm 16",
-        proof=Proved("adaptive sparse vector"),
-        release=release,
-        answers=ANSWERS,
-        law=lambda: _law(noise, halvings=1),
-        pairs=PAIRS,
-        regimes=comparing.adaptive(noise),
-    )
-
-
-def _adaptive_online(noise: NoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        mechanism = fg.AdaptiveSparseVector(
-            0, k=1, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
-        )
-        return _asked(mechanism, answers, 1)
-
-    return replace(
-        _adaptive(noise),
-        function="AdaptiveSparseVector",
-        release=release,
-        regimes=comparing.adaptive(noise, online=True),
+        regimes=thresholds.sparse_vector(noise, online=is_class, gap=gap, adaptive=bool(halvings)),
     )
 
 
 def _hybrid(noise: ContinuousNoiseName) -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        found = fg.hybrid_sparse_vector(
-            list(answers), 0, k=2, epsilon=epsilon, share=SHARE, noise=noise, resolution=1, bits=bits
-        )
-        gaps = tuple(int(gap // WIDE) for gap in found.selected_gaps)
-        return Released((found.indices, gaps), found.spent)
+    options: dict[str, Any] = {"k": 2, "share": SHARE, "noise": noise, "resolution": 1}
 
     def law() -> Mapping[Any, float]:
         setting = ThresholdSetting(noise, float(EPSILON), 2, float(SHARE))
@@ -158,7 +111,9 @@ def _hybrid(noise: ContinuousNoiseName) -> Row:
         noise=noise,
         theorem="Ding 2020, lemma 5.11",
         proof=Proved("hybrid sparse vector"),
-        release=release,
+        release=releasing(
+            fg.hybrid_sparse_vector, lambda it: (it.indices, wide(it.gap_multiples)), 0, **options
+        ),
         answers=ANSWERS,
         law=law,
         pairs=(((1, 0, 0, 0, 0), (0, 1, 1, 1, 1)), ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1))),
@@ -171,48 +126,44 @@ def _hybrid(noise: ContinuousNoiseName) -> Row:
 LOW, HIGH, WIDTH = -3, 3, 6
 
 
-def _base2(gaps: tuple[int, ...], online: bool) -> Row:
-    def setting(epsilon: Fraction) -> dict[str, Any]:
-        eta = base2.share_epsilon(epsilon, k=1)
-        return {"k": 1, "eta": eta, "low": LOW, "high": HIGH, "width": WIDTH} | (
-            {"gaps": gaps} if gaps else {}
-        )
+def _shares(epsilon: Fraction) -> tuple[base2.Eta, base2.Eta]:
+    return base2.share_epsilon(epsilon, k=1)
+
+
+def _bases() -> tuple[Fraction, Fraction]:
+    """Of the noise of the threshold and of an answer, 2^(−η₁) and 2^(−η₂/2)."""
+    one, two = _shares(EPSILON)
+    return one.base, two.divided(2).base
+
+
+def _base2(gaps: tuple[int, ...], function: str) -> Row:
+    """In batch or, where it is a class, online."""
+    mechanism: Any = getattr(base2, function)
+    online = isinstance(mechanism, type)
+    options: dict[str, Any] = {"k": 1, "low": LOW, "high": HIGH, "width": WIDTH}
+    if gaps:
+        options["gaps"] = gaps
+
+    def reached(reply: Any) -> Any:
+        """A reply without gaps is True or False."""
+        return None if reply is None or reply is False else (0, 0 if reply is True else int(reply))
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        whole = [int(answer) for answer in answers]
+        whole, eta = [int(answer) for answer in answers], _shares(epsilon)
         if online:
-            kind = base2.DiscreteSparseVectorWithGap if gaps else base2.DiscreteSparseVector
-            mechanism: Any = kind(0, **setting(epsilon), bits=bits)
-            replies: list[Any] = []
-            for answer in whole:
-                if mechanism.exhausted:
-                    break
-                replies.append(_reached(mechanism.ask(answer)))
-            return Released(tuple(replies), mechanism.spent)
-        run = base2.sparse_vector_with_gap if gaps else base2.sparse_vector
-        found: Any = run(whole, 0, **setting(epsilon), bits=bits)
-        entries: list[Any] = [None] * found.answered
-        reached = found.gap_multiples or (0,) * len(found.indices)
-        for i, gap in zip(found.indices, reached, strict=True):
-            entries[i] = int(gap)
-        return Released(tuple(entries), found.spent)
+            return _asked(mechanism(0, eta=eta, bits=bits, **options), whole, reached)
+        found = mechanism(whole, 0, eta=eta, bits=bits, **options)
+        return Released(_entries(found, 0), found.spent)
 
     def law() -> Mapping[Any, float]:
-        one, two = base2.share_epsilon(EPSILON, k=1)
-        exact = base2_law.sparse_vector(
-            ANSWERS, k=1, w=WIDTH, gaps=gaps, bases=(one.base, two.divided(2).base)
-        )
+        exact = base2_law.sparse_vector(ANSWERS, k=1, w=WIDTH, gaps=gaps, bases=_bases())
+        ladder = (0, *gaps)
         return {
-            tuple(e if e is None else (0, *gaps)[e] for e in output): float(p) for output, p in exact.items()
+            tuple(e if e is None else (0, ladder[e]) for e in output): float(p) for output, p in exact.items()
         }
 
-    names = (
-        ("DiscreteSparseVector", "sparse_vector")
-        if not gaps
-        else ("DiscreteSparseVectorWithGap", "sparse_vector_with_gap")
-    )
     return Row(
-        function=f"base2.{names[0] if online else names[1]}",
+        function=f"base2.{function}",
         noise="discrete Laplace",
         theorem="Ilvento 2020, theorem 3.3" if not gaps else "Ilvento 2020, section 5",
         proof=Proved("base-2 sparse vector with gap", {"width": 3}),
@@ -226,14 +177,12 @@ def _base2(gaps: tuple[int, ...], online: bool) -> Row:
 
 def _base2_unclamped() -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        eta = base2.share_epsilon(epsilon, k=1)
-        found = base2.unclamped_sparse_vector([int(answer) for answer in answers], 0, k=1, eta=eta, bits=bits)
+        whole = [int(answer) for answer in answers]
+        found = base2.unclamped_sparse_vector(whole, 0, k=1, eta=_shares(epsilon), bits=bits)
         return Released(found.above, found.spent)
 
     def law() -> Mapping[Any, float]:
-        one, two = base2.share_epsilon(EPSILON, k=1)
-        bases = (one.base, two.divided(2).base)
-        exact = base2_law.unclamped_sparse_vector(ANSWERS, k=1, bases=bases, n=40)
+        exact = base2_law.unclamped_sparse_vector(ANSWERS, k=1, bases=_bases(), n=40)
         return {replies: float(p) for replies, p in exact.items()}
 
     return Row(
@@ -247,8 +196,3 @@ def _base2_unclamped() -> Row:
         pairs=PAIRS,
         regimes=NoFastPath("the program of Ilvento 2020, algorithm 1, is itself what is run"),
     )
-
-
-def _reached(reply: Any) -> int | None:
-    """Of an online reply: None below, else the gap; a reply without gaps is True or False."""
-    return None if reply is None or reply is False else 0 if reply is True else int(reply)

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, legend, panels
+from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_answers", "draw_answers_and_precision", "draw_branches", "draw_quality", "draw_remaining"]
+
+
+_BOTH = ((0, "Sparse Vector", BLUE, 8), (1, "Adaptive SVT w/ Gap", GREEN, 4))
 
 
 def draw_answers(table: Table, *, noise: str) -> Any:
@@ -28,19 +32,9 @@ def draw_answers_and_precision(table: Table) -> Any:
     figure, axes = panels(2, len(names), size=(4.4, 3.0))
     _answers(axes[: len(names)], table, "Laplace")
     for own, name, letter in zip(axes[len(names) :], names, "defghi", strict=False):
-        for branches, title, colour, size in (
-            (0, "Sparse Vector", BLUE, 8),
-            (1, "Adaptive SVT w/ Gap", GREEN, 4),
-        ):
+        for branches, title, colour, size in _BOTH:
             rows = table.where(data=name, branches=branches)
-            own.plot(
-                rows.numbers("k"),
-                rows.numbers("precision"),
-                "o-",
-                color=colour,
-                markersize=size,
-                label=title,
-            )
+            curve(own, rows, "k", "precision", "o-", colour, size, label=title)
         own.set_title(f"({letter}) {name}")
         own.set(xlabel="k", ylim=(0, 1.05))
         own.set_xticks(rows.distinct("k"))
@@ -57,19 +51,12 @@ def _answers(axes: list[Any], table: Table, noise: str) -> None:
         classical, adaptive = (table.where(data=name, branches=b) for b in (0, 1))
         k = classical.numbers("k")
         middle = adaptive.numbers("base")
-        top = adaptive.numbers("answers") - middle
-        own.bar(
-            k - 0.4, classical.numbers("answers"), width=0.75, color=BLUE, label=f"Sparse Vector ({noise})"
-        )
-        own.bar(k + 0.4, middle, width=0.75, color=YELLOW, label=f"Adaptive SVT w/ Gap (Middle) ({noise})")
-        own.bar(
-            k + 0.4,
-            top,
-            width=0.75,
-            bottom=middle,
-            color=GREEN,
-            label=f"Adaptive SVT w/ Gap (Top) ({noise})",
-        )
+        for shift, height, bottom, colour, title in (
+            (-0.4, classical.numbers("answers"), 0, BLUE, "Sparse Vector"),
+            (0.4, middle, 0, YELLOW, "Adaptive SVT w/ Gap (Middle)"),
+            (0.4, adaptive.numbers("answers") - middle, middle, GREEN, "Adaptive SVT w/ Gap (Top)"),
+        ):
+            own.bar(k + shift, height, width=0.75, bottom=bottom, color=colour, label=f"{title} ({noise})")
         own.set_title(f"({letter}) {name}")
         own.set(xlabel="k")
         own.set_xticks(k)
@@ -82,19 +69,10 @@ def draw_quality(table: Table) -> Any:
     names = table.distinct("data")
     figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
     for own, name, letter in zip(axes, names, "abcdef", strict=False):
-        for branches, title, colour, size in (
-            (0, "Sparse Vector", BLUE, 8),
-            (1, "Adaptive SVT w/ Gap", GREEN, 4),
-        ):
+        for branches, title, colour, size in _BOTH:
             rows = table.where(data=name, branches=branches)
-            k = rows.numbers("k")
-            for column, label, line in (
-                ("precision", "Precision", "o--"),
-                ("f_measure", "F-Measure", "s-"),
-            ):
-                own.plot(
-                    k, rows.numbers(column), line, color=colour, markersize=size, label=f"{title}, {label}"
-                )
+            curve(own, rows, "k", "precision", "o--", colour, size, label=f"{title}, Precision")
+            curve(own, rows, "k", "f_measure", "s-", colour, size, label=f"{title}, F-Measure")
         own.set_title(f"({letter}) {name}")
         own.set(xlabel="k", ylim=(0, 1.05))
         own.set_xticks(rows.distinct("k"))
@@ -109,9 +87,7 @@ def draw_remaining(table: Table) -> Any:
     looks = ((BLUE, "o-", 10), (ORANGE, "s-", 7), (GREEN, "^-", 5))  # lines lie on each other
     for name, (colour, line, size) in zip(table.distinct("data"), looks, strict=False):
         rows = table.where(data=name, branches=1)
-        axes.plot(
-            rows.numbers("k"), rows.numbers("remaining"), line, color=colour, markersize=size, label=name
-        )
+        curve(axes, rows, "k", "remaining", line, colour, size, label=name)
     axes.set(xlabel="k", ylabel="% Remaining Privacy Budget", ylim=(0, 60))
     axes.set_xticks(table.distinct("k"))
     axes.legend(frameon=False, loc="lower right")
@@ -134,19 +110,8 @@ def draw_branches(table: Table) -> Any:
             own = grid[row][column]
             for branches, colour in zip(table.distinct("branches"), colours, strict=False):
                 rows = table.where(data=name, branches=branches)
-                title = (
-                    "0 (Sparse Vector)"
-                    if branches == 0
-                    else f"{branches}" + (" (the papers')" if branches == 1 else "")
-                )
-                own.plot(
-                    rows.numbers("k"),
-                    rows.numbers(measure),
-                    "o-",
-                    color=colour,
-                    markersize=4,
-                    label=f"branches: {title}",
-                )
+                known = {0: " (Sparse Vector)", 1: " (the papers')"}.get(branches, "")
+                curve(own, rows, "k", measure, "o-", colour, 4, label=f"branches: {branches}{known}")
             if column == 0:
                 own.set_ylabel(label)
         grid[0][column].set_title(name)

@@ -6,16 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from freegap.report.pictures import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PURPLE,
-    YELLOW,
-    legend,
-    panels,
-)
+from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, YELLOW, legend, panels
+from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_agreement", "draw_choosing", "draw_cost", "draw_split"]
@@ -35,25 +27,13 @@ def draw_agreement(table: Table) -> Any:
     for own, measure in zip(axes, measures, strict=True):
         rows = table.where(measure=measure)
         k = rows.numbers("k")
-        own.errorbar(
-            k - 0.25,
-            rows.numbers("insecure"),
-            yerr=2 * rows.numbers("insecure_standard_error"),
-            fmt="s",
-            color=ORANGE,
-            markersize=5,
-            label="insecure twin (NumPy, floating point)",
-        )
-        own.errorbar(
-            k + 0.25,
-            rows.numbers("exact"),
-            yerr=2 * rows.numbers("exact_standard_error"),
-            fmt="o",
-            color=BLUE,
-            markersize=5,
-            capsize=3,
-            label="exact release (freegap)",
-        )
+        for shift, column, mark, colour, cap, label in (
+            (-0.25, "insecure", "s", ORANGE, 0, "insecure twin (NumPy, floating point)"),
+            (0.25, "exact", "o", BLUE, 3, "exact release (freegap)"),
+        ):
+            error = 2 * rows.numbers(f"{column}_standard_error")
+            style = {"fmt": mark, "color": colour, "markersize": 5, "capsize": cap, "label": label}
+            own.errorbar(k + shift, rows.numbers(column), yerr=error, **style)
         title, unit = _MEASURES[measure]
         own.set_title(f"{title}, {rows.column('data')[0]}")
         own.set(xlabel="k", ylabel=unit)
@@ -130,14 +110,7 @@ def draw_choosing(table: Table) -> Any:
         shown = table.where(data=name, epsilon=epsilon)
         for algorithm, (colour, line, size) in zip(shown.distinct("algorithm"), _CHOICES, strict=True):
             rows = shown.where(algorithm=algorithm)
-            own.plot(
-                rows.numbers("above"),
-                rows.numbers(column),
-                line,
-                color=colour,
-                markersize=size,
-                label=algorithm,
-            )
+            curve(own, rows, "above", column, line, colour, size, label=algorithm)
         own.axvline(k, color=INK, linestyle=":", linewidth=1.2)
         own.annotate(
             f"k = {k}",

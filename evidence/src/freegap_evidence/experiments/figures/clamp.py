@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, legend, panels
+from freegap_evidence.experiments.figures import with_errors
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_clamping"]
@@ -23,15 +24,7 @@ def draw_clamping(table: Table) -> Any:
         (by_width, widths, "width_scales", "width w, in noise scales"),
         (by_grid, grids, "resolution", "resolution γ"),
     ):
-        axes.errorbar(
-            rows.numbers(column),
-            rows.numbers("f_measure"),
-            yerr=2 * rows.numbers("standard_error"),
-            color=BLUE,
-            marker="o",
-            markersize=5,
-            label=first,
-        )
+        with_errors(axes, rows, column, "f_measure", BLUE, "o", markersize=5, label=first)
         for mechanism, colour, line in zip(
             table.distinct("mechanism")[1:], (ORANGE, GREEN), ("-", ":"), strict=True
         ):

@@ -8,23 +8,12 @@ from typing import Any
 import numpy as np
 
 from freegap.report.pictures import BLUE, GREEN, GREY, INK, ORANGE, legend, panels
+from freegap_evidence.experiments.experiment import PAPERS_SAY
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["TITLES", "draw_counterexamples", "draw_curves", "draw_times"]
 
-TITLES = {
-    "noisy_max_laplace": "Correct Noisy Max, Laplace noise",
-    "noisy_max_exponential": "Correct Noisy Max, Exponential noise",
-    "noisy_max_value_laplace": "Incorrect Noisy Max (Laplace): returns the value",
-    "noisy_max_value_exponential": "Incorrect Noisy Max (Exponential): returns the value",
-    "histogram": "Correct Histogram, Lap(1/ε₀)",
-    "histogram_inverted_scale": "Incorrect Histogram, Lap(ε₀)",
-    "sparse_vector": "Correct SVT",
-    "sparse_vector_no_query_noise": "iSVT 1: no query noise, no bound",
-    "sparse_vector_no_bound": "iSVT 2: no bound on True's",
-    "sparse_vector_noise_ignores_bound": "iSVT 3: noise does not scale with N",
-    "sparse_vector_releases_answers": "iSVT 4: outputs the noisy answer",
-}
+TITLES: dict[str, str] = PAPERS_SAY["names"]
 """What the paper calls the mechanisms of the catalogue."""
 
 _LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."))
@@ -38,14 +27,8 @@ def draw_curves(table: Table) -> Any:
     for own, name, letter in zip(axes, names, "abcdef", strict=False):
         for claim, (colour, line) in zip(table.distinct("claimed_epsilon"), _LOOKS, strict=True):
             rows = table.where(mechanism=name, claimed_epsilon=claim)
-            own.plot(
-                rows.numbers("test_epsilon"),
-                rows.numbers("p_value"),
-                line,
-                color=colour,
-                linewidth=2,
-                label=f"ε₀ = {claim:g}",
-            )
+            x, y = rows.numbers("test_epsilon"), rows.numbers("p_value")
+            own.plot(x, y, line, color=colour, linewidth=2, label=f"ε₀ = {claim:g}")
             own.axvline(claim, color=colour, linestyle=":", linewidth=1.2)
         own.set_title(f"({letter}) {TITLES[name]}", fontsize=9.5)
         own.set(ylim=(-0.03, 1.05), xlim=(0, max(table.distinct("test_epsilon"))))
@@ -78,10 +61,11 @@ def draw_counterexamples(table: Table) -> Any:
         label="claimed ε₀",
     )
     for place, row in zip(places, table.records(), strict=True):
-        found = f"{_fit(row['event'])}   on {_inputs(row)}" if row["violated"] else "none found"
-        axes.annotate(
-            found, (0, place), xytext=(4, 12), textcoords="offset points", va="bottom", fontsize=8, color=INK
-        )
+        found = "none found"
+        if row["violated"]:
+            found = f"{_fit(row['event'])}   on [{row['first']}] and [{row['second']}]"
+        where = {"xytext": (4, 12), "textcoords": "offset points", "va": "bottom"}
+        axes.annotate(found, (0, place), fontsize=8, color=INK, **where)
     axes.set_yticks(
         places, [TITLES[str(name)].replace(": ", ":\n") for name in table.column("mechanism")], fontsize=9
     )
@@ -95,10 +79,6 @@ def draw_counterexamples(table: Table) -> Any:
     return figure
 
 
-def _inputs(row: dict[str, Any]) -> str:
-    return f"[{row['first']}] and [{row['second']}]"
-
-
 def _fit(text: str) -> str:
     return text if len(text) <= 70 else text[:69] + "…"
 
@@ -107,20 +87,11 @@ def draw_times(table: Table) -> Any:
     """Table 4-3 as bars."""
     figure, (axes,) = panels(1, 1, size=(8.4, 4.6))
     places = np.arange(len(table.rows))[::-1]
-    axes.barh(
-        places + 0.2,
-        table.numbers("paper_seconds"),
-        height=0.38,
-        color=GREY,
-        label="paper: one test ε, 32 logical cores",
-    )
-    axes.barh(
-        places - 0.2,
-        table.numbers("processor_seconds"),
-        height=0.38,
-        color=BLUE,
-        label="freegap: whole audit, one core",
-    )
+    for shift, column, colour, label in (
+        (0.2, "paper_seconds", GREY, "paper: one test ε, 32 logical cores"),
+        (-0.2, "processor_seconds", BLUE, "freegap: whole audit, one core"),
+    ):
+        axes.barh(places + shift, table.numbers(column), height=0.38, color=colour, label=label)
     axes.set_yticks(places, [TITLES[str(name)] for name in table.column("mechanism")], fontsize=9)
     axes.set_xlabel("seconds")
     axes.grid(axis="y", visible=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 from freegap.laws import law_named
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
+from freegap_evidence.experiments.figures import curve, with_errors
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]
@@ -36,20 +37,11 @@ def _reductions(table: Table, column: str, label: str) -> Any:
         for noise in rows.distinct("noise"):
             some = rows.where(noise=noise)
             title, colour, mark = _NOISES[noise]
-            x = some.numbers(column)
-            own.errorbar(
-                x,
-                some.numbers("reduction_percent"),
-                yerr=2 * some.numbers("standard_error"),
-                color=colour,
-                marker=mark,
-                markersize=5,
-                linestyle="none",
-                linewidth=1,
-                label=f"{title}, measured",
-            )
+            style = {"markersize": 5, "linestyle": "none", "linewidth": 1, "label": f"{title}, measured"}
+            with_errors(own, some, column, "reduction_percent", colour, mark, **style)
             if not law_named(noise).lattice:  # its theory cannot be told from that of exponential noise
-                own.plot(x, some.numbers("theory_percent"), color=colour, label=f"{title}, theory")
+                theory = some.numbers("theory_percent")
+                own.plot(some.numbers(column), theory, color=colour, label=f"{title}, theory")
         own.set_title(f"({'ab'[place]}) {mechanism}, {name}")
         own.set(xlabel=label, ylim=(0, 75))
         if column == "k":
@@ -68,18 +60,9 @@ def draw_grid(table: Table, *, column: str, label: str) -> Any:
     for place, own in enumerate(axes):
         name, mechanism = names[place % len(names)], mechanisms[place // len(names)]
         rows = table.where(data=name, mechanism=mechanism)
-        x = rows.numbers(column)
-        own.errorbar(
-            x,
-            rows.numbers("reduction_percent"),
-            yerr=2 * rows.numbers("standard_error"),
-            color=BLUE,
-            marker="o",
-            markersize=4,
-            linestyle="none",
-            label="Laplace, measured",
-        )
-        own.plot(x, rows.numbers("theory_percent"), color=ORANGE, label="theory")
+        style = {"markersize": 4, "linestyle": "none", "label": "Laplace, measured"}
+        with_errors(own, rows, column, "reduction_percent", BLUE, "o", **style)
+        own.plot(rows.numbers(column), rows.numbers("theory_percent"), color=ORANGE, label="theory")
         own.axhline(20, color=INK, linestyle=":", linewidth=1, label="limit for large k")
         own.set_title(f"({'abcdef'[place]}) {mechanism.split(' with Gap')[0]}, {name}", fontsize=9.5)
         own.set(ylim=(min(0.0, least - 3), 26))
@@ -95,14 +78,7 @@ def draw_shares(table: Table) -> Any:
     """Figure 5-1."""
     figure, (axes,) = panels(1, 1, size=(6.4, 3.8))
     k = table.numbers("k")
-    axes.plot(
-        k,
-        table.numbers("best_share"),
-        "o",
-        color=BLUE,
-        markersize=4,
-        label=r"$\theta_{\min}$ for geometric noise (L-BFGS)",
-    )
+    curve(axes, table, "k", "best_share", "o", BLUE, 4, label=r"$\theta_{\min}$ for geometric noise (L-BFGS)")
     axes.plot(k, table.numbers("closed_form"), color=ORANGE, label=r"$\theta = 1/(1+\sqrt[3]{k^2})$")
     axes.set(xlabel="k", ylabel="share θ of ε for the threshold", ylim=(0, 0.55))
     axes.legend(frameon=False)
@@ -115,13 +91,8 @@ def draw_type_one(table: Table) -> Any:
     for alpha, colour, mark in zip(table.distinct("alpha"), (BLUE, ORANGE), "os", strict=False):
         rows = table.where(alpha=alpha)
         x = 1e6 * rows.numbers("epsilon")
-        axes.plot(
-            x,
-            rows.numbers("type_one_error"),
-            mark + "-",
-            color=colour,
-            label=f"P(p ≤ {alpha:g} | not optimal)",
-        )
+        title = f"P(p ≤ {alpha:g} | not optimal)"
+        axes.plot(x, rows.numbers("type_one_error"), mark + "-", color=colour, label=title)
         axes.axhline(alpha, color=colour, linestyle="--", linewidth=1.2, label=f"α = {alpha:g}")
     axes.set(xlabel="ε (× 10⁻⁶)", ylabel="Type I error", ylim=(0, 0.06))
     axes.set_xticks(sorted({round(1e6 * e) for e in table.distinct("epsilon")}))

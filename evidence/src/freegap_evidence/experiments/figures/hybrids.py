@@ -10,23 +10,17 @@ from freegap_evidence.experiments.table import Table
 __all__ = ["draw_average", "draw_remaining"]
 
 # Lines lie on each other: the later, the smaller.
-_LOOKS = ((BLUE, "o", "-", 11), (ORANGE, "s", "-", 8), (GREEN, "^", "-", 6), (PURPLE, "v", "--", 4))
+_LOOKS = ((BLUE, "o-", 11), (ORANGE, "s-", 8), (GREEN, "^-", 6), (PURPLE, "v--", 4))
 
 
 def _lines(table: Table, column: str, factor: float) -> tuple[Any, Any, Table]:
     name = table.distinct("data")[0]
     shown = table.where(data=name)
     figure, (axes,) = panels(1, 1, size=(6.6, 4.0))
-    for algorithm, (colour, mark, line, size) in zip(shown.distinct("algorithm"), _LOOKS, strict=True):
+    for algorithm, (colour, line, size) in zip(shown.distinct("algorithm"), _LOOKS, strict=True):
         rows = shown.where(algorithm=algorithm)
-        axes.plot(
-            rows.numbers("k"),
-            rows.numbers(column) / factor,
-            mark + line,
-            color=colour,
-            markersize=size,
-            label=algorithm,
-        )
+        y = rows.numbers(column) / factor
+        axes.plot(rows.numbers("k"), y, line, color=colour, markersize=size, label=algorithm)
     axes.set_title(name)
     axes.set_xlabel("k")
     axes.set_xticks(shown.distinct("k"))

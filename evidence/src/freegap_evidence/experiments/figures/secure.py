@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, legend, panels
+from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
 __all__ = ["draw_breakdown", "draw_calls", "draw_times"]
@@ -31,9 +32,7 @@ def draw_times(table: Table) -> Any:
         rows = table.where(data=name)
         for column, title, colour, line in _TIMES:
             if None not in rows.column(column):
-                own.plot(
-                    rows.numbers("k"), rows.numbers(column), line, color=colour, markersize=5, label=title
-                )
+                curve(own, rows, "k", column, line, colour, 5, label=title)
         own.set(xscale="log", yscale="log", xlabel="k")
         own.set_title(f"{name}, n = {rows.column('n')[0]:,}")
         own.set_xticks(rows.distinct("k"), [str(k) for k in rows.distinct("k")])
@@ -93,12 +92,9 @@ def draw_calls(table: Table) -> Any:
     axes[0].set(xscale="log", xlim=(1, 5e6), xlabel="number of calls")
     axes[0].set_title("Calls in one run")
     axes[0].legend(frameon=False, loc="lower right", fontsize=8)
-    bars = axes[1].bar(
-        ["algorithm 4", "freegap"], [calls["bits"], calls["freegap: bits"]], color=(PURPLE, BLUE), width=0.5
-    )
-    axes[1].bar_label(
-        bars, [f"{calls['bits']:,.0f}", f"{calls['freegap: bits']:,.0f}"], padding=3, fontsize=9
-    )
+    bits = [calls["bits"], calls["freegap: bits"]]
+    bars = axes[1].bar(["algorithm 4", "freegap"], bits, color=(PURPLE, BLUE), width=0.5)
+    axes[1].bar_label(bars, [f"{count:,.0f}" for count in bits], padding=3, fontsize=9)
     axes[1].set_ylabel("random bits in one run")
     axes[1].set_yticks([])
     axes[1].set_title("Randomness")

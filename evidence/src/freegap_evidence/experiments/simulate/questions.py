@@ -12,9 +12,11 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.above import Answered, answer, draw_threshold_noise
 from freegap_evidence.experiments.simulate.noise import Floats, chunks, reach
 
-__all__ = ["Asked", "asked", "quantile_line", "random_lines"]
+__all__ = ["Asked", "asked", "lines_of", "quantile_line", "random_lines"]
 
 Counts = NDArray[np.int64]
+
+_MOST_ASKED = 4096  # questions at the 95 % quantile
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ def random_lines(counts: Counts, k: int) -> Floats:
 def quantile_line(counts: Counts) -> Floats:
     """The one threshold of Ding et al. 2019 (arXiv), section 7: the 95 % quantile of the counts."""
     return np.array([np.quantile(counts, 0.95, method="lower")], dtype=np.float64)
+
+
+def lines_of(rule: str, counts: Counts, k: int) -> tuple[Floats, int | None]:
+    """The thresholds, "random" as in Ding 2020 and Ding et al. 2019 or the "quantile" of Ding et al. 2019
+    (arXiv), and how many questions a run asks at most: it has found its k long before."""
+    return (random_lines(counts, k), None) if rule == "random" else (quantile_line(counts), _MOST_ASKED)
 
 
 def asked(
