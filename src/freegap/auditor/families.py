@@ -131,11 +131,11 @@ def cut_points(one: Ordered, two: Ordered, *, cuts: int, natural: Sequence[float
 def _widest(one: Ordered, two: Ordered, *, lowest: bool) -> Floats:
     """The middle of the widest gap among the lowest, or the highest, values, where outliers begin."""
     ends = [part.values[:OUTLIERS] if lowest else part.values[-OUTLIERS:] for part in (one, two)]
-    pool = np.sort(np.concatenate(ends))
+    pool: Floats = np.sort(np.concatenate(ends)) / 2  # halved, the sum and the difference of two are doubles
     if len(pool) < 2:
-        return pool
+        return 2 * pool
     at = int(np.argmax(np.diff(pool)))
-    return np.array([pool[at : at + 2].mean()])
+    return np.array([pool[at] + pool[at + 1]])
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ MOST_COMPONENTS = 32
 MOST_LIGHT = 4
 MOST_LABELS = 8
 MOST_DIFFERENCES = 4
+HUGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,9 @@ class Difference:
         """Nothing where one of them is not a number. Rounded, since differences of doubles have digits of
         their own."""
         (codes1, one), (codes2, two) = outputs.column(self.path), outputs.column(self.other)
-        both = are_numbers(codes1) & are_numbers(codes2)
-        return _reading_of(np.round(one - two, 6), both, REAL)
+        with np.errstate(over="ignore"):
+            apart = np.round(one - two, 6)
+        return _reading_of(apart, are_numbers(codes1) & are_numbers(codes2) & np.isfinite(apart), REAL)
 
 
 @dataclass(frozen=True)
@@ -346,7 +348,7 @@ def _telling(first: Outputs, second: Outputs, paths: Sequence[Path]) -> Sequence
     apart = np.zeros(len(paths))
     for at, path in enumerate(paths):
         columns = [part.column(path) for part in (first, second)]
-        codes, numbers = ([column[i].astype(np.float64) for column in columns] for i in (0, 1))
+        codes, numbers = ([np.clip(column[i], -HUGE, HUGE) for column in columns] for i in (0, 1))
         for values in (codes, numbers):
             error = np.sqrt(sum(v.var() / max(1, len(v)) for v in values))
             apart[at] = max(apart[at], abs(values[0].mean() - values[1].mean()) / max(error, 1e-12))

@@ -19,6 +19,7 @@ to be replayed. At the end of its input it should stop. What it writes to standa
 from __future__ import annotations
 
 import json
+import math
 import numbers
 import os
 import selectors
@@ -40,7 +41,7 @@ from freegap.auditor.reading import from_objects
 from freegap.errors import InvalidArgument, MechanismFailed
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
-from freegap.values.rationals import Rational, positive_rational
+from freegap.values.rationals import Rational, double, positive_rational
 from freegap.values.results import text_of
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "RunTookTooLong",
     "Sampler",
     "limit_runs",
+    "positive",
     "released",
     "rounded",
     "run_singly",
@@ -195,7 +197,7 @@ class Command:
     ) -> None:
         self.words = words = _words_argument(command)
         self.replayable = seeded
-        self.run_limit = None if run_limit is None else float(positive_rational("run_limit", run_limit))
+        self.run_limit = None if run_limit is None else positive("run_limit", run_limit)
         self.__qualname__ = " ".join(words)
         self._own = threading.local()
 
@@ -326,6 +328,14 @@ class _Process:
 
     def __del__(self) -> None:
         self.close()
+
+
+def positive(argument: str, value: Any) -> float:
+    """A positive number, as a double."""
+    number = double(positive_rational(argument, value))
+    if not 0 < number < math.inf:
+        raise InvalidArgument(argument, value, "must be within the range of doubles", "Pass for example 1.")
+    return number
 
 
 def _words_argument(command: Any) -> list[str]:

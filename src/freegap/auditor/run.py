@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism, freeze, must_be_given
 from freegap.auditor.parameters import MOST_CANDIDATES, Proposals, numbers_found, parameter_grid
 from freegap.auditor.plan import Plan, shared_out
+from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
@@ -19,7 +19,7 @@ from freegap.auditor.statistics import Claim, claim_of
 from freegap.errors import InvalidArgument, PrivacyViolated
 from freegap.values.measures import measure_argument
 from freegap.values.neighbours import Neighbours, neighbours_argument
-from freegap.values.rationals import Rational, double, positive_rational, proper_fraction, whole
+from freegap.values.rationals import Rational, double, proper_fraction, whole
 
 __all__ = ["assert_private", "audit"]
 
@@ -208,14 +208,6 @@ def _claim(epsilon: Any, delta: Any, rho: Any) -> Claim:
             "A larger one claims nothing at all.",
         )
     return claim
-
-
-def positive(argument: str, value: Any) -> float:
-    """A positive number, as a double."""
-    number = double(positive_rational(argument, value))
-    if not 0 < number < math.inf:
-        raise InvalidArgument(argument, value, "must be within the range of doubles", "Pass for example 1.")
-    return number
 
 
 def inside(argument: str, value: Any) -> float:

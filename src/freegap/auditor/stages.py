@@ -94,8 +94,8 @@ class Stages:
         if refused:
             first = refused[0]
             self.notes.append(
-                f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, unusual ones "
-                f"by any error), for example {list(first.pair.first)}; they were left out."
+                f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, or any error if "
+                f"they are unusual), for example {list(first.pair.first)}; they were left out."
             )
 
     def _race(
