@@ -1,6 +1,6 @@
 """docs/mutants.md: what became of the mutants of each sample, and why those that survive do.
 
-samples.json keeps each sample, since the sources move on; its `sources` is written by hand.
+samples.json keeps each sample, since sources move on; its `sources`, what was sampled, is written by hand.
 """
 
 from __future__ import annotations

@@ -659,3 +659,18 @@ def test_who_only_reads_waits_for_nobody(tmp_path: Path, monkeypatch: pytest.Mon
         ledger.require("shop", epsilon=5)
         with pytest.raises(LedgerUnavailable, match="is locked by another process"):
             ledger.reserve("shop", 1, what="a")
+
+
+def test_a_line_that_was_changed_is_not_shown_as_if_it_were_right(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    ledger = Ledger(f"sqlite:///{file}")
+    ledger.create("shop", epsilon=5)
+    ledger.reserve("shop", 1, what="a")
+    with closing(sqlite3.connect(file)) as outside:
+        outside.execute("DROP TRIGGER freegap_journal_no_update")
+        outside.execute("UPDATE freegap_journal SET what = 'b' WHERE sequence = 2")
+        outside.commit()
+    for look in (ledger.entries, ledger.accounts, lambda: ledger.account("shop")):
+        with pytest.raises(LedgerDamaged, match="line 2 does not fit its hash"):
+            look()
+    assert ledger.verify().broken == 2
