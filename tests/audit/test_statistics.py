@@ -12,12 +12,12 @@ from scipy import special
 from freegap.auditor.plan import BoundForecast
 from freegap.auditor.statistics import (
     ApproximateClaim,
-    Claim,
     ConcentratedClaim,
     EventCounts,
     Look,
     PureClaim,
     Spending,
+    TestedClaim,
 )
 
 ALPHAS = (0.05, 0.01, 0.001)
@@ -124,7 +124,7 @@ def test_no_threshold_of_a_gaussian_takes_more_than_its_rho() -> None:
 
 
 @pytest.mark.parametrize("claim", [PURE, ApproximateClaim(1.0, 0.01), ConcentratedClaim(0.1)], ids=str)
-def test_the_corner_has_the_least_value(claim: Claim) -> None:
+def test_the_corner_has_the_least_value(claim: TestedClaim) -> None:
     """What a claim takes grows with the share of the first side, and with the rate of hits."""
     share, rate = np.meshgrid(np.linspace(0.55, 0.999, 60), np.linspace(0.02, 0.5, 60), indexing="ij")
     for fine in (True, False):

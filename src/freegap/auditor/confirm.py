@@ -21,7 +21,7 @@ from freegap.auditor.mechanism import Answers, Parameters
 from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.sampling import CHUNK, OutputSource, Workers
 from freegap.auditor.search import Lead
-from freegap.auditor.statistics import Claim, EventCounts, Floats, Look, Spending
+from freegap.auditor.statistics import EventCounts, Floats, Look, Spending, TestedClaim
 from freegap.errors import MechanismFailed
 
 __all__ = ["Confirmation", "confirm", "count_again"]
@@ -57,7 +57,7 @@ class Confirmation:
         """The counts at the last look."""
         return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
 
-    def promising(self, claim: Claim, *, expected: bool) -> bool:
+    def promising(self, claim: TestedClaim, *, expected: bool) -> bool:
         """Whether the counts lean towards a violation, more so where the search did not expect one. It
         decides about more samples, never the verdict."""
         counts, deviations = self.counts, LIKELY if expected else UNLIKELY

@@ -45,6 +45,9 @@ _PRIVACY = re.compile(
 )
 """Names of parameters that decide how private a mechanism is."""
 
+_WITH_A_CENTRE = ("laplace", "normal", "gumbel", "logistic")
+"""Methods of NumPy's generators whose first argument is where the noise is centred."""
+
 
 def freeze(parameters: Mapping[str, Any]) -> Parameters:
     """Parameters as a value that can be a key."""
@@ -253,7 +256,7 @@ class _FirstDraw:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def draw(*given: Any, **named: Any) -> Any:
-            if name in ("laplace", "normal", "gumbel", "logistic"):
+            if name in _WITH_A_CENTRE:
                 given, named = (0.0, *given[1:]), {key: value for key, value in named.items() if key != "loc"}
             raise _Drawn(str(getattr(self._rng, name)(*given, **named)))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from freegap.auditor.features import Distance, Feature
-from freegap.auditor.statistics import Claim, Floats, PureClaim
+from freegap.auditor.statistics import Floats, PureClaim, TestedClaim
 from freegap.errors import MissingExtra
 
 try:
@@ -39,7 +39,7 @@ class BoundForecast:
     z: float
     distance: float = 1.0
     patience: float = 1.0
-    claim: Claim = NOTHING
+    claim: TestedClaim = NOTHING
     runs: float = 1.0
 
     def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
@@ -184,7 +184,7 @@ class Plan:
     samples: int
     confirm: int
     z: float
-    claim: Claim
+    claim: TestedClaim
     patience: int = 1
     costly: bool = False
     tight: bool = False

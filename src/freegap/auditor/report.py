@@ -16,7 +16,7 @@ from freegap.auditor.confirm import count_again
 from freegap.auditor.events import Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters, answers_text
 from freegap.auditor.sampling import OutputSource
-from freegap.auditor.statistics import Claim, EventCounts, Look, PureClaim, Spending
+from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
 from freegap.report.shell import safe, shell
@@ -40,7 +40,7 @@ class Counterexample:
     parameters: Parameters
     event: Event
     looks: tuple[Look, ...]
-    claim: Claim
+    claim: TestedClaim
     confidence: float
     source: OutputSource = field(repr=False)
     histogram: Histogram | None = field(default=None, repr=False)
@@ -168,7 +168,7 @@ class AuditReport:
     """
 
     mechanism: str
-    claim: Claim
+    claim: TestedClaim
     neighbours: str
     sensitivity: float
     confidence: float

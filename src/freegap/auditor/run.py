@@ -15,7 +15,7 @@ from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
-from freegap.auditor.statistics import Claim, claim_of
+from freegap.auditor.statistics import TestedClaim, claim_of
 from freegap.errors import InvalidArgument, PrivacyViolated
 from freegap.values.measures import measure_argument
 from freegap.values.neighbours import Neighbours, neighbours_argument
@@ -196,7 +196,7 @@ def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditRepor
 # What a caller passes in: a bad value is refused before anything runs ------------------------------------
 
 
-def _claim(epsilon: Any, delta: Any, rho: Any) -> Claim:
+def _claim(epsilon: Any, delta: Any, rho: Any) -> TestedClaim:
     """What is claimed; a δ of 0 is none."""
     claim = claim_of(measure_argument(epsilon=epsilon, rho=rho, delta=delta if delta != 0 else None))
     name, given = ("epsilon", epsilon) if rho is None else ("rho", rho)

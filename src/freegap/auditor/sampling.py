@@ -29,7 +29,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("joblib", "audit") from missing
 
-__all__ = ["CHUNK", "OutOfTime", "OutputSource", "Progress", "Workers", "runs_within"]
+__all__ = ["CHUNK", "AuditOutOfTime", "OutputSource", "Progress", "Workers", "runs_within"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -242,7 +242,7 @@ def runs_within(seconds: float, pace: float, jobs: int) -> int:
     return int(0.8 * max(0.5 * seconds, seconds - 3) / max(pace, 1e-6) * joblib.effective_n_jobs(jobs))
 
 
-class OutOfTime(KeyboardInterrupt):
+class AuditOutOfTime(KeyboardInterrupt):
     """The time of the audit is over."""
 
 
@@ -290,7 +290,7 @@ class Progress:
         """Say where the audit is; the end of its time is an interruption."""
         if time.monotonic() > self._end:
             self._end = math.inf
-            raise OutOfTime
+            raise AuditOutOfTime
         if self._bar is not None:
             shown = f"{self._workers.runs:,} runs, best so far ε ≥ {max(0.0, best):.3f}"
             self._bar.update(self._task, description=stage, completed=done, total=total, best=shown)

@@ -16,10 +16,10 @@ from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
 from freegap.auditor.report import AuditReport, Counterexample
-from freegap.auditor.sampling import OutOfTime, OutputSource, Progress, Workers
+from freegap.auditor.sampling import AuditOutOfTime, OutputSource, Progress, Workers
 from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
-from freegap.auditor.statistics import Claim, Spending
+from freegap.auditor.statistics import Spending, TestedClaim
 from freegap.errors import MechanismFailed
 
 __all__ = ["Stages", "deviations"]
@@ -44,7 +44,7 @@ class Stages:
     workers: Workers
     plan: Plan
     proposals: Proposals
-    claim: Claim
+    claim: TestedClaim
     alpha: float
     neighbours: str
     sensitivity: float
@@ -75,7 +75,7 @@ class Stages:
                 self.search_logic(progress)
         except KeyboardInterrupt as why:
             interrupted = True
-            ended = "Out of time" if isinstance(why, OutOfTime) else "Interrupted"
+            ended = "Out of time" if isinstance(why, AuditOutOfTime) else "Interrupted"
             self.notes.append(f"{ended}: this is the best found so far.")
             self._confirm_in_short(progress)
         return self.record(time.perf_counter() - started, interrupted)

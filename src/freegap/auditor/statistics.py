@@ -53,12 +53,12 @@ except ImportError as missing:  # the light core does without
 
 __all__ = [
     "ApproximateClaim",
-    "Claim",
     "ConcentratedClaim",
     "EventCounts",
     "Look",
     "PureClaim",
     "Spending",
+    "TestedClaim",
     "claim_of",
     "corner",
 ]
@@ -110,7 +110,7 @@ def corner(counts: EventCounts, level: ArrayLike) -> tuple[Floats, Floats]:
     return np.where(known, first, 0.0), np.where(known, second, 0.0)
 
 
-class Claim(ABC):
+class TestedClaim(ABC):
     """What a mechanism claims, in one measure, and what counts have to say to it."""
 
     symbol: ClassVar[str]
@@ -158,7 +158,7 @@ class Claim(ABC):
 
 
 @dataclass(frozen=True)
-class PureClaim(Claim):
+class PureClaim(TestedClaim):
     """ε: by the exact conditional test.
 
     >>> few, many = EventCounts(1000, 0, 1000, 1000), EventCounts(9000, 0, 9000, 9000)
@@ -202,7 +202,7 @@ class PureClaim(Claim):
 
 
 @dataclass(frozen=True)
-class ApproximateClaim(Claim):
+class ApproximateClaim(TestedClaim):
     """ε at a given δ, and δ at a given ε."""
 
     amount: float
@@ -227,7 +227,7 @@ ORDERS, FEW_ORDERS = 1 + np.geomspace(1e-3, 1e3, 145), 1 + np.geomspace(1e-2, 1e
 
 
 @dataclass(frozen=True)
-class ConcentratedClaim(Claim):
+class ConcentratedClaim(TestedClaim):
     """ρ, by the divergence of Rényi between two coins.
 
     >>> claim = ConcentratedClaim(0.125)  # a Gaussian of standard deviation 2, cut at its middle
@@ -265,7 +265,7 @@ class ConcentratedClaim(Claim):
         return np.where((first > second) & (second < 1 - CERTAIN), best - ROUNDING, 0.0)
 
 
-def claim_of(measure: Measure) -> Claim:
+def claim_of(measure: Measure) -> TestedClaim:
     """The claim to be private in a measure."""
     amount, delta = float(measure.spent), float(measure.delta)
     if isinstance(measure, Approximate) and delta > 0:
@@ -322,7 +322,7 @@ class Spending:
         return self.shares[self.trials.index(self.usual)]
 
     @staticmethod
-    def p_value(looks: Sequence[Look], claim: Claim, amounts: ArrayLike) -> Any:
+    def p_value(looks: Sequence[Look], claim: TestedClaim, amounts: ArrayLike) -> Any:
         """The p-value for each amount over the looks made so far, corrected for having looked."""
         levels = np.asarray(amounts, dtype=np.float64)
         best: Floats = np.ones_like(levels)
@@ -331,7 +331,7 @@ class Spending:
         return best if best.ndim else float(best)
 
     @staticmethod
-    def lower_bound(looks: Sequence[Look], claim: Claim, alpha: float) -> float:
+    def lower_bound(looks: Sequence[Look], claim: TestedClaim, alpha: float) -> float:
         """The lower bound in the measure of the claim over the looks made so far, corrected for having
         looked."""
         return max((claim.lower_bound(look.counts, alpha * look.share) for look in looks), default=0.0)
