@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from fractions import Fraction
-from types import TracebackType
 from typing import Any, Self
 
 from freegap.bits import OfOneProcess, note_draw
@@ -107,10 +106,5 @@ class Dialogue(OfOneProcess, ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -29,7 +29,7 @@ SEED = 20_260_101
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
-        "markers", "private(epsilon, **settings): audit the marked mechanism with freegap.audit"
+        "markers", "private(epsilon or rho, **settings): audit the marked mechanism with freegap.audit"
     )
 
 
@@ -38,8 +38,8 @@ def assert_private() -> Callable[..., Any]:
     """`freegap.assert_private` with a fixed seed."""
     from freegap.auditor.run import assert_private as run
 
-    def check(mechanism: Callable[..., Any], *, epsilon: float, **settings: Any) -> Any:
-        return run(mechanism, epsilon=epsilon, **{"seed": SEED, **settings})
+    def check(mechanism: Callable[..., Any], **settings: Any) -> Any:
+        return run(mechanism, **{"seed": SEED, **settings})
 
     return check
 
@@ -66,8 +66,8 @@ class _AuditItem(pytest.Item):
         """Audit; a counterexample fails the test."""
         from freegap.auditor.run import assert_private as run
 
-        if "epsilon" not in self.settings:
-            raise pytest.UsageError(f"{self.nodeid}: pytest.mark.private needs epsilon=…")
+        if not {"epsilon", "rho"} & self.settings.keys():
+            raise pytest.UsageError(f"{self.nodeid}: pytest.mark.private needs epsilon=… or rho=…")
         run(self.mechanism, **{"seed": SEED, **self.settings})
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:

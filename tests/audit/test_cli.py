@@ -57,6 +57,26 @@ def test_the_catalogue_as_json() -> None:
     assert record["rows"][1]["wrong_line"]
 
 
+def test_lengths_inputs_and_other_claims(module: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    pairs = tmp_path / "pairs.json"
+    pairs.write_text("[[[0], [1]]]")
+    base = ["audit", "audited_mechanisms:right", "--parameter", "epsilon=1", *SMALL]
+    for more in (["--rho", "1/2", "--inputs", str(pairs)], ["--rho", "0.5", "--inputs", "[[[0], [1]]]"]):
+        found = run(app, [*base, *more])
+        assert found.exit_code == 0, found.output
+        assert "claims ρ = 0.5" in found.output
+    refuted = run(app, [*base, "-e", "0.1", "--delta", "0.01", "--lengths", "1", "--json"])
+    assert refuted.exit_code == 1, refuted.output
+    record = json.loads(refuted.output)
+    assert record["delta_lower_bound"] > 0.01
+    assert len(record["counterexample"]["first"]) == 1
+    for wrong, argument in ((["--inputs", "no-such-file"], "inputs"), (["--lengths", "many"], "lengths")):
+        result = run(app, [*base, "-e", "1", *wrong])
+        assert isinstance(result.exception, fg.InvalidArgument)
+        assert result.exception.argument == argument
+
+
 @pytest.mark.parametrize(
     ("words", "argument"),
     [

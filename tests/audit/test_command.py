@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.auditor.command import Command
+from freegap.auditor.programs import Command
 
 # A counting mechanism in C that adds two-sided geometric noise; SCALE is what it divides ε by.
 PROGRAM = r"""

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import freegap as fg
+from freegap.auditor.confirm import Confirmation
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.sampling import OutputSource
-from freegap.auditor.statistics import Confirmation, EventCounts
+from freegap.auditor.statistics import EventCounts
 
 SETTINGS: dict[str, Any] = {"epsilon": 1, "samples": 30_000, "search_samples": 2000, "jobs": 1}
 HALF = 12_500
@@ -59,7 +60,7 @@ def test_the_inputs_follow_each_other_as_they_were_tossed() -> None:
         seen.append(answers[0])
         return answers[0]
 
-    source = OutputSource(Mechanism.of(noted, epsilon=1.0), 7, None)
+    source = OutputSource(Mechanism.of(noted, claimed={"epsilon": 1.0}), 7, None)
     ((first, second),) = source.toss(((0,), (1,)), (), 1000, 1, (1,))
     assert len(first) + len(second) == 1000
     assert (len(second), second.numbers.min(), first.numbers.max(initial=0)) == (sum(seen), 1.0, 0.0)
@@ -75,7 +76,7 @@ def test_the_order_of_the_two_calls_of_a_block_is_tossed() -> None:
         seen.append(answers[0])
         return np.full(size, answers[0])
 
-    source = OutputSource(Mechanism.of(noted, epsilon=1.0), 7, None)
+    source = OutputSource(Mechanism.of(noted, claimed={"epsilon": 1.0}), 7, None)
     blocks = source.toss(((0,), (1,)), (), 20_000, 400, (1,))
     firsts = [seen[2 * i] for i in range(400)]
     assert all(sorted(seen[2 * i : 2 * i + 2]) == [0, 1] for i in range(400))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import freegap as fg
 from freegap.auditor.event_search import find_events
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.features import Component, CountOf, Distance, KindOf, Length, Mean, Whole, whole_keys
@@ -146,3 +151,81 @@ def test_conditions_read_well() -> None:
     five = OneOf((1.0, 2.0, 3.0, 4.0, 5.0))
     assert Event.of(Component(), five).text == "output is one of 1, 2, 3, 4, … (5 in all)"
     assert Event.of(Whole(), OneOf((0.5,), ("[True]",))).text == "output = [True]"
+
+
+class Plain:
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class Silent:
+    __slots__ = ()
+
+
+Named = namedtuple("Named", ["place", "value"])
+
+FORMS: dict[str, Callable[[float], Any]] = {
+    "object": Plain,
+    "slots": Slotted,
+    "namespace": lambda x: SimpleNamespace(value=x),
+    "namedtuple": lambda x: Named(1, x),
+    "table": lambda x: pd.DataFrame({"a": [x, 2.0]}),
+    "column": lambda x: pd.Series([x], index=["a"]),
+    "index": lambda x: pd.Series([1], index=[x]),
+    "generator": lambda x: (part for part in (1, x)),
+    "order": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
+    "set": lambda x: {"a", str(x)},
+    "exception": lambda x: ValueError(x),
+    "zero": lambda x: 0.0 if x else -0.0,
+    "nested": lambda x: {"parts": [Plain(x)]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whatever_is_returned_is_read(form: str) -> None:
+    settings: dict[str, Any] = {"samples": 200, "search_samples": 50, "seed": 1, "jobs": 1, "shrink": False}
+    report = fg.audit(
+        lambda answers: FORMS[form](answers[0]), epsilon=0.5, inputs=[([0.0], [1.0])], **settings
+    )
+    assert report.violated, report
+
+
+def test_what_was_not_looked_at_is_said() -> None:
+    settings: dict[str, Any] = {"epsilon": 1, "samples": 200, "search_samples": 50, "seed": 1, "jobs": 1}
+    settings["inputs"] = [([0.0], [1.0])]
+    silent = fg.audit(lambda answers: Silent(), **settings)
+    assert any("of type Silent only the type was looked at" in note for note in silent.notes)
+    assert not any("which is private" in note for note in silent.notes)
+    for many in (
+        lambda answers: [0] * 256 + answers,
+        lambda answers: {"a": [0] * 256 + answers},
+        lambda answers, size: np.zeros((size, 300)),
+    ):
+        assert any("only the first 256" in note for note in fg.audit(many, **settings).notes)
+    texts = fg.audit(lambda answers, rng: f"{rng.random()}", **settings)
+    assert any("compared as wholes alone" in note for note in texts.notes)
+
+
+def test_a_vectorised_mechanism_may_return_a_table() -> None:
+    table = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    assert from_batch(table, 2).paths == (("a",), ("b",), ("index",))
+
+
+def test_a_tree_without_end_is_read_to_some_depth() -> None:
+    endless = Plain(1)
+    endless.value = endless  # type: ignore[assignment]
+    assert max(map(len, from_objects([endless]).paths)) < 12
+
+
+def test_a_whole_output_is_written_as_it_is_in_python() -> None:
+    several = [(True, False)] * 500 + [(False, True)] * 500
+    found = find_events(from_objects(several), from_objects([(False, True)] * 1000), effort())
+    wholes = [f.event.text for f in found if isinstance(f.event.clauses[0].feature, Whole)]
+    assert "output = (True, False)" in wholes

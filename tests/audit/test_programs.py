@@ -152,16 +152,16 @@ def compared_by_identity(answers: Any, noise: Any) -> Any:
 )
 def test_what_columns_cannot_do_is_run_one_by_one(program: Callable[..., Any]) -> None:
     assert run_batch(program, [0.0], {}, 500, rng()) is None
-    mechanism = Mechanism.of(program, epsilon=1.0)
+    mechanism = Mechanism.of(program, claimed={"epsilon": 1.0})
     assert not mechanism.tried((0.0,), (), None).vectorized
     assert len(mechanism.call((0.0,), (), 50, rng())) == 50
 
 
 def test_only_a_second_parameter_without_a_default_is_labelled_noise() -> None:
-    assert Mechanism.of(fg.noisy_max, epsilon=1.0).noise is None
-    assert Mechanism.of(lambda answers, rng, noise: 0, epsilon=1.0).noise == "rng"
-    assert Mechanism.of(odd, epsilon=1.0).noise == "noise"
-    assert Mechanism.of(odd, epsilon=1.0).tried((1.0,), (), None).vectorized
+    assert Mechanism.of(fg.noisy_max, claimed={"epsilon": 1.0}).noise is None
+    assert Mechanism.of(lambda answers, rng, noise: 0, claimed={"epsilon": 1.0}).noise == "rng"
+    assert Mechanism.of(odd, claimed={"epsilon": 1.0}).noise == "noise"
+    assert Mechanism.of(odd, claimed={"epsilon": 1.0}).tried((1.0,), (), None).vectorized
 
 
 def test_an_audit_of_a_program_is_replayed_from_its_seed() -> None:

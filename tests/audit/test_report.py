@@ -6,15 +6,23 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
+from freegap.auditor import sampling
+from freegap.auditor.computed import LearnedScore, Term
+from freegap.auditor.events import Bar, Between, Event, Histogram
+from freegap.auditor.features import Component
+from freegap.auditor.mechanism import Mechanism
+from freegap.values.results import json_text
 
 SMALL: dict[str, Any] = {"samples": 20_000, "search_samples": 4000, "seed": 1, "jobs": 1}
 
@@ -43,7 +51,7 @@ def test_the_record_is_json(violated: fg.AuditReport, passed: fg.AuditReport) ->
         assert read["violated"] == report.violated
         assert read["closest"]["runs"][0] > 0
         assert (read["counterexample"] is None) == (not report.violated)
-        assert len(read["curve"]["epsilon"]) == len(read["curve"]["p_value"])
+        assert len(read["curve"]["amount"]) == len(read["curve"]["p_value"])
 
 
 def test_the_curve_rises_after_the_bound(passed: fg.AuditReport) -> None:
@@ -76,6 +84,78 @@ def test_the_histograms_count_the_event(violated: fg.AuditReport) -> None:
     shaded = [i for i, bar in enumerate(found.histogram.bars) if bar.shaded]
     assert sum(found.histogram.first[i] for i in shaded) == found.counts.hits1
     assert sum(found.histogram.second[i] for i in shaded) == found.counts.hits2
+
+
+def test_an_event_is_written_in_full(violated: fg.AuditReport) -> None:
+    found = violated.counterexample
+    assert found is not None
+    score = LearnedScore(tuple(Term((i,), "number") for i in range(20)), tuple(map(float, range(1, 21))))
+    event = Event.of(score, Between(low=0.5))
+    assert "more terms" in event.text
+    (clause,) = json.loads(json_text(event.to_dict()))
+    assert len(clause["feature"]["terms"]) == len(clause["feature"]["weights"]) == 20
+    assert clause["condition"] == {"kind": "Between", "low": 0.5, "high": "inf"}
+    assert found.to_dict()["event_in_full"]
+
+
+def test_a_counterexample_can_be_run_again(violated: fg.AuditReport) -> None:
+    found = violated.counterexample
+    assert found is not None
+    again, other = found.check(runs=40_000, seed=5), found.check(runs=40_000, seed=5)
+    assert again.counts == other.counts != found.counts
+    assert again.counts.runs1 + again.counts.runs2 == 40_000
+    assert again.lower_bound > 1.5
+    right = Mechanism.of(lambda answers: 0, claimed={})
+    honest = replace(found, source=replace(found.source, mechanism=right)).check(runs=2000, seed=5)
+    assert honest.lower_bound == 0
+
+
+def test_two_bounds_are_explained() -> None:
+    """The strongest event is about a far tail, the smallest counterexample about a plain one."""
+    report = fg.audit(CATALOGUE["noisy_max_value_laplace"].batch, epsilon=0.5, **SMALL)
+    assert report.counterexample is not None
+    assert report.closest is not None
+    small, strong = report.counterexample.lower_bound, report.closest.lower_bound
+    assert report.lower_bound == max(small, strong)
+    assert ("before it was made small" in str(report)) == (strong > small)
+
+
+def test_low_digits_do_not_hide_a_mistake() -> None:
+    def half_noise(answers: list[float], epsilon: float, rng: np.random.Generator, size: int) -> Any:
+        return answers[0] + rng.laplace(scale=0.5 / epsilon, size=size)
+
+    settings = {**SMALL, "inputs": [([0], [1])], "shrink": False}
+    both = fg.audit(half_noise, epsilon=1, **settings)
+    assert both.counterexample is not None
+    assert "lowest set bit" in both.counterexample.event.text
+    assert both.logic is not None
+    assert both.logic.lower_bound > 1
+    assert "lowest set bit" not in both.logic.event.text
+    assert "Apart from the low digits" in str(both)
+    only = fg.audit(lambda answers, rng, size: half_noise(answers, 0.5, rng, size), epsilon=1, **settings)
+    assert only.violated
+    assert only.logic is None
+    assert any("Apart from the low digits" in note for note in only.notes)
+
+
+def test_an_interrupted_search_leaves_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any, stage: str, done: int, total: int, best: float) -> None:
+        if stage == "search, round 1 of 4" and done > 30:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampling.Progress, "update", stop)
+    report = fg.audit(CATALOGUE["noisy_max_value_laplace"].batch, epsilon=1.5, **SMALL)
+    assert report.interrupted
+    assert report.candidates > 30
+    assert report.lower_bound > 0.1
+
+
+def test_an_empty_range_between_others_is_drawn() -> None:
+    bars = tuple(Bar(str(i), float(i), float(i + 1), shaded=False) for i in range(6))
+    histogram = Histogram(bars, (0, 5, 0, 0, 5, 0), (0, 5, 0, 0, 0, 0))
+    axes: Any = MagicMock()
+    histogram.draw(axes, Event.of(Component(), Between()), (10, 10))
+    assert len(axes.bar.call_args_list[0].args[1]) == 4
 
 
 class _Links(HTMLParser):

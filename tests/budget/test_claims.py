@@ -36,8 +36,9 @@ def test_every_public_callable_that_spends_takes_a_ledger() -> None:
         "conditional_lazy_threshold",
         "lazy_threshold",
     }  # the caller charges
-    assert spending - {f"base2.{name}" for name in building_blocks} == {*ALL, "above", "top_k"}
-    for name in {*ALL, "above", "top_k"}:
+    others = {"above", "top_k", "unknown_counts", "unknown_top_k"}
+    assert spending - {f"base2.{name}" for name in building_blocks} == {*ALL, *others}
+    for name in {*ALL, *others}:
         thing = getattr(base2, name[6:]) if name.startswith("base2.") else getattr(fg, name)
         assert inspect.signature(thing).parameters["ledger"].default is None
 

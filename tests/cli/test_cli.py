@@ -61,7 +61,13 @@ def test_nothing_heavy_is_loaded_to_say_what_there_is(option: str) -> None:
     loaded = set(done.stdout.splitlines()[-1].split())
     assert {"freegap.cli", "typer"} <= loaded
     ours = {name for name in loaded if name.startswith("freegap")}
-    assert ours == {"freegap", "freegap.errors", "freegap.cli", "freegap.cli.evidence"}
+    assert ours == {
+        "freegap",
+        "freegap.errors",
+        "freegap.cli",
+        "freegap.cli.evidence",
+        "freegap.cli.letters",
+    }
     assert not {"numpy", "flint", "cryptography", "z3", "scipy", "sqlalchemy"} & loaded
 
 

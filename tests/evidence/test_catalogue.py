@@ -47,7 +47,7 @@ def test_an_entry_names_its_mistake_and_the_line(entry: CatalogueEntry) -> None:
 
 @pytest.mark.parametrize("entry", [e for e in CATALOGUE.values() if e.batch is not e.mechanism], ids=name)
 def test_twins_give_the_same_output_on_the_same_noise(entry: CatalogueEntry) -> None:
-    names = Mechanism.of(entry.mechanism, epsilon=1.0).found
+    names = Mechanism.of(entry.mechanism, claimed={"epsilon": 1.0}).found
     for seed in range(120):
         length = 2 + seed % 5
         answers = [int(x) for x in np.random.default_rng(seed).integers(-2, 3, length)]
@@ -177,7 +177,7 @@ def test_a_broken_mechanism_is_caught(entry: CatalogueEntry) -> None:
     assert report.violated, report
     assert report.p_value <= 1e-6
     assert report.counterexample is not None
-    assert report.counterexample.ratio > math.exp(report.epsilon)
+    assert report.counterexample.ratio > math.exp(report.claim.amount)
 
 
 @pytest.mark.long
@@ -254,7 +254,7 @@ def test_the_bound_comes_close_to_the_true_loss(title: str, epsilon: float, shar
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=name)
 def test_every_entry_with_parameters_can_be_analysed(entry: CatalogueEntry) -> None:
-    mechanism = Mechanism.of(entry.mechanism, epsilon=0.7)
+    mechanism = Mechanism.of(entry.mechanism, claimed={"epsilon": 0.7})
     if not mechanism.found:
         pytest.skip("nothing to find")
     pair = Pair((1, 1, 0, 0, 0), (0, 0, 1, 1, 1), "x shape")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import freegap as fg
-from freegap.auditor.command import Command
+from freegap.auditor.programs import Command
 from tests.fuzz.outcome import FEWER, attempt, require_harmless, soon
 from tests.fuzz.strategies import anything, hostile_texts, numbers, spoiled
 

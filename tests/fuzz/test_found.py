@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import freegap as fg
 from freegap import base2, cli
-from freegap.auditor.command import Command
+from freegap.auditor.programs import Command
 from freegap.errors import FreegapError, InvalidArgument, MechanismFailed
 from freegap.report.pictures import svg
 from freegap.tables.chart import draw

@@ -23,6 +23,7 @@ SELECT = {
     "answers": COUNTS,
     "k": 2,
     "epsilon": 1,
+    "rho": None,
     "sensitivity": 1,
     "monotonic": True,
     "noise": "exponential",
@@ -55,8 +56,8 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT | {"gap": True},
-    "noisy_max": without(SELECT, "k") | {"gap": True},
+    "noisy_top_k": SELECT | {"gap": True, "last_gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False},
     "sparse_vector": SHARED | {"gap": True},
     "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
     "hybrid_top_k": ABOVE,
@@ -65,9 +66,11 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
-    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic")
+    "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
-    "unknown_counts": without(SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution")
+    "unknown_counts": without(
+        SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution", "rho"
+    )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
@@ -109,6 +112,7 @@ CANDIDATE = {
     "candidates": CANDIDATES,
     "score": lambda release: release.gaps[0],
     "epsilon": 1,
+    "rho": None,
     "stop": "1/4",
     "hard_stop": "1/2",
     "ledger": None,
@@ -130,7 +134,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
     "RecordedBits": {"source": fg.SeededBits(1)},
-    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shift": len, "last_shift": len},
+    "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shift": len, "last_shift": len}
+    | {"threshold": None, "item_charge": None, "last": True},
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
     | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None},
 }
@@ -218,8 +223,18 @@ def bits(n: Any, kind: str) -> None:
         assert source.bits(64) == fg.SeededBits(1).bits(64)
 
 
+RHO: dict[str, Any] = {"epsilon": None, "rho": 1}
+IN_RHO = {
+    "noisy_top_k": CALLS["noisy_top_k"] | RHO | {"noise": None},
+    "measure": CALLS["measure"] | RHO,
+    "sparse_vector": CALLS["sparse_vector"] | RHO,
+    "exponential_mechanism": CALLS["exponential_mechanism"] | RHO,
+    "select_and_measure": CALLS["select_and_measure"] | RHO | {"noise": "gumbel"},
+}
+
 TARGETS: dict[str, Callable[[], None]] = {
     **{name: offline(getattr(fg, name), good) for name, good in (CALLS | OTHERS).items()},
+    **{f"{name}, rho": offline(getattr(fg, name), good) for name, good in IN_RHO.items()},
     **{f"base2.{name}": offline(getattr(base2, name), good) for name, good in BASE2_CALLS.items()},
     **{name: online(getattr(fg, name), good) for name, good in ONLINE.items()},
     **{f"base2.{name}": online(getattr(base2, name), good) for name, good in BASE2_ONLINE.items()},

@@ -98,8 +98,8 @@ def test_z3_counts_its_own_steps() -> None:
     """The same on every machine: too few steps are "unknown", whatever the clock says."""
     x, y = z3.Ints("x y")
     hard = [x > 1, y > 1, x * y == 1_000_003 * 999_983, x < y]
-    solver = Limits(effort=1000).solver()
+    solver = Limits(effort=1000).solver("")
     assert solver.check(*hard) == z3.unknown
     assert "resource" in solver.reason_unknown() or "cancel" in solver.reason_unknown()
     with pytest.raises(NotDecided, match="the time limit was reached"):
-        Limits(until=0).solver().check()
+        Limits(until=0).solver("").check()

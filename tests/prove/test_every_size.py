@@ -117,15 +117,31 @@ def test_shifts_that_name_the_sensitivity() -> None:
     assert fg.prove(form, epsilon=1, sensitivity=2).holds is not True
 
 
-def test_the_cost_of_all_k_is_bounded_by_that_of_each() -> None:
-    """The first two cost less than their share: that is no reason to let a third one cost more."""
+def test_the_runner_up_is_paid_for() -> None:
+    """Each item costs at most 2.1, and the runner-up a tenth: 2.2 for each is enough, and 2.15 is not."""
 
     def shift(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
-        move = best - (runner_up.answer + runner_up.noise)
-        return item.answer - item.neighbour + move
+        return item.answer - item.neighbour + Fraction(11, 10)
 
-    free = replace(selection(1, "laplace"), shift=shift, last_shift=lambda least, runner_up, best: 1)
-    assert fg.prove(free, epsilon=1).holds is not True  # the runner-up is to be paid for, too
+    def last_shift(least: Any, runner_up: Change, best: Any) -> Any:
+        return Fraction(1, 10)
+
+    enough = Selection(1, "laplace", Fraction("2.2"), None, shift, last_shift)
+    assert prove_form(enough).holds
+    assert "the cost" in prove_form(replace(enough, scale=Fraction("2.15"))).reason
+
+
+def test_selected_items_that_change_places() -> None:
+    """What rises is moved by twice as much: it stays above the rest, and not above the next."""
+
+    def shift(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
+        change = item.answer - item.neighbour
+        return change + 1 if change >= 0 else change + 2
+
+    form = Selection(2, "laplace", Fraction(4), None, shift)
+    proof = prove_form(form)
+    assert proof.holds is None
+    assert "the order" in proof.reason
 
 
 def each_its_own(item: Change, least: Any, runner_up: Change, best: Any) -> Any:

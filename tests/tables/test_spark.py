@@ -92,6 +92,12 @@ def released(table: Any, domain: Any, how_many: int = 2) -> list[dict[str, Any]]
     return [ask().to_dict() for ask in asks[:how_many]]
 
 
+def of_unknown(table: Any) -> Any:
+    """Of a small pool, at whose edge there are ties."""
+    shared: dict[str, Any] = {"item": "item", "person": "person", "epsilon": 12, "domain": "unknown"}
+    return fg.top_k(table, k=6, delta="1/4", people=4, pool=9, bits=fg.SeededBits(9), **shared)
+
+
 def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one_person_moves_every_count_by_at_most_one_and_none_down(spark)
     the_order_of_rows_does_not_matter(spark)
@@ -101,6 +107,7 @@ def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch
 
 def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, texts = frame(spark, NUMBERS), frame(spark, TEXTS)
+    assert of_unknown(texts) == of_unknown(arrow(TEXTS))
     wanted, wanted_texts = released(arrow(NUMBERS), range(50)), released(arrow(TEXTS), TEXT_DOMAIN, 1)
     assert released(texts, TEXT_DOMAIN, 1) == wanted_texts
 

@@ -4,7 +4,7 @@ A mechanism is any callable whose first argument is the list of answers. The aud
 mechanism; it sees them through that protocol alone.
 """
 
-from freegap.auditor.command import Command
+from freegap.auditor.programs import Command
 from freegap.auditor.report import AuditReport, Counterexample
 from freegap.auditor.run import assert_private, audit
 

@@ -274,7 +274,7 @@ def _gathered(output: Any, group: _Group) -> Outputs:
     """The outputs of a group: the same for all of its runs, but for the columns."""
     columns = {
         path: rounded(leaf.now()) if isinstance(leaf, _Column) else leaf.now()
-        for path, leaf in leaves_of(output, ())
+        for path, leaf in leaves_of(output, (), _Known)
         if isinstance(leaf, _Known)
     }
     return repeated(from_objects([released(output, _standing_in)]), len(group.runs), columns)

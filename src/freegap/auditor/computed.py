@@ -26,11 +26,11 @@ from freegap.auditor.features import Component, Feature, Reading, path_text, spr
 from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Floats, Label, Outputs, Path
 from freegap.errors import MissingExtra
 
-__all__ = ["LearnedScore", "LowestBit", "learn_score", "lowest_bits"]
+__all__ = ["LearnedScore", "LowestBit", "ZeroSign", "floating_features", "learn_score", "lowest_bits"]
 
-MOST_TERMS = 60
+MOST_TERMS = 150
 LEAST_SAMPLES = 1000
-MOST_SAMPLES = 10_000
+MOST_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ def _terms(first: Outputs, second: Outputs, answers: Sequence[float]) -> list[Te
         for part in (first, second):
             present = np.unique(part.column(path)[0])
             terms += [Term(path, "label", part.labels[code]) for code in present[present >= 0][:4]]
-    return list(dict.fromkeys(terms))[:MOST_TERMS]
+    # every place has its number before any has its distances
+    return sorted(dict.fromkeys(terms), key=lambda term: term.kind == "distance")[:MOST_TERMS]
 
 
 # Floating-point numbers ----------------------------------------------------------------------------------
@@ -168,6 +169,37 @@ class LowestBit:
         present = (codes == REAL) & (numbers != 0)
         found = np.where(present, exponent - 53.0 + lowest, 0.0)
         return Reading(np.where(present, np.int32(INTEGER), np.int32(ABSENT)), found, ())
+
+
+@dataclass(frozen=True)
+class ZeroSign:
+    """Whether a zero is negative: -0.0 is equal to 0.0, and another output all the same."""
+
+    path: Path = ()
+
+    @property
+    def text(self) -> str:
+        """The feature in words."""
+        return f"sign of the zero {path_text(self.path)}"
+
+    def read(self, outputs: Outputs) -> Reading:
+        """A label for zeros alone.
+
+        >>> from freegap.auditor.reading import from_objects
+        >>> ZeroSign().read(from_objects([0.0, -0.0, 1.0])).codes.tolist()
+        [0, 1, -1]
+        """
+        codes, numbers = outputs.column(self.path)
+        zero = (codes == REAL) & (numbers == 0)
+        found = np.where(zero, np.signbit(numbers).astype(np.int32), np.int32(ABSENT))
+        return Reading(found, np.zeros(len(outputs)), (Label("sign", "+"), Label("sign", "-")))
+
+
+def floating_features(first: Outputs, second: Outputs, most: int = 2) -> list[Feature]:
+    """What the bits of a few of the places with reals tell, from the first to the last."""
+    bits = lowest_bits(first, second, most)
+    negative = any((np.signbit(part.numbers) & (part.numbers == 0)).any() for part in (first, second))
+    return [*bits, *(ZeroSign(bit.path) for bit in bits if negative)]
 
 
 def lowest_bits(first: Outputs, second: Outputs, most: int = 2) -> tuple[LowestBit, ...]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from freegap.auditor.computed import LowestBit
 from freegap.auditor.events import Clause, Event, OneOf
-from freegap.auditor.families import Family, Finding, Ordered, cut_points, distinct
+from freegap.auditor.families import Family, Finding, Ordered, cut_points, distinct, rarest
 from freegap.auditor.features import (
     Component,
     Feature,
@@ -30,7 +30,7 @@ from freegap.auditor.features import (
     features_of,
     value_text,
 )
-from freegap.auditor.outputs import ABSENT, INTEGER, Floats, Label, Outputs
+from freegap.auditor.outputs import ABSENT, INTEGER, TYPE, Floats, Label, Outputs
 from freegap.auditor.plan import BoundForecast, Effort
 
 __all__ = ["find_events", "score_event"]
@@ -93,7 +93,8 @@ def find_events(first: Outputs, second: Outputs, effort: Effort) -> list[Finding
     if effort.groups:
         found += _crossed(found, read, effort)
     likely = nlargest(MOST_FOUND, found, key=lambda finding: finding.score)
-    return sorted(likely, key=lambda finding: -finding.merit)
+    rare = [finding for finding in rarest(found) if finding not in likely]
+    return sorted([*likely, *rare], key=lambda finding: -finding.merit)
 
 
 def _crossed(found: Sequence[Finding], read: Sequence[_Read], effort: Effort) -> list[Finding]:
@@ -123,15 +124,10 @@ def _crossed(found: Sequence[Finding], read: Sequence[_Read], effort: Effort) ->
 
 def _frequent_values(read: _Read) -> list[tuple[float | Label, int]]:
     """Labels and repeated numbers that occur in both or either reading, with their counts."""
-    found: list[tuple[float | Label, int]] = []
-    one, two = read.one, read.two
-    for label in dict.fromkeys((*one.labels, *two.labels)):
-        count = sum(
-            int(np.count_nonzero(reading.codes == reading.labels.index(label)))
-            for reading in (one, two)
-            if label in reading.labels
-        )
-        found.append((label, count))
+    labels, one, two = _label_counts(read.one, read.two)
+    found: list[tuple[float | Label, int]] = [
+        (label, int(count)) for label, count in zip(labels, one + two, strict=True)
+    ]
     if 0 < read.distinct <= MOST_DISTINCT // 2:
         x1, x2 = read.ordered
         values = distinct(x1, x2)[:64]
@@ -178,15 +174,23 @@ def _of_feature(
 
 
 def _label_sets(family: Family, one: Reading, two: Reading) -> None:
-    labels = list(dict.fromkeys((*one.labels, *two.labels)))
-    if not labels:
-        return
+    labels, count1, count2 = _label_counts(one, two)
+    if labels:
+        family.sets(labels, [str(label) for label in labels], count1, count2)
 
-    def count(reading: Reading) -> NDArray[np.int64]:
-        tally = np.bincount(reading.codes[reading.codes >= 0], minlength=max(1, len(reading.labels)))
-        return np.array([tally[reading.labels.index(x)] if x in reading.labels else 0 for x in labels])
 
-    family.sets(labels, [str(label) for label in labels], count(one), count(two))
+def _label_counts(one: Reading, two: Reading) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
+    """The most frequent labels of both readings, and how often each of them has them."""
+    place = {label: i for i, label in enumerate(dict.fromkeys((*one.labels, *two.labels)))}
+    counts = []
+    for reading in (one, two):
+        tally = np.bincount(reading.codes[reading.codes >= 0], minlength=len(reading.labels))
+        found = np.zeros(len(place), dtype=np.int64)
+        found[[place[label] for label in reading.labels]] = tally
+        counts.append(found)
+    kept = np.argsort(-(counts[0] + counts[1]), kind="stable")[:MOST_WHOLE]
+    labels = list(place)
+    return [labels[i] for i in kept], counts[0][kept], counts[1][kept]
 
 
 def _whole_sets(family: Family, x1: Ordered, x2: Ordered, outputs: tuple[Outputs, Outputs]) -> None:
@@ -215,12 +219,17 @@ class _Names(Sequence[str]):
             for part, keys in zip(self._parts, self._keys, strict=True)
             if len(rows := np.flatnonzero(keys == self._values[at]))
         )
-        cells = [
-            str(outputs.labels[code]) if code >= 0 else value_text(number)
-            for code, number in zip(outputs.codes[row], outputs.numbers[row], strict=True)
+        cells = {
+            path: "".join(f"{part}: " for part in path if isinstance(part, str) and path != TYPE)
+            + (str(outputs.labels[code]) if code >= 0 else value_text(number))
+            for path, code, number in zip(
+                outputs.paths, outputs.codes[row], outputs.numbers[row], strict=True
+            )
             if code != ABSENT
-        ]
-        return "[" + ", ".join(cells) + "]"
+        }
+        kind = cells.pop(TYPE, "").strip("'")
+        ends = {"": "[]", "tuple": "()"}.get(kind, "()")
+        return f"{kind if kind != 'tuple' else ''}{ends[0]}{', '.join(cells.values())}{ends[1]}"
 
 
 def _all_integers(one: Reading, two: Reading) -> bool:

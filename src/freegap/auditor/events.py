@@ -6,8 +6,9 @@ A histogram counts outputs along the feature that the event of a counterexample 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,16 +17,26 @@ from numpy.typing import NDArray
 
 from freegap.auditor.features import Feature, Reading, Whole, value_text
 from freegap.auditor.outputs import Label, Outputs
+from freegap.report.pictures import BLUE, ORANGE
+from freegap.values.results import jsonable
 
 __all__ = ["Bar", "Between", "Bins", "Clause", "Condition", "Event", "Histogram", "OneOf"]
 
 MOST_BARS = 40
 OTHER = "other"
+SHADE = "#F0E442"
 Flags = NDArray[np.bool_]
 
 SHOWN_VALUES = 4
 
-_BURDEN = {"Whole": 1.0, "Distance": 1.0, "KindOf": 1.0, "LowestBit": 4.0, "LearnedScore": 10.0}
+_BURDEN = {
+    "Whole": 1.0,
+    "Distance": 1.0,
+    "KindOf": 1.0,
+    "LowestBit": 4.0,
+    "ZeroSign": 4.0,
+    "LearnedScore": 10.0,
+}
 """What it takes to understand a feature."""
 
 
@@ -149,9 +160,22 @@ class Event:
             found &= clause.holds(outputs)
         return found
 
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The event in full, as plain values: every clause must hold."""
+        return [{"feature": plain(c.feature), "condition": plain(c.condition)} for c in self.clauses]
+
     def hits(self, outputs: Outputs) -> int:
         """How many of the outputs are in the event."""
         return int(np.count_nonzero(self.holds(outputs)))
+
+
+def plain(record: Any) -> Any:
+    """A record, and all within it, as plain values with the name of its class."""
+    if isinstance(record, tuple):
+        return [plain(part) for part in record]
+    if not is_dataclass(record):
+        return jsonable(record)
+    return {"kind": type(record).__name__} | {f.name: plain(getattr(record, f.name)) for f in fields(record)}
 
 
 # Histograms ----------------------------------------------------------------------------------------------
@@ -182,6 +206,41 @@ class Histogram:
             tuple(a + b for a, b in zip(self.second, other.second, strict=True)),
         )
 
+    def draw(self, axes: Any, event: Event, runs: tuple[int, int]) -> None:
+        """The bars of both sides as shares of the runs, those of the event shaded."""
+        hit = [i for i in range(len(self.bars)) if self.first[i] or self.second[i]]
+        ranges = [i for i in hit if self.bars[i].low is not None]
+        # an empty range between others says something as well
+        between = range(min(ranges), max(ranges)) if ranges else range(0)
+        kept = [i for i, bar in enumerate(self.bars) if i in hit or bar.shaded or i in between]
+        for place, i in enumerate(kept):
+            if self.bars[i].shaded:
+                axes.axvspan(place - 0.5, place + 0.5, color=SHADE, alpha=0.45, linewidth=0)
+        sides = ((-0.2, self.first, BLUE, "first input"), (0.2, self.second, ORANGE, "second input"))
+        for (offset, counts, colour, name), total in zip(sides, runs, strict=True):
+            heights = [counts[i] / max(1, total) for i in kept]
+            axes.bar([place + offset for place in range(len(kept))], heights, 0.4, color=colour, label=name)
+        marks = range(0, len(kept), max(1, len(kept) // 10))
+        in_order = bool(ranges) and all(
+            self.bars[i].low is not None or self.bars[i].name == OTHER for i in kept
+        )
+        names = [_mark(self.bars[kept[place]], in_order=in_order) for place in marks]
+        axes.set_xticks(list(marks), names, fontsize=8)
+        axes.set(ylabel="share of runs", xlabel=_fit(event.clauses[-1].feature.text, 90))
+        axes.set_title(f"event (shaded): {_fit(event.text, 80)}", fontsize=10, loc="left")
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _mark(bar: Bar, *, in_order: bool) -> str:
+    """What stands below a bar: of ranges in order, their lower end."""
+    if not in_order or bar.low is None:
+        return _fit(bar.name)
+    return "…" if bar.low == -math.inf else f"{bar.low:.3g}"
+
+
+def _fit(text: str, most: int = 24) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
 
 @dataclass(frozen=True)
 class Bins:
@@ -206,9 +265,10 @@ class Bins:
         """Bars that suit some samples of both sides."""
         clause = event.clauses[-1]
         readings = [clause.feature.read(part) for part in (first, second)]
-        labels = list(
-            dict.fromkeys(reading.labels[code] for reading in readings for code in reading.codes if code >= 0)
+        seen = Counter(
+            reading.labels[code] for reading in readings for code in reading.codes[reading.codes >= 0]
         )
+        labels = [label for label, _ in seen.most_common(MOST_BARS)]
         numbers = np.concatenate([reading.numbers[reading.is_number] for reading in readings])
         distinct = np.unique(numbers)
         chosen = clause.condition.values if isinstance(clause.condition, OneOf) else ()

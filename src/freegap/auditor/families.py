@@ -7,7 +7,7 @@ confirmation promises the largest bound on ε.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,10 +20,13 @@ from freegap.auditor.features import Feature, Reading
 from freegap.auditor.outputs import INTEGER, Floats
 from freegap.auditor.plan import BoundForecast
 
-__all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct"]
+__all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct", "rarest"]
 
 LARGEST_SET = 64
 MOST_BINS = 4096
+OUTLIERS = 200
+FEW_HITS = 5
+UNSCORED = -1e9
 
 Tally = NDArray[np.int64]
 
@@ -46,10 +49,25 @@ class Finding:
     score: float = field(compare=False)
     soon: float = field(compare=False, default=-math.inf)
 
+    @property
+    def one_sided(self) -> int:
+        """How often it happened, where that was on one side alone; 0 else."""
+        return max(self.hits1, self.hits2) if min(self.hits1, self.hits2) == 0 else 0
+
     @cached_property
     def merit(self) -> float:
         """The score, a little less for an event that is hard to read."""
         return self.score - 0.004 * self.event.complexity * abs(self.score)
+
+
+def rarest(found: Iterable[Finding]) -> list[Finding]:
+    """Of each kind of condition, the event that happened the most often on one side alone."""
+    best: dict[type, Finding] = {}
+    for finding in found:
+        kind = type(finding.event.clauses[-1].condition)
+        if finding.one_sided > (best[kind].one_sided if kind in best else 0):
+            best[kind] = finding
+    return list(best.values())
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,18 @@ def cut_points(one: Ordered, two: Ordered, *, cuts: int, natural: Sequence[float
     spread = float(upper - lower) or float(pool[-1] - pool[0]) or 1.0
     step = 10.0 ** math.floor(math.log10(spread / 8))
     plain = [cut for cut in natural if pool[0] < cut < pool[-1]]
-    return np.unique(np.concatenate([np.round(chosen / step) * step + 0.0, plain]))
+    apart = [_widest(one, two, lowest=lowest) for lowest in (True, False)]
+    return np.unique(np.concatenate([np.round(chosen / step) * step + 0.0, plain, *apart]))
+
+
+def _widest(one: Ordered, two: Ordered, *, lowest: bool) -> Floats:
+    """The middle of the widest gap among the lowest, or the highest, values, where outliers begin."""
+    ends = [part.values[:OUTLIERS] if lowest else part.values[-OUTLIERS:] for part in (one, two)]
+    pool: Floats = np.sort(np.concatenate(ends)) / 2  # halved, the sum and the difference of two are doubles
+    if len(pool) < 2:
+        return 2 * pool
+    at = int(np.argmax(np.diff(pool)))
+    return np.array([pool[at] + pool[at + 1]])
 
 
 @dataclass(frozen=True)
@@ -126,6 +155,15 @@ class Family:
         if score > -math.inf:
             event = Event((*self.before, Clause(self.feature, condition)))
             self.found.append(Finding(event, swapped, hits1, hits2, float(score)))
+
+    def keep_one_sided(self, conditions: Callable[[int], Condition], c1: Tally, c2: Tally) -> None:
+        """The event that happened the most often on one side and never on the other: perhaps a rare leak, of
+        which these samples show too little for any score."""
+        for swapped, high, low in ((False, c1, c2), (True, c2, c1)):
+            alone = np.where(low == 0, high, 0)
+            best = int(np.argmax(alone)) if len(alone) else 0
+            if len(alone) and alone[best] >= FEW_HITS:
+                self.keep(conditions(best), swapped, int(c1[best]), int(c2[best]), UNSCORED)
 
     def _both_ways(self, c1: Tally, c2: Tally, choices: Any = 1) -> Floats:
         """Scores for the event being likelier on the first input, and on the second."""
@@ -177,6 +215,7 @@ class Family:
             best = int(np.argmax(scores[int(swapped)]))
             value = OneOf((float(values[best]),))
             self.keep(value, swapped, int(c1[best]), int(c2[best]), scores[int(swapped)][best])
+        self.keep_one_sided(lambda at: OneOf((float(values[at]),)), c1, c2)
 
     def intervals(self, cuts: Floats, one: Ordered, two: Ordered) -> None:
         """Both tails at every cut point, and every interval between two of them."""
@@ -195,6 +234,9 @@ class Family:
                 best = places[int(np.argmax(scores[int(swapped), places]))]
                 condition = Between(float(starts[low[best]]), float(ends[high[best]]))
                 self.keep(condition, swapped, int(h1[best]), int(h2[best]), scores[int(swapped), best])
+        outer = np.flatnonzero(tails)
+        ranges = [Between(float(starts[low[at]]), float(ends[high[at]])) for at in outer]
+        self.keep_one_sided(ranges.__getitem__, h1[outer], h2[outer])
 
 
 @lru_cache(maxsize=256)

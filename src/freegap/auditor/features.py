@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +33,7 @@ from freegap.auditor.outputs import (
 __all__ = [
     "Component",
     "CountOf",
+    "Difference",
     "Distance",
     "Feature",
     "Greatest",
@@ -51,6 +53,8 @@ __all__ = [
 MOST_COMPONENTS = 32
 MOST_LIGHT = 4
 MOST_LABELS = 8
+MOST_DIFFERENCES = 4
+HUGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,27 @@ class Mean:
         count = outputs.is_number.sum(axis=1)
         total = np.where(outputs.is_number, outputs.numbers, 0.0).sum(axis=1)
         return _reading_of(total / np.maximum(count, 1), count > 0, REAL)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number of the output less another: noise that both have in common is gone."""
+
+    path: Path
+    other: Path
+
+    @property
+    def text(self) -> str:
+        """The feature in words."""
+        return f"{path_text(self.path)} - {path_text(self.other)}"
+
+    def read(self, outputs: Outputs) -> Reading:
+        """Nothing where one of them is not a number. Rounded, since differences of doubles have digits of
+        their own."""
+        (codes1, one), (codes2, two) = outputs.column(self.path), outputs.column(self.other)
+        with np.errstate(over="ignore"):
+            apart = np.round(one - two, 6)
+        return _reading_of(apart, are_numbers(codes1) & are_numbers(codes2) & np.isfinite(apart), REAL)
 
 
 @dataclass(frozen=True)
@@ -293,7 +318,7 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
     numeric = [path for path in paths if path in numbered]
     found: list[Feature] = []
     if not light:
-        found += [Component(path) for path in paths[:MOST_COMPONENTS]]
+        found += [Component(path) for path in _telling(first, second, paths)]
     elif numeric or len(paths) == 1:
         found += [Component(path) for path in spread(numeric or paths, MOST_LIGHT)]
     found += [
@@ -303,8 +328,10 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
         # of a single number the mean says it all
         several = not light and _several_numbers(first, second)
         found += [Mean(), Least(), Greatest()] if several else [Mean()]
+        ends = spread(numeric, 2 if light else MOST_DIFFERENCES + 1)
+        found += [Difference(one, two) for one, two in pairwise(ends)]
     if len(paths) > 1:
-        used = [label for label in labels if _occurs(label, first, second)]
+        used = _used(labels, first, second)
         varied = any((part.codes == ABSENT).any() for part in (first, second))
         if varied and not (light and used):
             found.append(Length())
@@ -312,6 +339,21 @@ def features_of(first: Outputs, second: Outputs, *, light: bool = False) -> list
         if _repeats(first) or _repeats(second):
             found.append(Whole())
     return found
+
+
+def _telling(first: Outputs, second: Outputs, paths: Sequence[Path]) -> Sequence[Path]:
+    """The places where the means, or the shares of what is no number, differ the most between the sides."""
+    if len(paths) <= MOST_COMPONENTS:
+        return paths
+    apart = np.zeros(len(paths))
+    for at, path in enumerate(paths):
+        columns = [part.column(path) for part in (first, second)]
+        codes, numbers = ([np.clip(column[i], -HUGE, HUGE) for column in columns] for i in (0, 1))
+        for values in (codes, numbers):
+            error = np.sqrt(sum(v.var() / max(1, len(v)) for v in values))
+            apart[at] = max(apart[at], abs(values[0].mean() - values[1].mean()) / max(error, 1e-12))
+    chosen = np.sort(np.argsort(-apart, kind="stable")[:MOST_COMPONENTS])
+    return [paths[i] for i in chosen]
 
 
 def spread(paths: Sequence[Path], most: int) -> list[Path]:
@@ -348,7 +390,7 @@ def _kinds_differ(path: Path, *parts: Outputs) -> bool:
     return len(kinds) == 2
 
 
-def _occurs(label: Label, *parts: Outputs) -> bool:
-    return any(
-        (code := part.code_of(label)) is not None and bool((part.codes == code).any()) for part in parts
-    )
+def _used(labels: Sequence[Label], *parts: Outputs) -> list[Label]:
+    """Those of the labels that occur."""
+    seen = {part.labels[code] for part in parts for code in np.unique(part.codes) if code >= 0}
+    return [label for label in labels if label in seen]

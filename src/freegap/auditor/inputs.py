@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.mechanism import Parameters
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["LENGTHS", "Pair", "own_pairs", "pairs_around", "set_apart", "table_pairs"]
+__all__ = ["LENGTHS", "Pair", "SearchCandidate", "own_pairs", "pairs_around", "set_apart", "table_pairs"]
 
 LENGTHS = (1, 2, 3, 5, 10)
-SHIFTS = (0, 100, -4)
+SHIFTS = (0, 100, -4, 1000, 0.5)
 FAR_LENGTHS = frozenset({1, 5})
+LONG = 50
 MOST_OWN = 200
 GIVEN = "given"
 
@@ -39,6 +41,13 @@ class Pair:
     def given(self) -> bool:
         """Whether the user gave it. Only such pairs are tried then: others may not be possible inputs."""
         return self.category == GIVEN
+
+    @property
+    def unusual(self) -> bool:
+        """Whether a mechanism may well not take it, and need not: where it fails, it is left out."""
+        answers = (*self.first, *self.second)
+        plain = all(float(x).is_integer() and abs(x) < max(SHIFTS) for x in answers)
+        return self.far and not (plain and len(self.first) < LONG)
 
     def shifted(self, by: float) -> Pair:
         """Both inputs, every answer moved by the same amount."""
@@ -67,6 +76,14 @@ class Pair:
         return 100 * len(self.first) + digits
 
 
+@dataclass(frozen=True)
+class SearchCandidate:
+    """A pair of inputs and parameters to try."""
+
+    pair: Pair
+    parameters: Parameters
+
+
 def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivity: float = 1) -> list[Pair]:
     """The pairs of table 4-1 for these neighbours, without repetitions.
 
@@ -79,13 +96,18 @@ def table_pairs(neighbours: str, *, lengths: Iterable[int] = LENGTHS, sensitivit
         for length in lengths if shift == 0 else FAR_LENGTHS.intersection(lengths):
             # every pattern at the paper's magnitude; the plainest ones at the others
             patterns = _patterns(length, sensitivity)
-            for category in patterns if shift == 0 else ("one above", "all above", "half half"):
+            for category in patterns if shift == 0 else ("one above", "all above"):
                 if fitting is not None and category not in fitting:
                     continue
                 pair = patterns[category].shifted(shift)
                 mirrored = (pair.second, pair.first)
                 if (pair.first, pair.second) not in found and mirrored not in found:
                     found[pair.first, pair.second] = pair
+    if tuple(lengths) == LENGTHS:  # and long ones: some mechanisms do otherwise with many answers
+        for category in ("one above", "all above"):
+            long = replace(_patterns(LONG, sensitivity)[category], far=True)
+            if fitting is None or category in fitting:
+                found[long.first, long.second] = long
     return list(found.values())
 
 

@@ -2,9 +2,10 @@
 
 Its noise comes from its second parameter, `noise`, as in a program for `freegap.prove`, which is then run
 many times at once (`freegap.auditor.columns`); or from a parameter `rng`, a seeded NumPy generator; or it
-makes its own. Where it has a parameter `epsilon`, the claimed ε is passed; `sensitivity`, how much one
-person can change an answer; `size`, how many outputs are wanted at once. Its other parameters without a
-default are found by the audit or given by the caller: given, where they decide how private it is.
+makes its own. Where it has a parameter `epsilon`, `delta` or `rho`, what is claimed is passed;
+`sensitivity`, how much one person can change an answer; `size`, how many outputs are wanted at once. Its
+other parameters without a default are found by the audit or given by the caller: given, where they decide
+how private it is.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ _PRIVACY = re.compile(
     r"multiplier|theta|temperature)(_|$)"
 )
 """Names of parameters that decide how private a mechanism is."""
+
+_WITH_A_CENTRE = ("laplace", "normal", "gumbel", "logistic")
+"""Methods of NumPy's generators whose first argument is where the noise is centred."""
 
 
 def freeze(parameters: Mapping[str, Any]) -> Parameters:
@@ -107,8 +111,7 @@ class Mechanism:
         cls,
         function: Callable[..., Any],
         *,
-        epsilon: float,
-        delta: float | None = None,
+        claimed: Mapping[str, float | None],
         sensitivity: float = 1,
         parameters: Mapping[str, Any] | None = None,
         vectorized: bool | None = None,
@@ -116,7 +119,7 @@ class Mechanism:
         """Read the signature of a callable.
 
         >>> def noisy(answers, threshold, epsilon, rng): ...
-        >>> sorted(Mechanism.of(noisy, epsilon=1.0).found)
+        >>> sorted(Mechanism.of(noisy, claimed={"epsilon": 1.0}).found)
         ['threshold']
         """
         if not callable(function):
@@ -134,7 +137,7 @@ class Mechanism:
         unknown = [name for name in given if name not in by_name and not open_ended]
         if unknown:
             raise InvalidArgument("parameters", given, f"the mechanism has no {unknown[0]!r}", "Remove it.")
-        for known, value in {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}.items():
+        for known, value in {**claimed, "sensitivity": sensitivity}.items():
             if known in by_name and value is not None:
                 given.setdefault(known, value)
         found = {
@@ -253,7 +256,7 @@ class _FirstDraw:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def draw(*given: Any, **named: Any) -> Any:
-            if name in ("laplace", "normal", "gumbel", "logistic"):
+            if name in _WITH_A_CENTRE:
                 given, named = (0.0, *given[1:]), {key: value for key, value in named.items() if key != "loc"}
             raise _Drawn(str(getattr(self._rng, name)(*given, **named)))
 

@@ -9,7 +9,8 @@ column is one place in the tree, named by its path; `()` is the output itself, `
 
 NaN and the infinities are labels, so that they are values of their own and never poison a mean. True is a
 label and not the number 1. The length of a list shows as the number of cells that are present. A tree
-that is not a list has a cell with its type at `TYPE`. What a cell holds depends on its own run alone, never
+that is not a list has a cell with its type at `TYPE`, a mapping whose keys are not in order one with their
+order at `ORDER`, and a set one for each member. What a cell holds depends on its own run alone, never
 on the other outputs of the batch: an event must not change with the company it is counted in.
 """
 
@@ -27,6 +28,7 @@ __all__ = [
     "ABSENT",
     "A_NUMBER",
     "INTEGER",
+    "ORDER",
     "REAL",
     "TYPE",
     "Codes",
@@ -45,6 +47,7 @@ ABSENT, REAL, INTEGER = -1, -2, -3
 
 Path = tuple[int | str, ...]
 TYPE: Path = ("type()",)
+ORDER = "order()"
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
@@ -77,6 +80,8 @@ class Outputs:
     numbers: Floats
     paths: tuple[Path, ...]
     labels: tuple[Label, ...]
+    remarks: frozenset[str] = frozenset()
+    """What of the outputs was not looked at."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -125,13 +130,16 @@ def beside(parts: Iterable[tuple[Path, Outputs]]) -> Outputs:
     codes: list[Codes] = []
     values: list[Floats] = []
     paths: list[Path] = []
+    remarks: frozenset[str] = frozenset()
     for prefix, part in parts:
+        remarks |= part.remarks
         codes.append(recode(part, labels))
         values.append(part.numbers)
         paths.extend((*prefix, *path) for path in part.paths)
     # the transposes of columns beside each other are rows below each other: no reordering in memory
-    beside = np.concatenate([part.T for part in codes]).T
-    return Outputs(beside, np.concatenate([part.T for part in values]).T, tuple(paths), tuple(labels))
+    below = np.concatenate([part.T for part in codes]).T
+    numbers = np.concatenate([part.T for part in values]).T
+    return Outputs(below, numbers, tuple(paths), tuple(labels), remarks)
 
 
 def empty() -> Outputs:
@@ -157,7 +165,8 @@ def join(parts: Sequence[Outputs]) -> Outputs:
         codes[start : start + len(part), columns] = recode(part, labels)
         values[start : start + len(part), columns] = part.numbers
         start += len(part)
-    return Outputs(codes, values, tuple(paths), tuple(labels))
+    remarks = frozenset[str]().union(*(part.remarks for part in parts))
+    return Outputs(codes, values, tuple(paths), tuple(labels), remarks)
 
 
 def recode(part: Outputs, labels: dict[Label, int]) -> Codes:

@@ -13,21 +13,34 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Parameters, freeze, noise_parameter
+from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.mechanism import Mechanism, Parameters, freeze, noise_parameter
 from freegap.errors import MissingExtra
 
-__all__ = ["Analysis", "analyse", "is_count", "mutations", "numbers_found", "parameter_grid"]
+__all__ = [
+    "MOST_CANDIDATES",
+    "Analysis",
+    "Proposals",
+    "analyse",
+    "is_count",
+    "mutations",
+    "numbers_found",
+    "parameter_grid",
+]
 
 MOST_COUNT = 3
 FARTHEST = 1000
-MILLISECONDS = 3000
+MILLISECONDS = 10_000  # for one branch, which takes a few: what is found should not depend on the machine
+STEPS = 20_000_000
 MOST_COMBINATIONS = 24
+MOST_CANDIDATES = 100
+LONGEST_ANALYSED = 5
+MOST_ANALYSED = 30
 
 _COUNT_NAMES = {"n", "k", "count", "bound", "limit", "cutoff", "top", "number"}
 
@@ -193,7 +206,7 @@ def _most_parted(
     first = program.paths(pair.first, {**counts, **symbols}, within)
     second = program.paths(pair.second, {**counts, **symbols}, within)
     solver = z3.Optimize()
-    solver.set("timeout", MILLISECONDS)
+    solver.set("rlimit", STEPS)
     for condition in within:
         solver.add(condition.z3)
     for place in range(max(len(path.branches) for path in (*first, *second))):
@@ -245,3 +258,72 @@ def _number(value: Any) -> float:
     fraction = Fraction(value.numerator_as_long(), value.denominator_as_long())
     whole = int(fraction)
     return whole if fraction == whole else float(fraction)
+
+
+# What the race starts from -------------------------------------------------------------------------------
+
+
+@dataclass
+class Proposals:
+    """Pairs with parameters, from the source where it can be followed (Ding 2020, algorithm 4) and from a
+    grid.
+
+    scalar: the mechanism as plain code, one run at a time; None where there is none to follow.
+    trouble: why the source could not be followed.
+    """
+
+    mechanism: Mechanism
+    pairs: Sequence[Pair]
+    epsilon: float
+    sensitivity: float
+    scalar: Callable[..., Any] | None
+    most: int = MOST_CANDIDATES
+    trouble: str | None = None
+    _known: dict[object, tuple[Parameters, ...]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Parameters:
+        """The first of the grid of the first pair."""
+        return parameter_grid(
+            self.mechanism.found, self.pairs[0], epsilon=self.epsilon, sensitivity=self.sensitivity
+        )[0]
+
+    def candidates(self) -> list[SearchCandidate]:
+        """The best parameters of every pair first, then more of them for long pairs."""
+        longest = max(len(pair.first) for pair in self.pairs if not pair.far)
+        # of each pattern a short pair is analysed, and the longer ones take over what it says
+        for pair in sorted(self.pairs, key=lambda pair: -len(pair.first)):
+            if len(pair.first) <= LONGEST_ANALYSED and not pair.far:
+                self.suggested(pair)
+        grids = []
+        for pair in self.pairs:
+            grid = parameter_grid(
+                self.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
+            )
+            short = pair.far or len(pair.first) < longest // 2
+            grids.append(list(dict.fromkeys([*self.suggested(pair), *grid[: 1 if short else None]])))
+        deepest = max(map(len, grids))
+        ordered = [
+            SearchCandidate(pair, grid[depth])
+            for depth in range(deepest)
+            for pair, grid in zip(self.pairs, grids, strict=True)
+            if depth < len(grid)
+        ]
+        return list(dict.fromkeys(ordered))[: self.most]
+
+    def suggested(self, pair: Pair) -> tuple[Parameters, ...]:
+        """What the source suggests, until it turns out that it cannot be followed."""
+        if not self.mechanism.found or self.scalar is None or self.trouble is not None:
+            return ()
+        pattern = pair if pair.given else (pair.category, pair.far)
+        if pattern in self._known:
+            return self._known[pattern]
+        if len(self._known) >= MOST_ANALYSED:
+            return ()
+        if self.mechanism.noise is None:
+            self.trouble = "the mechanism makes its own noise, which cannot be set to zero"
+            return ()
+        found = analyse(self.scalar, self.mechanism.found, self.mechanism.fixed, pair)
+        self.trouble = found.trouble
+        self._known[pattern] = found.parameters
+        return found.parameters

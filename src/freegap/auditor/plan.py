@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from freegap.auditor.features import Distance, Feature
+from freegap.auditor.statistics import Floats, PureClaim, TestedClaim
 from freegap.errors import MissingExtra
 
 try:
@@ -15,9 +16,9 @@ try:
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = ["BoundForecast", "Effort", "Plan", "Round"]
+__all__ = ["BoundForecast", "Effort", "Plan", "Round", "shared_out"]
 
-Floats = NDArray[np.float64]
+NOTHING = PureClaim(np.inf)
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class BoundForecast:
     z: standard deviations by which the confirmed bound will stay below the estimate.
     distance: how many times farther apart than neighbours the inputs were; the loss is shared out.
     patience: how many times more samples still a confirmation gets that looks like a violation of `claim`.
+    runs: of the confirmation, on each side.
     """
 
     grow: float
@@ -37,10 +39,11 @@ class BoundForecast:
     z: float
     distance: float = 1.0
     patience: float = 1.0
-    claim: float = np.inf
+    claim: TestedClaim = NOTHING
+    runs: float = 1.0
 
     def bound(self, hits1: ArrayLike, hits2: ArrayLike, choices: ArrayLike = 1) -> Floats:
-        """The bound for ε to be expected; -inf where there is nothing to expect.
+        """The bound to be expected, in the measure of the claim; -inf where there is nothing to expect.
 
         What only patience can show to be a violation comes before what cannot be, and after what shows
         at once.
@@ -61,24 +64,42 @@ class BoundForecast:
                 total = first + second
                 first = total * special.expit(np.log(first / second) / self.distance)
                 second = total - first
-            found = _wilson(first, second, self.z)
+            found = self._expected(first, second, 1.0)
             # a lower end is below the estimate: where that is not above the claim, patience will not help
-            if self.patience > 1 and (first > np.exp(self.claim) * second).any():
-                later = _wilson(self.patience * first, self.patience * second, self.z)
-                hope = self.claim + 0.3 * (later - self.claim)
-                found = np.where(later > self.claim, np.maximum(found, hope), found)
+            if self.patience > 1 and self._above(first, second).any():
+                later = self._expected(first, second, self.patience)
+                hope = self.claim.amount + 0.3 * (later - self.claim.amount)
+                found = np.where(later > self.claim.amount, np.maximum(found, hope), found)
+        return found
+
+    def _above(self, first: Floats, second: Floats) -> NDArray[np.bool_]:
+        """Where the estimate is above the claim."""
+        values = self.claim.value(np.maximum(first, 0) / self.runs, second / self.runs, fine=False)
+        above: NDArray[np.bool_] = values > self.claim.amount
+        return above
+
+    def _expected(self, first: Floats, second: Floats, times: float) -> Floats:
+        """What so many times these hits come to: the corner of the set that they leave, about."""
+        first, second = times * first, times * second
+        low, high = _wilson(first, second, self.z)
+        if isinstance(self.claim, PureClaim):
+            values = np.log(low) - np.log(high)
+        else:
+            total = first + second
+            rate = np.maximum(total - self.z * np.sqrt(total), 0) / (times * self.runs)
+            values = self.claim.value(np.minimum(1.0, low * rate), high * rate, fine=False)
+        found: Floats = np.where((first > 0) & (low > 0), values, -np.inf)
         return found
 
 
-def _wilson(first: Floats, second: Floats, z: float) -> Floats:
-    """The lower end of Wilson's interval for log(P1/P2), given the hits on each side."""
+def _wilson(first: Floats, second: Floats, z: float) -> tuple[Floats, Floats]:
+    """The lower end of Wilson's interval for the share of the first side in the hits, and what is left to 1,
+    written so that nothing cancels where side 2 is hardly hit."""
     total = first + second
     share, half = first / total, z * z / (2 * total)
     width = z * np.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
-    # log(low) - log(1 - low), written so that nothing cancels where side 2 is hardly hit
-    bound = np.log(share + half - width) - np.log((1 - share) + half + width)
-    found: Floats = np.where((first > 0) & (share + half > width), bound, -np.inf)
-    return found
+    whole = 1 + 2 * half
+    return (share + half - width) / whole, ((1 - share) + half + width) / whole
 
 
 @dataclass(frozen=True)
@@ -109,6 +130,19 @@ class Effort:
         return replace(self, cuts=min(self.cuts, 20), groups=min(self.groups, 3), atoms=False, light=True)
 
 
+def shared_out(runs: int, samples: int, search_samples: int) -> tuple[int, int, int, int]:
+    """How to use so many runs, made one by one: samples and search samples, at most those given, patience,
+    and how many candidates to begin with.
+
+    >>> shared_out(10_000, 500_000, 100_000)
+    (1500, 350, 1, 20)
+    """
+    confirm = max(100, min(samples, runs * 3 // 20))
+    search = max(50, min(search_samples, runs * 7 // 200))
+    patience = max(1, min(16, runs // (20 * confirm)))
+    return confirm, search, patience, max(4, min(100, runs // 500))
+
+
 @dataclass(frozen=True)
 class Round:
     """How a candidate is tried in one round.
@@ -126,6 +160,7 @@ class Round:
     stretch: int = 1
     thorough: int = 1_000_000
     key: int = 0
+    first: bool = False
 
     @property
     def apart(self) -> Round:
@@ -140,7 +175,7 @@ class Round:
 class Plan:
     """The sizes of a search: `samples` per side in the last round, to be confirmed by `confirm` per side.
 
-    claim: the ε that is claimed; patience: see `BoundForecast`.
+    claim: what is claimed; patience: see `BoundForecast`.
     costly: runs are made one by one, so the first rounds get few of them.
     tight: the bound shall be as tight as possible.
     floating, learned: whether to look for these events.
@@ -149,7 +184,7 @@ class Plan:
     samples: int
     confirm: int
     z: float
-    claim: float
+    claim: TestedClaim
     patience: int = 1
     costly: bool = False
     tight: bool = False
@@ -159,15 +194,19 @@ class Plan:
     def forecast(self, size: int, caution: float) -> BoundForecast:
         """How to judge counts of `size` samples per side."""
         grow = max(1.0, self.confirm / size)
-        return BoundForecast(grow, caution, self.z, patience=self.patience, claim=self.claim)
+        return BoundForecast(
+            grow, caution, self.z, patience=self.patience, claim=self.claim, runs=max(size, self.confirm)
+        )
 
     @property
     def stretch(self) -> int:
         """How far to stretch pairs so that the claim allows a loss of about 1: an odd number; farther where
-        the tightest bound is wanted, whatever it takes."""
+        the tightest bound is wanted, whatever it takes. Other losses than ε do not grow in proportion."""
+        if not isinstance(self.claim, PureClaim):
+            return 1
         if self.tight:
-            return max(1, 2 * min(3, int((2.2 / self.claim - 1) / 2 + 1e-9)) + 1)
-        return max(1, 2 * min(12, int((1 / self.claim - 1) / 2 + 1e-9)) + 1)
+            return max(1, 2 * min(3, int((2.2 / self.claim.amount - 1) / 2 + 1e-9)) + 1)
+        return max(1, 2 * min(12, int((1 / self.claim.amount - 1) / 2 + 1e-9)) + 1)
 
     @property
     def survivors(self) -> tuple[int, ...]:
@@ -185,7 +224,9 @@ class Plan:
         parts: tuple[float, ...] = (60, 16, 3, 1)
         if not self.costly:
             parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
-        if number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
+        if not self.costly and candidates <= self.survivors[2]:  # few can have more, and show what is rarer
+            parts = (*parts[:2], 1, 0.5)
+        elif number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
             parts = (*parts[:3], 1 / min(4, self.stretch))
         size = max(50, int(self.samples / parts[number]))
         effort = Effort(

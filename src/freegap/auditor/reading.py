@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from itertools import chain, compress, islice
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 from freegap.auditor.outputs import (
     ABSENT,
     INTEGER,
+    ORDER,
     REAL,
     TYPE,
     Codes,
@@ -29,6 +34,8 @@ from freegap.auditor.outputs import (
 __all__ = ["WrongSize", "from_batch", "from_objects", "leaves_of", "repeated"]
 
 MOST_COLUMNS = 256
+CUT = f"Outputs have more than {MOST_COLUMNS} parts: only the first {MOST_COLUMNS} of each were looked at."
+DEEPEST = 8
 _EXACT_INTEGER = 2**53
 
 
@@ -45,6 +52,7 @@ def from_batch(batch: Any, size: int) -> Outputs:
     >>> from_batch((np.array([1, 2]), np.array([0.5, np.nan])), 2).paths
     ((0,), (1,))
     """
+    batch = _frame(batch)
     if isinstance(batch, Mapping):
         return beside([((str(name),), from_batch(part, size)) for name, part in batch.items()])
     if isinstance(batch, tuple):
@@ -68,7 +76,8 @@ def _from_array(array: NDArray[Any]) -> Outputs:
     if mask is not None:
         np.copyto(codes, ABSENT, where=mask)
     paths: tuple[Path, ...] = ((),) if scalar else tuple((i,) for i in range(table.shape[1]))
-    return Outputs(codes, values, paths, labels)
+    cut = not scalar and array[:1].size > MOST_COLUMNS
+    return Outputs(codes, values, paths, labels, frozenset({CUT} if cut else ()))
 
 
 def _read_array(data: NDArray[Any]) -> tuple[Codes, Floats, tuple[Label, ...]]:
@@ -118,13 +127,65 @@ def from_objects(objects: Sequence[Any]) -> Outputs:
             return found if kinds == {list} else _with_types(found, objects)
     elif not any(map(_is_tree, kinds)):
         codes, values, labels = _read_cells(objects)
-        return Outputs(codes[:, None], values[:, None], ((),), labels)
+        return Outputs(codes[:, None], values[:, None], ((),), labels, _unread(kinds))
     return _from_trees(objects)
 
 
 def _is_tree(kind: type) -> bool:
     """Whether values of this type have parts that should be looked at one by one."""
-    return issubclass(kind, list | tuple | Mapping | np.ndarray) or dataclasses.is_dataclass(kind)
+    return (
+        issubclass(kind, list | tuple | Mapping | np.ndarray | set | frozenset | Iterator)
+        or dataclasses.is_dataclass(kind)
+        or _is_frame(kind)
+        or _is_record(kind)
+    )
+
+
+def _is_frame(kind: type) -> bool:
+    library = kind.__module__.partition(".")[0]
+    return library in ("pandas", "polars") and kind.__name__ in ("DataFrame", "Series")
+
+
+def _frame(value: Any) -> Any:
+    """A table or a column of pandas or Polars in plain parts, with its index; anything else as it is."""
+    if not _is_frame(type(value)):
+        return value
+    if type(value).__name__ == "Series":
+        parts = {"values": value.to_numpy()}
+    else:
+        parts = {str(name): value[name].to_numpy() for name in value.columns}
+    return parts | ({"index": value.index.to_numpy()} if hasattr(value, "index") else {})
+
+
+_TEXTS = (str, bytes, Enum, BaseException, type, PurePath, date, time, timedelta)
+_PLAIN = (numbers.Number, Decimal, np.generic, *_TEXTS)
+
+
+def _is_record(kind: type) -> bool:
+    """Whether values of this type are objects of attributes, and not values with a text of their own."""
+    holds = bool(getattr(kind, "__dictoffset__", 0)) or any("__slots__" in vars(c) for c in kind.__mro__)
+    return holds and kind.__module__ != "builtins" and not issubclass(kind, _PLAIN)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    slots = [name for c in type(value).__mro__ for name in _names(vars(c).get("__slots__", ()))]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**found, **getattr(value, "__dict__", {})}
+
+
+def _names(slots: Any) -> tuple[str, ...]:
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _is_silent(kind: Any) -> bool:
+    """Whether the text of such a value is its address alone."""
+    return kind.__repr__ is object.__repr__
+
+
+def _unread(kinds: Iterable[type]) -> frozenset[str]:
+    """A remark for each type of which nothing but the type can be read."""
+    silent = sorted(kind.__name__ for kind in kinds if _is_silent(kind))
+    return frozenset(f"Of parts of the output of type {name} only the type was looked at." for name in silent)
 
 
 def _from_lists(objects: Sequence[Any], flat: list[Any]) -> Outputs:
@@ -147,6 +208,7 @@ def _from_lists(objects: Sequence[Any], flat: list[Any]) -> Outputs:
         table[:, :MOST_COLUMNS],
         tuple((i,) for i in range(min(width, MOST_COLUMNS))),
         labels,
+        _unread(set(map(type, flat))) | ({CUT} if width > MOST_COLUMNS else set()),
     )
 
 
@@ -186,13 +248,13 @@ def _read_kind(part: list[Any], kind: type) -> tuple[Codes, Floats, tuple[Label,
         return _read_array(np.array(part, dtype=np.bool_))
     if issubclass(kind, numbers.Integral):
         return _read_integers(part)
-    if issubclass(kind, numbers.Real | np.floating) or kind.__name__ == "Decimal":
+    if issubclass(kind, numbers.Real | np.floating) or kind is Decimal:
         return _split_reals(np.array([float(x) for x in part], dtype=np.float64))
     seen: dict[Label, int] = {}
     known: dict[Hashable, int] = {}
     codes = np.empty(len(part), dtype=np.int32)
     for i, value in enumerate(part):
-        key = value if isinstance(value, str | None) else repr(value)
+        key = value if isinstance(value, str | None) else _text(value)
         if key not in known:
             known[key] = seen.setdefault(_label(value), len(seen))
         codes[i] = known[key]
@@ -225,16 +287,24 @@ def _label(value: Any) -> Label:
     if isinstance(value, float):
         value = {True: "NaN", False: "inf" if value > 0 else "-inf"}[math.isnan(value)]
         return Label("float", value)
-    return Label(type(value).__name__, repr(value))
+    return Label(type(value).__name__, _text(value))
+
+
+def _text(value: Any) -> str:
+    """How a value is written; without its address in memory."""
+    return f"<{type(value).__name__}>" if _is_silent(type(value)) else repr(value)
 
 
 def _from_trees(objects: Sequence[Any]) -> Outputs:
     """The general case: outputs with nested parts, or of different shapes, leaf by leaf."""
-    leaves = [
-        (row, path, leaf)
-        for row, value in enumerate(objects)
-        for path, leaf in islice(leaves_of(value, ()), MOST_COLUMNS)
-    ]
+    leaves: list[tuple[int, Path, Any]] = []
+    remarks: set[str] = set()
+    for row, value in enumerate(objects):
+        parts = leaves_of(value, ())
+        leaves += [(row, path, leaf) for path, leaf in islice(parts, MOST_COLUMNS)]
+        if next(iter(parts), None) is not None:
+            remarks.add(CUT)
+    remarks |= _unread({type(leaf) for _, _, leaf in leaves})
     paths = {path for _, path, _ in leaves}
     kept = sorted(paths, key=lambda path: tuple((isinstance(p, str), p) for p in path))
     at = {path: i for i, path in enumerate(kept)}
@@ -245,22 +315,39 @@ def _from_trees(objects: Sequence[Any]) -> Outputs:
     place_of = np.array([at[path] for _, path, _ in leaves], dtype=np.int64)
     codes[row_of, place_of] = cells
     table[row_of, place_of] = values
-    return _with_types(Outputs(codes, table, tuple(kept), labels), objects)
+    return _with_types(Outputs(codes, table, tuple(kept), labels, frozenset(remarks)), objects)
 
 
-def leaves_of(value: Any, path: Path) -> Iterable[tuple[Path, Any]]:
-    """The parts of an output that have no parts, each with its place."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            yield from leaves_of(part, (*path, str(name)))
+def leaves_of(value: Any, path: Path, leaf: type | None = None) -> Iterator[tuple[Path, Any]]:
+    """The parts of an output that have no parts, each with its place.
+
+    leaf: values of this type have no parts.
+    """
+    value = _frame(value)
+    if leaf is not None and isinstance(value, leaf):
+        yield path, value
+    elif len(path) > DEEPEST:
+        yield path, f"<{type(value).__name__}>"
+    elif isinstance(value, Mapping):
+        names = [str(name) for name in value]
+        if names != sorted(names):
+            yield (*path, ORDER), ", ".join(names)
+        for name, part in zip(names, value.values(), strict=True):
+            yield from leaves_of(part, (*path, name), leaf)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for entry in dataclasses.fields(value):
-            yield from leaves_of(getattr(value, entry.name), (*path, entry.name))
+            yield from leaves_of(getattr(value, entry.name), (*path, entry.name), leaf)
     elif isinstance(value, np.ndarray):
-        yield from leaves_of(value.tolist(), path)
-    elif isinstance(value, list | tuple):
+        yield from leaves_of(value.tolist(), path, leaf)
+    elif isinstance(value, set | frozenset):
+        for text in sorted(map(_text, value)):
+            yield (*path, text), True
+    elif isinstance(value, list | tuple | Iterator):
         for i, part in enumerate(value):
-            yield from leaves_of(part, (*path, i))
+            yield from leaves_of(part, (*path, i), leaf)
+    elif _is_record(type(value)) and (parts := _attributes(value)):
+        for name in sorted(parts):
+            yield from leaves_of(parts[name], (*path, name), leaf)
     else:
         yield path, value
 
@@ -275,4 +362,4 @@ def repeated(one: Outputs, size: int, columns: Mapping[Path, NDArray[Any]]) -> O
         at = one.paths.index(path)
         read = _from_array(column)
         codes[:, at], values[:, at] = recode(read, labels)[:, 0], read.numbers[:, 0]
-    return Outputs(codes, values, one.paths, tuple(labels))
+    return Outputs(codes, values, one.paths, tuple(labels), one.remarks)

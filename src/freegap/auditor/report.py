@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from freegap.auditor.confirm import count_again
 from freegap.auditor.events import Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters, answers_text
-from freegap.auditor.statistics import EventCounts, Look, Spending
+from freegap.auditor.sampling import OutputSource
+from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
 from freegap.report.shell import safe, shell
 from freegap.values.results import json_text, jsonable
 
 __all__ = ["PICTURES", "AuditReport", "Counterexample", "body", "draw", "page"]
-
-EVENT = "#F0E442"  # behind the bars
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,25 +31,57 @@ class Counterexample:
 
     first, second: the answers on two neighbouring databases.
     parameters: what else was passed to the mechanism.
-    event: the set of outputs; `event.text` says it in words.
-    counts: how often it happened, on samples that played no part in finding it.
-    epsilon_lower_bound: with the confidence of the audit, no smaller ε is possible.
-    p_value: valid for the claim that this pair and event respect the claimed ε.
+    event: the set of outputs; `event.text` says it in words, `event.to_dict()` in full.
+    looks: how often it happened, on samples that played no part in finding it, each time that was looked at.
     """
 
     first: Answers
     second: Answers
     parameters: Parameters
     event: Event
-    counts: EventCounts
-    epsilon: float
-    delta: float
-    epsilon_lower_bound: float
-    p_value: float
+    looks: tuple[Look, ...]
+    claim: TestedClaim
     confidence: float
-    seed: int
-    replayable: bool
-    histogram: Histogram | None = None
+    source: OutputSource = field(repr=False)
+    histogram: Histogram | None = field(default=None, repr=False)
+
+    @property
+    def counts(self) -> EventCounts:
+        """How often the event happened, at the last look."""
+        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """With the confidence of the audit, no smaller amount is possible, in the measure of the claim."""
+        return Spending.lower_bound(self.looks, self.claim, 1 - self.confidence)
+
+    @cached_property
+    def epsilon_lower_bound(self) -> float:
+        """With the confidence of the audit, no smaller ε is possible (at the δ that is claimed)."""
+        claim = PureClaim(math.inf) if self.claim.epsilon is None else self.claim
+        return Spending.lower_bound(self.looks, claim, 1 - self.confidence)
+
+    @cached_property
+    def delta_lower_bound(self) -> float | None:
+        """With the confidence of the audit, no smaller δ is possible at the claimed ε; None without one."""
+        if self.claim.epsilon is None:
+            return None
+        return Spending.delta_lower_bound(self.looks, self.claim.epsilon, 1 - self.confidence)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Valid for the claim that this pair and event respect what is claimed."""
+        return float(Spending.p_value(self.looks, self.claim, self.claim.amount))
+
+    @property
+    def replayable(self) -> bool:
+        """Whether the seed brings the same runs again."""
+        return self.source.mechanism.replayable
+
+    @property
+    def seed(self) -> int:
+        """Of the audit."""
+        return self.source.seed
 
     @property
     def ratio(self) -> float:
@@ -57,22 +90,48 @@ class Counterexample:
             return math.inf if self.counts.rate1 > 0 else math.nan
         return self.counts.rate1 / self.counts.rate2
 
-    def __str__(self) -> str:
-        allowed = f"{math.exp(self.epsilon):.3g}" + (f" (and δ = {self.delta:g})" if self.delta else "")
-        lines = [
-            f"inputs     {answers_text(self.first)}  and  {answers_text(self.second)}",
-            *([f"parameters {_parameters(self.parameters)}"] if self.parameters else []),
-            f"event      {self.event.text}",
-            f"happens    {self.counts.hits1:,} of {self.counts.runs1:,} runs on the first input, "
-            f"{self.counts.hits2:,} of {self.counts.runs2:,} on the second",
-            f"ratio      {_ratio(self.ratio)}; e^ε allows {allowed}",
-            f"so         ε ≥ {self.epsilon_lower_bound:.4f} with confidence {_confidence(self.confidence)} "
-            f"(p-value for ε = {self.epsilon:g}: {self.p_value:.2g})",
-            f"replay     seed={self.seed}"
-            if self.replayable
-            else "replay     not possible: the mechanism makes its own randomness",
+    def check(self, *, runs: int = 100_000, seed: int | None = None) -> Counterexample:
+        """Run it again, on so many fresh runs in all: the same inputs, parameters and event, other counts.
+
+        >>> import freegap as fg
+        >>> settings = {"epsilon": 1, "samples": 2000, "search_samples": 500, "seed": 1, "jobs": 1}
+        >>> found = fg.audit(lambda answers, rng: sum(answers) + rng.integers(2), **settings).counterexample
+        >>> again = found.check(runs=1000, seed=2)
+        >>> again.counts.runs1 + again.counts.runs2, again.lower_bound > 1
+        (1000, True)
+        """
+        entropy = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+        source = replace(self.source, seed=entropy)
+        counts = count_again(source, (self.first, self.second), self.parameters, self.event, runs)
+        return replace(self, looks=(Look(counts, 1.0),), source=source, histogram=None)
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What it is, by name; the first few say what happened, the others what follows."""
+        counts, claim, delta = self.counts, self.claim, self.delta_lower_bound or 0.0
+        allowed = f"; e^ε allows {math.exp(claim.epsilon):.3g}" if claim.epsilon is not None else ""
+        beside = f" (and δ = {claim.delta:g})" if claim.delta else ""
+        certain = f"{claim.symbol} ≥ {self.lower_bound:.4f} with confidence {_confidence(self.confidence)}"
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters)
+        happens = (
+            f"{counts.hits1:,} of {counts.runs1:,} runs on the first input, "
+            f"{counts.hits2:,} of {counts.runs2:,} on the second"
+        )
+        alone = "not possible: the mechanism makes its own randomness"
+        ratio = "never on the second input" if math.isinf(self.ratio) else f"{self.ratio:.4g}"
+        return [
+            ("inputs", f"{answers_text(self.first)}  and  {answers_text(self.second)}"),
+            *([("parameters", given)] if given else []),
+            ("event", self.event.text),
+            ("happens", happens),
+            ("ratio", f"{ratio}{allowed}{beside}"),
+            ("so", f"{certain} (p-value for {claim.text(claim.amount)}: {self.p_value:.2g})"),
+            *([("or", f"δ ≥ {delta:.3g} at ε = {claim.amount:g}")] if delta > claim.delta else []),
+            ("replay", f"seed={self.seed}" if self.replayable else alone),
         ]
-        return "\n".join(map(printable, lines))
+
+    def __str__(self) -> str:
+        return "\n".join(printable(f"{name:<10} {value}") for name, value in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The counterexample as plain values."""
@@ -81,11 +140,13 @@ class Counterexample:
             "second": [jsonable(x) for x in self.second],
             "parameters": {name: jsonable(value) for name, value in self.parameters},
             "event": self.event.text,
+            "event_in_full": self.event.to_dict(),
             "hits": [self.counts.hits1, self.counts.hits2],
             "runs": [self.counts.runs1, self.counts.runs2],
             "ratio": jsonable(self.ratio),
-            "allowed_ratio": math.exp(self.epsilon),
+            "lower_bound": self.lower_bound,
             "epsilon_lower_bound": self.epsilon_lower_bound,
+            "delta_lower_bound": self.delta_lower_bound,
             "p_value": self.p_value,
             "confidence": self.confidence,
             "seed": str(self.seed) if self.replayable else None,
@@ -96,24 +157,26 @@ class Counterexample:
 class AuditReport:
     """The record of an audit.
 
+    claim: what was claimed, with its `amount`, and `delta`.
     violated: whether the claim was refuted, at the confidence asked for.
-    epsilon_lower_bound: the true ε is at least this, at the confidence asked for.
+    lower_bound: the true ε (or ρ, where that is claimed) is at least this, at the confidence asked for.
     counterexample: the shrunk counterexample, if there is one.
     closest: the strongest pair and event that was confirmed, violation or not.
+    logic: where the violation lies in the low digits of floating-point numbers, one of another kind.
     deterministic: no run ever differed from another on the same input.
     interrupted: the audit was stopped before its end; what it says is still valid.
     """
 
     mechanism: str
-    epsilon: float
-    delta: float
+    claim: TestedClaim
     neighbours: str
     sensitivity: float
     confidence: float
     violated: bool
-    epsilon_lower_bound: float
+    lower_bound: float
     counterexample: Counterexample | None
     closest: Counterexample | None
+    logic: Counterexample | None
     looks: tuple[Look, ...]
     seed: int
     replayable: bool
@@ -125,32 +188,58 @@ class AuditReport:
     notes: tuple[str, ...]
 
     @property
+    def epsilon_lower_bound(self) -> float:
+        """The true ε is at least this (at the δ that is claimed), at the confidence asked for."""
+        return max((found.epsilon_lower_bound for found in self._found), default=0.0)
+
+    @property
+    def delta_lower_bound(self) -> float | None:
+        """The true δ at the claimed ε is at least this, at the confidence asked for; None without an ε."""
+        if self.claim.epsilon is None:
+            return None
+        return max((found.delta_lower_bound or 0.0 for found in self._found), default=0.0)
+
+    @property
+    def _found(self) -> list[Counterexample]:
+        return [found for found in (self.counterexample, self.closest, self.logic) if found is not None]
+
+    @property
     def p_value(self) -> float:
         """A valid p-value for the claim, corrected for all looks and confirmations."""
-        return float(self.p_values([self.epsilon])[0])
+        return float(self.p_values([self.claim.amount])[0])
 
-    def p_values(self, epsilons: Sequence[float]) -> NDArray[np.float64]:
-        """The curve of figures 4-2 to 4-4: a valid p-value for each ε, all from one set of samples."""
-        levels = np.asarray(epsilons, dtype=np.float64)
-        return np.asarray(Spending.p_value(self.looks, levels, delta=self.delta))
+    def p_values(self, amounts: Sequence[float]) -> NDArray[np.float64]:
+        """The curve of figures 4-2 to 4-4: a valid p-value for each ε (or ρ), all from one set of samples."""
+        return np.asarray(Spending.p_value(self.looks, self.claim, amounts))
 
     def curve(self, points: int = 111) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values of ε from 0 to beyond the bound and the claim, and the p-value for each."""
-        end = 1.3 * max(self.epsilon, self.epsilon_lower_bound, 0.1) + 0.2
+        """Values of ε (or ρ) from 0 to beyond the bound and the claim, and the p-value for each."""
+        end = 1.5 * max(self.claim.amount, self.lower_bound)
+        if self.claim.epsilon is not None:
+            end = max(end, 0.3)
         levels = np.linspace(0, end, points)
         return levels, self.p_values([float(level) for level in levels])
 
     @property
     def title(self) -> str:
         """The verdict in one line."""
-        claim = f"{self.mechanism} claims ε = {self.epsilon:g}" + (
-            f", δ = {self.delta:g}" if self.delta else ""
-        )
+        claim = f"{self.mechanism} claims {self.claim.text(self.claim.amount)}"
+        bound = f"{self.claim.symbol} ≥ {self.lower_bound:.4f}"
         if self.violated:
-            return f"VIOLATED: {claim}, but ε ≥ {self.epsilon_lower_bound:.4f}"
+            return f"VIOLATED: {claim}, but {bound}"
         if self.interrupted:
-            return f"Interrupted: {claim}; no violation confirmed so far (ε ≥ {self.epsilon_lower_bound:.4f})"
-        return f"No violation found: {claim}, and ε ≥ {self.epsilon_lower_bound:.4f}"
+            return f"Interrupted: {claim}; no violation confirmed so far ({bound})"
+        return f"No violation found: {claim}, and {bound}"
+
+    @property
+    def _second(self) -> tuple[str, Counterexample] | None:
+        """What must be shown beside the counterexample, and why."""
+        small, strong = self.counterexample, self.closest
+        if self.logic is not None:
+            return "Apart from the low digits of floating-point numbers:", self.logic
+        if small is None or strong is None or strong.lower_bound <= small.lower_bound:
+            return None
+        return "The bound of the first line is that of the example before it was made small:", strong
 
     def __str__(self) -> str:
         shown = self.counterexample or self.closest
@@ -159,6 +248,9 @@ class AuditReport:
             if self.counterexample is None:
                 lines.append("The closest that the search came:")
             lines += ["  " + line for line in str(shown).splitlines()]
+        if self._second is not None:
+            why, other = self._second
+            lines += [why, *("  " + line for line in str(other).splitlines())]
         lines += [
             f"{self.candidates} inputs tried, {self.runs:,} runs in {self.seconds:.1f} s",
             *self.notes,
@@ -177,17 +269,21 @@ class AuditReport:
         levels, p_values = self.curve(41)
         return {
             "mechanism": self.mechanism,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
+            "claim": self.claim.symbol,
+            "amount": self.claim.amount,
+            "delta": self.claim.delta,
             "neighbours": self.neighbours,
             "sensitivity": jsonable(self.sensitivity),
             "confidence": self.confidence,
             "violated": self.violated,
+            "lower_bound": self.lower_bound,
             "epsilon_lower_bound": self.epsilon_lower_bound,
+            "delta_lower_bound": self.delta_lower_bound,
             "p_value": self.p_value,
             "counterexample": self.counterexample.to_dict() if self.counterexample else None,
             "closest": self.closest.to_dict() if self.closest else None,
-            "curve": {"epsilon": levels.tolist(), "p_value": p_values.tolist()},
+            "logic": self.logic.to_dict() if self.logic else None,
+            "curve": {"amount": levels.tolist(), "p_value": p_values.tolist()},
             "seed": str(self.seed),
             "replayable": self.replayable,
             "deterministic": self.deterministic,
@@ -218,14 +314,6 @@ class AuditReport:
         return body(self)
 
 
-def _parameters(parameters: Parameters) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in parameters)
-
-
-def _ratio(ratio: float) -> str:
-    return "never on the second input" if math.isinf(ratio) else f"{ratio:.4g}"
-
-
 def _confidence(confidence: float) -> str:
     return f"1 − {1 - confidence:.0e}" if confidence > 0.999 else f"{confidence:g}"
 
@@ -246,13 +334,15 @@ def body(report: AuditReport) -> str:
     if shown is not None:
         heading = "Counterexample" if report.counterexample else "The closest that the search came"
         parts.append(f"<h2>{heading}</h2>{_counterexample(shown)}")
+        if report._second is not None:
+            parts.append(f"<p>{safe(report._second[0])}</p>{_counterexample(report._second[1])}")
         if shown.histogram is not None:
             parts.append(f"<h2>Outputs on the two inputs</h2>{svg(draw(report, 'outputs'))}")
-        parts.append(f"<h2>p-value for every ε</h2>{svg(draw(report, 'curve'))}")
+        parts.append(f"<h2>p-value for every {report.claim.symbol}</h2>{svg(draw(report, 'curve'))}")
         parts.append(
             "<p>Below the certain bound the p-value is practically zero: the mechanism is not private for "
-            "those ε. Where the curve has risen, nothing was found against it. One set of samples, none of "
-            "which took part in the search, serves the whole curve.</p>"
+            "smaller amounts. Where the curve has risen, nothing was found against it. One set of samples, "
+            "none of which took part in the search, serves the whole curve.</p>"
         )
     notes = "".join(f"<li>{safe(note)}</li>" for note in report.notes)
     parts.append(f"<ul>{notes}</ul>" if notes else "")
@@ -264,22 +354,10 @@ def body(report: AuditReport) -> str:
 
 
 def _counterexample(shown: Counterexample) -> str:
-    ratio = "never on the second input" if math.isinf(shown.ratio) else f"{shown.ratio:.4g}"
-    parameters = ", ".join(f"{name}={value!r}" for name, value in shown.parameters)
-    rows = [
-        ("First input", f"<code>{safe(answers_text(shown.first))}</code>"),
-        ("Second input", f"<code>{safe(answers_text(shown.second))}</code>"),
-        *([("Parameters", f"<code>{safe(parameters)}</code>")] if parameters else []),
-        ("Event", f"<code>{safe(shown.event.text)}</code>"),
-        ("On the first input", f"{shown.counts.hits1:,} of {shown.counts.runs1:,} runs"),
-        ("On the second input", f"{shown.counts.hits2:,} of {shown.counts.runs2:,} runs"),
-        ("Ratio", f"{ratio}; e<sup>ε</sup> allows {math.exp(shown.epsilon):.4g}"),
-        ("Certain", f"ε ≥ {shown.epsilon_lower_bound:.4f}, confidence 1 − {1 - shown.confidence:.0e}"),
-        ("p-value of the claim", f"{shown.p_value:.3g}"),
-        ("Replay", f"seed {shown.seed}" if shown.replayable else "not possible"),
-    ]
-    cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
-    return f"<table>{cells}</table>"
+    cells = (
+        f"<tr><th>{safe(name)}</th><td><code>{safe(value)}</code></td></tr>" for name, value in shown.rows
+    )
+    return f"<table>{''.join(cells)}</table>"
 
 
 def draw(report: AuditReport, what: str) -> Any:
@@ -297,14 +375,15 @@ def _curve(report: AuditReport, axes: Any) -> None:
     """Figures 4-2 to 4-4: the p-value of the hypothesis that the mechanism is ε-private, against ε."""
     levels, p_values = report.curve()
     axes.plot(levels, p_values, color=BLUE, linewidth=2, label="p-value")
-    axes.axvline(report.epsilon, color=INK, linestyle="--", label=f"claimed ε = {report.epsilon:g}")
+    claim = report.claim
+    axes.axvline(claim.amount, color=INK, linestyle="--", label=f"claimed {claim.text(claim.amount)}")
     axes.axvline(
-        report.epsilon_lower_bound,
+        report.lower_bound,
         color=ORANGE,
         linestyle=":",
-        label=f"certain: ε ≥ {report.epsilon_lower_bound:.3f}",
+        label=f"certain: {claim.symbol} ≥ {report.lower_bound:.3f}",
     )
-    axes.set(xlabel="test ε", ylabel="p-value", ylim=(-0.02, 1.02), xlim=(0, float(levels[-1])))
+    axes.set(xlabel=f"test {claim.symbol}", ylabel="p-value", ylim=(-0.02, 1.02), xlim=(0, float(levels[-1])))
     axes.set_title(report.title, fontsize=10, loc="left")
     axes.legend(frameon=False, fontsize=9, loc="center left" if report.violated else "best")
 
@@ -315,37 +394,7 @@ def _outputs(report: AuditReport, axes: Any) -> None:
     if shown is None or shown.histogram is None or not shown.histogram.bars:
         axes.text(0.5, 0.5, "no samples", ha="center", transform=axes.transAxes)
         return
-    histogram = shown.histogram
-    kept = [i for i, bar in enumerate(histogram.bars) if histogram.first[i] or histogram.second[i]]
-    ranges = [i for i in kept if histogram.bars[i].low is not None]
-    runs = (max(1, shown.counts.runs1), max(1, shown.counts.runs2))
-    names = [histogram.bars[i].name for i in kept]
-    for place, i in enumerate(kept):
-        if histogram.bars[i].shaded:
-            axes.axvspan(place - 0.5, place + 0.5, color=EVENT, alpha=0.45, linewidth=0)
-    places = range(len(kept))
-    for offset, counts, total, colour, name in (
-        (-0.2, histogram.first, runs[0], BLUE, "first input"),
-        (0.2, histogram.second, runs[1], ORANGE, "second input"),
-    ):
-        heights = [counts[i] / total for i in kept]
-        axes.bar([place + offset for place in places], heights, width=0.4, color=colour, label=name)
-    every = max(1, len(kept) // 10)
-    if ranges and len(ranges) == len([i for i in kept if histogram.bars[i].name != "other"]):
-        names = [_short(histogram.bars[i].low, histogram.bars[i].name) for i in kept]
-    marks = list(places)[::every]
-    axes.set_xticks(marks, [_fit(names[place]) for place in marks], fontsize=8)
-    axes.set(ylabel="share of runs", xlabel=_fit(shown.event.clauses[-1].feature.text, 90))
-    axes.set_title(f"event (shaded): {_fit(shown.event.text, 80)}", fontsize=10, loc="left")
-    axes.legend(frameon=False, fontsize=9)
+    shown.histogram.draw(axes, shown.event, (shown.counts.runs1, shown.counts.runs2))
 
 
 PICTURES = {"curve": _curve, "outputs": _outputs}
-
-
-def _short(low: float | None, name: str) -> str:
-    return name if low is None else ("…" if low == float("-inf") else f"{low:.3g}")
-
-
-def _fit(text: str, most: int = 24) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

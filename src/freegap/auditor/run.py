@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -10,14 +9,17 @@ import numpy as np
 
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism, freeze, must_be_given
-from freegap.auditor.parameters import numbers_found, parameter_grid
-from freegap.auditor.plan import Plan
+from freegap.auditor.parameters import MOST_CANDIDATES, Proposals, numbers_found, parameter_grid
+from freegap.auditor.plan import Plan, shared_out
+from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
-from freegap.auditor.sampling import OutputSource, Progress, Workers
-from freegap.auditor.stages import Proposals, Stages, deviations
+from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
+from freegap.auditor.stages import Stages, deviations
+from freegap.auditor.statistics import TestedClaim, claim_of
 from freegap.errors import InvalidArgument, PrivacyViolated
+from freegap.values.measures import measure_argument
 from freegap.values.neighbours import Neighbours, neighbours_argument
-from freegap.values.rationals import Rational, double, positive_rational, proper_fraction, rational, whole
+from freegap.values.rationals import Rational, double, proper_fraction, whole
 
 __all__ = ["assert_private", "audit"]
 
@@ -31,7 +33,9 @@ MOST_SEED = 2**128
 def audit(
     mechanism: Callable[..., Any],
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    delta: Rational | None = None,
+    rho: Rational | None = None,
     neighbours: Neighbours = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
@@ -42,7 +46,6 @@ def audit(
     samples: int = 500_000,
     search_samples: int = 100_000,
     confidence: Rational = "0.999999",
-    delta: Rational = 0,
     stop_early: bool = True,
     patience: int = 16,
     deep: bool = False,
@@ -50,14 +53,16 @@ def audit(
     leave_out: Iterable[str] = (),
     jobs: int = 0,
     run_limit: Rational | None = 10,
+    time_limit: Rational | None = None,
     seed: int | None = None,
     progress: bool | None = None,
 ) -> AuditReport:
-    """Search for a counterexample to the claim that a mechanism is ε-differentially private.
+    """Search for a counterexample to the claim that a mechanism is private: ε, (ε, δ) or ρ.
 
     mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
         program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
-    epsilon: the ε that the mechanism claims.
+    epsilon, delta: the ε that the mechanism claims, and the δ beside it.
+    rho: the ρ of zero-concentrated privacy that it claims instead.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
         move all the same way ("monotonic").
     sensitivity: how much one person can change an answer.
@@ -70,7 +75,6 @@ def audit(
     samples: runs on each input that confirm a finding.
     search_samples: runs on each input in the last round of the search.
     confidence: of the verdict and of the bound.
-    delta: audit (ε, δ) instead of ε.
     stop_early: stop as soon as a violation is certain; False for the tightest bound.
     patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
         certain after `samples`; 1 for none.
@@ -80,6 +84,8 @@ def audit(
         that computes in doubles) or "learned".
     jobs: worker processes (threads for vectorised mechanisms); 0 for one per processor.
     run_limit: seconds that a single run may take.
+    time_limit: seconds that the audit should take, for slow mechanisms: decides about `samples`,
+        `search_samples` and `patience`, and ends the audit when they are over.
     seed: replays an audit of a mechanism that takes an rng.
     progress: a progress bar; by default, on a terminal.
 
@@ -98,28 +104,25 @@ def audit(
     >>> fg.audit(noisy_sum, neighbours="one", **settings).violated
     False
     """
-    claim = positive("epsilon", epsilon)
+    claim = _claim(epsilon, delta, rho)
     neighbours_argument(neighbours)
     change = positive("sensitivity", sensitivity)
     step = int(change) if change.is_integer() else change  # whole answers stay whole
     alpha = 1 - inside("confidence", confidence)
-    slack = below_one("delta", delta)
-    if claim > MOST_EPSILON:
-        raise InvalidArgument(
-            "epsilon", epsilon, f"must be at most {MOST_EPSILON}", "A larger one claims nothing at all."
-        )
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
     at_least("jobs", jobs, 0)
     limit = None if run_limit is None else positive("run_limit", run_limit)
+    seconds = None if time_limit is None else positive("time_limit", time_limit)
     left_out = event_kinds("leave_out", leave_out)
     entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else seed
     at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
         mechanism,
-        epsilon=claim,
-        delta=slack or None,
+        claimed={"epsilon": claim.amount, "delta": claim.delta or None}
+        if rho is None
+        else {"rho": claim.amount},
         sensitivity=step,
         parameters=parameters,
         vectorized=vectorized,
@@ -130,16 +133,21 @@ def audit(
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
     takes_size = wrapped.vectorized
-    longest = max(pairs, key=lambda pair: len(pair.first))
-    grid = parameter_grid(wrapped.found, longest, epsilon=claim, sensitivity=change)
+    longest = max((pair for pair in pairs if not pair.far), key=lambda pair: len(pair.first))
+    grid = parameter_grid(wrapped.found, longest, epsilon=claim.scale, sensitivity=change)
     for name in numbers_found(wrapped.found):
         here = dict(grid[0])
         moved = freeze({**here, name: here[name] + 1.5})
         if wrapped.first_draw(longest.first, grid[0]) != wrapped.first_draw(longest.first, moved):
             raise must_be_given(name, "the scale of the noise depends on it")
     wrapped = wrapped.tried(longest.first, grid[0], limit)
+    source = OutputSource(wrapped, entropy, limit)
+    candidates = MOST_CANDIDATES
+    if seconds is not None and wrapped.one_by_one:
+        fitting = runs_within(seconds, source.pace(pairs[0].first, grid[0]), jobs or -1)
+        samples, search_samples, patience, candidates = shared_out(fitting, samples, search_samples)
     run = Stages(
-        source=OutputSource(wrapped, entropy, limit),
+        source=source,
         workers=Workers(jobs or -1, wrapped.vectorized, limit, module=getattr(mechanism, "__module__", None)),
         plan=Plan(
             search_samples,
@@ -152,21 +160,24 @@ def audit(
             floating="floating-point" not in left_out,
             learned="learned" not in left_out,
         ),
-        epsilon=claim,
-        delta=slack,
+        claim=claim,
         alpha=alpha,
         neighbours=neighbours,
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
-        proposals=Proposals(wrapped, pairs, claim, change, scalar or (None if takes_size else mechanism)),
+        proposals=Proposals(
+            wrapped, pairs, claim.scale, change, scalar or (None if takes_size else mechanism), candidates
+        ),
     )
-    with Progress(progress, run.workers) as shown:
+    with Progress(progress, run.workers, seconds) as shown:
         return run.report(shown, deep=deep, shrink=shrink)
 
 
-def assert_private(mechanism: Callable[..., Any], *, epsilon: Rational, **settings: Any) -> AuditReport:
+def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditReport:
     """Raise `PrivacyViolated`, an AssertionError, if an audit finds a counterexample. For test suites.
+
+    It takes what `audit` takes.
 
     >>> import freegap as fg
     >>> def coin(answers, rng):
@@ -174,7 +185,7 @@ def assert_private(mechanism: Callable[..., Any], *, epsilon: Rational, **settin
     >>> fg.assert_private(coin, epsilon=1, samples=2000, search_samples=500, seed=1, jobs=1).violated
     False
     """
-    report = audit(mechanism, epsilon=epsilon, **settings)
+    report = audit(mechanism, **settings)
     if report.interrupted:
         raise KeyboardInterrupt
     if report.violated:
@@ -185,12 +196,18 @@ def assert_private(mechanism: Callable[..., Any], *, epsilon: Rational, **settin
 # What a caller passes in: a bad value is refused before anything runs ------------------------------------
 
 
-def positive(argument: str, value: Any) -> float:
-    """A positive number, as a double."""
-    number = double(positive_rational(argument, value))
-    if not 0 < number < math.inf:
-        raise InvalidArgument(argument, value, "must be within the range of doubles", "Pass for example 1.")
-    return number
+def _claim(epsilon: Any, delta: Any, rho: Any) -> TestedClaim:
+    """What is claimed; a δ of 0 is none."""
+    claim = claim_of(measure_argument(epsilon=epsilon, rho=rho, delta=delta if delta != 0 else None))
+    name, given = ("epsilon", epsilon) if rho is None else ("rho", rho)
+    if not 0 < claim.amount <= MOST_EPSILON:
+        raise InvalidArgument(
+            name,
+            given,
+            f"must be at most {MOST_EPSILON}, and a double",
+            "A larger one claims nothing at all.",
+        )
+    return claim
 
 
 def inside(argument: str, value: Any) -> float:
@@ -199,14 +216,6 @@ def inside(argument: str, value: Any) -> float:
     number = double(proper_fraction(argument, value, remedy))
     if not 0 < number < 1:
         raise InvalidArgument(argument, value, "is too near to 0 or 1 for a double", remedy)
-    return number
-
-
-def below_one(argument: str, value: Any) -> float:
-    """A number of at least 0 and below 1, as a double."""
-    number = double(rational(argument, value))
-    if not 0 <= number < 1:
-        raise InvalidArgument(argument, value, "must be at least 0 and below 1", "Leave it out for pure ε.")
     return number
 
 

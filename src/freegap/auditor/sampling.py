@@ -7,6 +7,7 @@ run, so an audit can be replayed on any number of cores. Joblib does the spreadi
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("joblib", "audit") from missing
 
-__all__ = ["CHUNK", "OutputSource", "Progress", "Workers"]
+__all__ = ["CHUNK", "AuditOutOfTime", "OutputSource", "Progress", "Workers", "runs_within"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -236,10 +237,21 @@ class Workers:
         yield from map(function, items[done:])
 
 
+def runs_within(seconds: float, pace: float, jobs: int) -> int:
+    """About how many runs of this pace fit into these seconds, less what it takes to start."""
+    return int(0.8 * max(0.5 * seconds, seconds - 3) / max(pace, 1e-6) * joblib.effective_n_jobs(jobs))
+
+
+class AuditOutOfTime(KeyboardInterrupt):
+    """The time of the audit is over."""
+
+
 class Progress:
     """Shows the stage, how far it is and the best bound; silent where nobody looks."""
 
-    def __init__(self, wanted: bool | None, workers: Workers) -> None:
+    def __init__(self, wanted: bool | None, workers: Workers, seconds: float | None = None) -> None:
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+        self._half = self._end - (seconds or 0.0) / 2
         self._wanted = sys.stderr.isatty() if wanted is None else wanted
         self._workers = workers
         self._bar: Any = None
@@ -269,8 +281,16 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    @property
+    def hurried(self) -> bool:
+        """Whether more than half of the time is over."""
+        return time.monotonic() > self._half
+
     def update(self, stage: str, done: int, total: int, best: float) -> None:
-        """Say where the audit is."""
+        """Say where the audit is; the end of its time is an interruption."""
+        if time.monotonic() > self._end:
+            self._end = math.inf
+            raise AuditOutOfTime
         if self._bar is not None:
             shown = f"{self._workers.runs:,} runs, best so far ε ≥ {max(0.0, best):.3f}"
             self._bar.update(self._task, description=stage, completed=done, total=total, best=shown)

@@ -20,31 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from freegap.auditor.computed import learn_score, lowest_bits
+from freegap.auditor.computed import floating_features, learn_score
 from freegap.auditor.event_search import find_events, score_event
-from freegap.auditor.families import Finding
+from freegap.auditor.families import Finding, rarest
 from freegap.auditor.features import Distance
-from freegap.auditor.inputs import Pair, set_apart
-from freegap.auditor.mechanism import Parameters
+from freegap.auditor.inputs import Pair, SearchCandidate, set_apart
 from freegap.auditor.outputs import Outputs
 from freegap.auditor.parameters import mutations
 from freegap.auditor.plan import Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
 from freegap.errors import MechanismFailed
 
-__all__ = ["Lead", "Race", "Scouted", "SearchCandidate", "race", "scout"]
+__all__ = ["Lead", "Race", "Scouted", "race", "scout"]
 
 SEARCH_KEY = 1
 MOST_LEARNED = 3
 MOST_NEAR = 3
-
-
-@dataclass(frozen=True)
-class SearchCandidate:
-    """A pair of inputs and parameters to try."""
-
-    pair: Pair
-    parameters: Parameters
+MOST_TEXTS = 0.5  # different ones, of the outputs
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,7 @@ class Scouted:
     findings: tuple[Finding, ...]
     refused: bool = False
     random: bool = True
+    remarks: frozenset[str] = frozenset()
     near: float = -math.inf
     """The merit of the best event on the pair itself, not stretched."""
 
@@ -128,7 +121,7 @@ def _scout(
         first = source.draw(pair.first, candidate.parameters, round_.size, key)
         second = source.draw(pair.second, candidate.parameters, round_.size, key)
     except MechanismFailed:
-        if all(source.refuses(x, candidate.parameters) for x in (pair.first, pair.second)):
+        if pair.unusual or all(source.refuses(x, candidate.parameters) for x in (pair.first, pair.second)):
             return Scouted(candidate, (), refused=True)
         raise
     forecast = round_.effort.forecast
@@ -136,7 +129,10 @@ def _scout(
     if not round_.only_known:
         found += _look(source, candidate, round_, first, second, place=index)
     best = found if round_.only_known else _varied(found, round_.keep)
-    return Scouted(candidate, tuple(best), random=_is_random(first) or _is_random(second))
+    moved, remarks = _is_random(first) or _is_random(second), first.remarks | second.remarks
+    if len(first.labels) > MOST_TEXTS * len(first):
+        remarks |= {"Nearly all texts in the outputs were different: texts are compared as wholes alone."}
+    return Scouted(candidate, tuple(best), random=moved, remarks=remarks)
 
 
 def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
@@ -150,7 +146,7 @@ def _varied(found: Sequence[Finding], most: int) -> list[Finding]:
             kept.append(finding)
             if len(kept) == most:
                 break
-    return kept
+    return [*kept, *(finding for finding in rarest(found) if finding not in kept)]
 
 
 def _look(
@@ -166,7 +162,7 @@ def _look(
     effort = round_.effort if place < round_.thorough else round_.effort.eased()
     extra: list[Any] = []
     if round_.floating:
-        extra += lowest_bits(first, second, 1 if effort.light else 2)
+        extra += floating_features(first, second, 1 if effort.light else 2)
     answers = (*candidate.pair.first, *candidate.pair.second)
     numbers = [value for _, value in candidate.parameters if isinstance(value, int | float)]
     if (
@@ -208,6 +204,7 @@ def _is_random(outputs: Outputs) -> bool:
     if not len(outputs):
         return False
     differs = (outputs.codes != outputs.codes[0]) | (outputs.numbers != outputs.numbers[0])
+    differs |= np.signbit(outputs.numbers) != np.signbit(outputs.numbers[0])
     return bool(differs.any())
 
 
@@ -217,6 +214,7 @@ class Race:
 
     leads: list[Lead] = field(default_factory=list)
     random: bool = False
+    remarks: frozenset[str] = frozenset()
     tried: int = 0
     refused: tuple[SearchCandidate, ...] = ()
     finalists: list[SearchCandidate] = field(default_factory=list)
@@ -234,6 +232,7 @@ class Race:
             self.refused += (result.candidate,)
             return
         self.random |= result.random
+        self.remarks |= result.remarks
         mine = _leads([result])[:1]
         if mine and (not self.leads or mine[0].merit > self.leads[0].merit):
             self.leads = mine
@@ -260,11 +259,12 @@ def race(
     """
     runners: list[tuple[SearchCandidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
+    if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
+        start = 2
     for number in range(start, 4):
-        results = _run_round(
-            source, workers, runners, replace(plan.round(number, len(runners)), key=key), state, report
-        )
-        if number == 1:
+        round_ = replace(plan.round(number, len(runners)), key=key, first=number == start)
+        results = _run_round(source, workers, runners, round_, state, report)
+        if number == max(1, start):
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
         if number < 2 and state.best > enough:
             # blatant, unless it was luck: the last round is the judge of that
@@ -291,14 +291,18 @@ def _run_round(
 ) -> list[Scouted]:
     tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
     results: list[Scouted] = []
-    state.leads = []
-    for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
-        results.append(result)
-        if round_.number == 0:
-            state.tried += 1
-            state.first_look[result.candidate] = result.merit
-        state.notice(result)
-        report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
+    before, state.leads = state.leads, []
+    try:
+        for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+            results.append(result)
+            if round_.first:
+                state.tried += 1
+                state.first_look[result.candidate] = result.merit
+            state.notice(result)
+            report(f"search, round {round_.number + 1} of 4", len(results), len(tasks), state.best)
+    except KeyboardInterrupt:
+        state.leads = state.leads or before
+        raise
     return results
 
 

@@ -16,12 +16,12 @@ from typing import Any
 from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import value_text
-from freegap.auditor.inputs import Pair
+from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.mechanism import Parameters, freeze
 from freegap.auditor.parameters import is_count, parameter_grid
 from freegap.auditor.plan import Effort, Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
-from freegap.auditor.search import Lead, SearchCandidate, scout
+from freegap.auditor.search import Lead, scout
 
 __all__ = ["shrink"]
 
@@ -31,6 +31,7 @@ MOST_TRIED = 112
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
 HOPELESS = 0.5
+ENOUGH_HITS = 60
 
 
 @dataclass
@@ -38,24 +39,30 @@ class _Shrinker:
     source: OutputSource
     workers: Workers
     plan: Plan
-    epsilon: float
     pairs: Sequence[Pair]
     sensitivity: float
     first_look: Mapping[SearchCandidate, float]
+    seen: int
+    """Samples that show the event often enough, or as many as there may be."""
     rounds: int = FIRST_ROUND
 
-    def violates(self, finding: Finding) -> bool:
-        return finding.score > self.epsilon * MARGIN
+    @property
+    def most_tried(self) -> int:
+        return min(MOST_TRIED, max(24, 22 * self.plan.samples // max(1, self.seen)))
 
-    def quick(self, event: Event) -> Round:
-        """A look for events that are no harder to read than this one."""
-        size = max(50, self.plan.samples // 20)
+    def violates(self, finding: Finding) -> bool:
+        return finding.score > self.plan.claim.amount * MARGIN
+
+    def quick(self, lead: Lead) -> Round:
+        """A look for events that are no harder to read than this one, on samples enough to see this one."""
+        event = lead.finding.event
+        size = max(50, self.plan.samples // 20, self.seen)
         groups = 2 if len(event.clauses) > 1 else 0
         effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=groups, light=True)
         return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
 
     def careful(self) -> Round:
-        size = max(50, self.plan.samples // 2)
+        size = max(50, self.plan.samples // 2, 2 * self.seen)
         effort = Effort(self.plan.forecast(size, 2.0))
         return Round(self.next_number(), size, effort, keep=40, only_known=True)
 
@@ -77,7 +84,7 @@ class _Shrinker:
 
     def plainer(self, lead: Lead) -> Lead:
         """The same inputs and parameters with the simplest event that will do."""
-        others = scout(self.source, (lead.candidate, self.quick(lead.finding.event), 0, ())).findings
+        others = scout(self.source, (lead.candidate, self.quick(lead), 0, ())).findings
         promising = [finding for finding in others if self.violates(finding)]
         return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
 
@@ -89,12 +96,12 @@ class _Shrinker:
         ]
         candidates.sort(key=_size)
         for start in range(0, len(candidates), BATCH):
-            if len(tried) >= MOST_TRIED:
+            if len(tried) >= self.most_tried:
                 return None
             batch = candidates[start : start + BATCH]
             tried.update(batch)
-            round_ = self.quick(lead.finding.event)
-            tasks = [(candidate, round_, index, ()) for index, candidate in enumerate(batch)]
+            round_ = self.quick(lead)
+            tasks = [(candidate, round_, index, (lead.finding,)) for index, candidate in enumerate(batch)]
             results = list(self.workers.map(partial(scout, self.source), tasks, 2 * round_.size))
             for result in results:
                 promising = [finding for finding in result.findings if self.violates(finding)]
@@ -105,14 +112,15 @@ class _Shrinker:
 
     def may(self, candidate: SearchCandidate) -> bool:
         """Whether it is worth another look: the search may have seen that there is nothing."""
-        return self.first_look.get(candidate, math.inf) > HOPELESS * self.epsilon
+        return self.first_look.get(candidate, math.inf) > HOPELESS * self.plan.claim.amount
 
     def smaller(self, candidate: SearchCandidate) -> Iterator[SearchCandidate]:
         pair, parameters = candidate.pair, candidate.parameters
         names = self.source.mechanism.found
         for other in self.pairs:
             if len(other.first) <= len(pair.first) and not other.far:
-                grid = parameter_grid(names, other, epsilon=self.epsilon, sensitivity=self.sensitivity)
+                scale = self.plan.claim.scale
+                grid = parameter_grid(names, other, epsilon=scale, sensitivity=self.sensitivity)
                 for plain in dict.fromkeys([parameters, grid[0]]):
                     yield SearchCandidate(other, plain)
         for smaller in () if pair.given else _smaller_pairs(pair):
@@ -127,16 +135,18 @@ def shrink(
     lead: Lead,
     *,
     plan: Plan,
-    epsilon: float,
     sensitivity: float,
     pairs: Sequence[Pair],
     first_look: Mapping[SearchCandidate, float],
+    rate: float,
 ) -> Lead:
-    """A smaller lead that still looks like a violation of ε, or the same one.
+    """A smaller lead that still looks like a violation, or the same one.
 
     first_look: what the search thought of candidates at first.
+    rate: how often the event of the lead happens.
     """
-    shrinker = _Shrinker(source, workers, plan, epsilon, pairs, sensitivity, first_look)
+    seen = min(2 * plan.samples, int(ENOUGH_HITS / max(rate, 1e-9)))
+    shrinker = _Shrinker(source, workers, plan, pairs, sensitivity, first_look, seen)
     tried: set[SearchCandidate] = set()
     current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from scipy import special
 
+from freegap.auditor.computed import LowestBit, ZeroSign
+from freegap.auditor.confirm import Confirmation, confirm
 from freegap.auditor.events import Bins
-from freegap.auditor.inputs import Pair
-from freegap.auditor.mechanism import Mechanism, Parameters
-from freegap.auditor.parameters import analyse, parameter_grid
+from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
 from freegap.auditor.report import AuditReport, Counterexample
-from freegap.auditor.sampling import OutputSource, Progress, Workers
-from freegap.auditor.search import Lead, Race, SearchCandidate, race
+from freegap.auditor.sampling import AuditOutOfTime, OutputSource, Progress, Workers
+from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
-from freegap.auditor.statistics import Confirmation, Spending, confirm
+from freegap.auditor.statistics import Spending, TestedClaim
 from freegap.errors import MechanismFailed
 
-__all__ = ["Proposals", "Stages", "deviations"]
+__all__ = ["Stages", "deviations"]
 
-MOST_CANDIDATES = 100
-LONGEST_ANALYSED = 5
-MOST_ANALYSED = 30
 # How the level is shared among the confirmations of one audit, whether they take place or not
-BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE = 0.65, 0.15, 0.1, 0.1
+BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.08, 0.07, 0.05
 DEEPER = 16
 BLATANT = 1.04
 BINS_KEY = 4
@@ -47,8 +44,7 @@ class Stages:
     workers: Workers
     plan: Plan
     proposals: Proposals
-    epsilon: float
-    delta: float
+    claim: TestedClaim
     alpha: float
     neighbours: str
     sensitivity: float
@@ -59,6 +55,7 @@ class Stages:
     confirmed: list[Confirmation] = field(default_factory=list)
     deeper: Confirmation | None = None
     shrunk: Confirmation | None = None
+    logic: Confirmation | None = None
 
     def report(self, progress: Progress, *, deep: bool, shrink: bool) -> AuditReport:
         """Run the audit; an interruption (Ctrl-C) ends it early and keeps what was paid for."""
@@ -66,30 +63,26 @@ class Stages:
         interrupted = False
         try:
             if self.source.mechanism.one_by_one:
+                self.notes += self._prospect()
                 self.workers.pace = self.source.pace(self.pairs[0].first, self.proposals.first)
             self.search(progress)
             self.confirm(progress)
             if deep and not self.violated:
                 self.search_deeper(progress)
-            if shrink and self.violated:
+            if shrink and self.violated and not progress.hurried:
                 self.shrink(progress)
-        except KeyboardInterrupt:
+            if self.by_low_digits:
+                self.search_logic(progress)
+        except KeyboardInterrupt as why:
             interrupted = True
-            self.notes.append("Interrupted: this is the best found so far.")
+            ended = "Out of time" if isinstance(why, AuditOutOfTime) else "Interrupted"
+            self.notes.append(f"{ended}: this is the best found so far.")
+            self._confirm_in_short(progress)
         return self.record(time.perf_counter() - started, interrupted)
 
     def search(self, progress: Progress) -> None:
         """Find leads; refuse to go on where the mechanism took no input at all."""
-        race(
-            self.source,
-            self.workers,
-            self.proposals.candidates(),
-            self.plan,
-            scale=self.sensitivity / self.epsilon,
-            state=self.state,
-            report=progress.update,
-            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
-        )
+        self._race(self.plan, self.proposals.candidates(), self.state, progress)
         if self.proposals.trouble is not None:
             self.notes.append(f"The parameters come from a grid alone: {self.proposals.trouble}.")
         refused = self.state.refused
@@ -101,9 +94,32 @@ class Stages:
         if refused:
             first = refused[0]
             self.notes.append(
-                f"The mechanism turned down {len(refused)} of the inputs with a ValueError, "
-                f"for example {list(first.pair.first)}; they were left out."
+                f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, or any error if "
+                f"they are unusual), for example {list(first.pair.first)}; they were left out."
             )
+
+    def _race(
+        self,
+        plan: Plan,
+        candidates: Sequence[SearchCandidate],
+        state: Race,
+        progress: Progress,
+        *,
+        start: int = 0,
+        key: int = 0,
+    ) -> list[Lead]:
+        return race(
+            self.source,
+            self.workers,
+            candidates,
+            plan,
+            scale=self.sensitivity / self.claim.scale,
+            state=state,
+            report=progress.update,
+            start=start,
+            key=key,
+            enough=BLATANT * self.claim.amount if self.stop_early else math.inf,
+        )
 
     def confirm(self, progress: Progress) -> None:
         """Confirm the lead with the best bound; then, if that settles nothing, the one that patience could
@@ -112,7 +128,7 @@ class Stages:
             return
         hopeful = self.state.leads[0]
         best = max(self.state.leads, key=lambda lead: lead.soon)
-        hope = hopeful.finding.score > self.epsilon
+        hope = hopeful.finding.score > self.claim.amount
         same = hopeful is best
         self._confirm(
             self._begin(best), self.plan, BOUND_SHARE, 0, progress, "confirm", expected=hope and same
@@ -131,22 +147,52 @@ class Stages:
             confirm=DEEPER * self.plan.confirm,
             patience=1,
         )
-        state = Race()
-        leads = race(
-            self.source,
-            self.workers,
-            self.state.finalists if plan.costly else self.proposals.candidates(),
-            plan,
-            scale=self.sensitivity / self.epsilon,
-            state=state,
-            report=progress.update,
-            start=1 if plan.costly else 0,
-            key=1,
-            enough=BLATANT * self.epsilon if self.stop_early else math.inf,
-        )
-        if leads and leads[0].finding.score > self.epsilon:
+        candidates = self.state.finalists if plan.costly else self.proposals.candidates()
+        leads = self._race(plan, candidates, Race(), progress, start=1 if plan.costly else 0, key=1)
+        if leads and leads[0].finding.score > self.claim.amount:
             self.deeper = self._begin(leads[0])
             self._confirm(self.deeper, plan, DEEP_SHARE, 2, progress, "confirm, deeper")
+
+    def _prospect(self) -> list[str]:
+        """What so few samples can show, where they are few."""
+        if self.plan.confirm >= 20_000 or self.claim.epsilon is None:
+            return []
+        spending = Spending.of(2 * self.plan.confirm, BOUND_SHARE, self.plan.patience)
+        hits = math.log(self.alpha * spending.usual_share) / math.log(special.expit(self.claim.epsilon))
+        rate = min(1.0, hits / self.plan.confirm)
+        return [f"{self.plan.confirm:,} samples can show what happens in {rate:.2g} of the runs or more."]
+
+    @property
+    def by_low_digits(self) -> bool:
+        """Whether the violation lies in the low digits of floating-point numbers, which would hide others."""
+        found = self.strongest if self.violated else None
+        if self.shrunk is not None and self._bound(self.shrunk) > self.claim.amount:
+            found = self.shrunk
+        clauses = () if found is None else found.lead.finding.event.clauses
+        return any(isinstance(clause.feature, LowestBit | ZeroSign) for clause in clauses)
+
+    def search_logic(self, progress: Progress) -> None:
+        """Look for a violation of another kind."""
+        plan = replace(self.plan, floating=False)
+        leads = self._race(plan, self.proposals.candidates(), Race(), progress, key=2)
+        if leads and leads[0].finding.score > self.claim.amount:
+            self.logic = Confirmation(leads[0])
+            self._confirm(self.logic, plan, LOGIC_SHARE, 4, progress, "confirm, apart from low digits")
+        if self.logic is None or self._bound(self.logic) <= self.claim.amount:
+            self.notes.append("Apart from the low digits of floating-point numbers, no violation was found.")
+
+    def _confirm_in_short(self, progress: Progress) -> None:
+        """Where the search was interrupted: a short confirmation of the best lead so far, unless that is
+        interrupted as well."""
+        if self.confirmed or not self.state.leads:
+            return
+        plan = replace(self.plan, confirm=max(100, self.plan.confirm // 16), patience=1)
+        try:
+            self._confirm(
+                self._begin(self.state.leads[0]), plan, BOUND_SHARE, 0, progress, "confirm, in short"
+            )
+        except KeyboardInterrupt:
+            return
 
     def _begin(self, lead: Lead) -> Confirmation:
         self.confirmed.append(Confirmation(lead))
@@ -167,11 +213,11 @@ class Stages:
         spending = Spending.of(2 * plan.confirm, share, plan.patience)
 
         def settled(so_far: Confirmation) -> bool:
-            return self.stop_early and self._bound(so_far) > self.epsilon
+            return self.stop_early and self._bound(so_far) > self.claim.amount
 
         def promising(so_far: Confirmation) -> bool:
-            undecided = self._bound(so_far) <= self.epsilon
-            return undecided and so_far.promising(self.epsilon, self.delta, expected=expected)
+            undecided = self._bound(so_far) <= self.claim.amount
+            return undecided and so_far.promising(self.claim, expected=expected)
 
         def show(done: int, total: int) -> None:
             progress.update(stage, done, total, self._bound(result))
@@ -198,7 +244,7 @@ class Stages:
         return Bins.of(lead.finding.event, *parts)
 
     def _bound(self, result: Confirmation) -> float:
-        return result.lower_bound(self.alpha, self.delta)
+        return Spending.lower_bound(result.looks, self.claim, self.alpha)
 
     @property
     def strongest(self) -> Confirmation | None:
@@ -208,7 +254,7 @@ class Stages:
     @property
     def violated(self) -> bool:
         """Whether a confirmation contradicts the claim."""
-        return self.strongest is not None and self._bound(self.strongest) > self.epsilon
+        return self.strongest is not None and self._bound(self.strongest) > self.claim.amount
 
     def shrink(self, progress: Progress) -> None:
         """Make the counterexample small, and confirm the small one on samples of its own."""
@@ -223,11 +269,13 @@ class Stages:
             self.workers,
             found.lead,
             plan=plan,
-            epsilon=self.epsilon,
             sensitivity=self.sensitivity,
             pairs=self.pairs,
             first_look=self.state.first_look,
+            rate=found.counts.rate1,
         )
+        if (smaller.candidate, smaller.finding.event) == (found.lead.candidate, found.lead.finding.event):
+            return
         result = Confirmation(smaller)
         self._confirm(result, plan, SHRUNK_SHARE, 1, progress, "confirm the shrunk counterexample")
         self.shrunk = result
@@ -242,22 +290,25 @@ class Stages:
         if self.shrunk is not None:
             small = self._bound(self.shrunk)
             bound = max(bound, small)
-            if small > self.epsilon:
+            if small > self.claim.amount:
                 counterexample = self._counterexample(self.shrunk)
-        results = [*self.confirmed, *([self.shrunk] if self.shrunk is not None else [])]
-        looks = tuple(look for result in results for look in result.looks)
+        logic = None
+        if self.logic is not None and self._bound(self.logic) > self.claim.amount:
+            logic = self._counterexample(self.logic)
+        others = [result for result in (self.shrunk, self.logic) if result is not None]
+        looks = tuple(look for result in (*self.confirmed, *others) for look in result.looks)
         deterministic = self.state.tried > 0 and not self.state.random
         return AuditReport(
             mechanism=mechanism.name,
-            epsilon=self.epsilon,
-            delta=self.delta,
+            claim=self.claim,
             neighbours=self.neighbours,
             sensitivity=self.sensitivity,
             confidence=1 - self.alpha,
             violated=self.violated,
-            epsilon_lower_bound=bound,
+            lower_bound=bound,
             counterexample=counterexample,
             closest=closest,
+            logic=logic,
             looks=looks,
             seed=self.source.seed,
             replayable=mechanism.replayable,
@@ -270,16 +321,16 @@ class Stages:
         )
 
     def _plain_words(self, deterministic: bool) -> list[str]:
-        notes = []
+        notes = sorted(self.state.remarks)
         if deterministic and self.violated:
             notes.append(
                 "The mechanism is not random: its output gives the input away. (Unless it keeps its first "
                 "answers: an audit assumes that every run draws anew.)"
             )
         elif deterministic:
-            notes.append(
-                "The mechanism is not random: it returned the same output every time, which is private."
-            )
+            same = "it returned the same output every time"
+            seen = "as far as that was looked at" if self.state.remarks else "which is private"
+            notes.append(f"The mechanism is not random: {same}, {seen}.")
         if self.source.mechanism.one_by_one and any(result.dependent for result in self.confirmed):
             notes.append(
                 "It carries something from one call to the next: what this audit says holds if that does not "
@@ -295,81 +346,9 @@ class Stages:
             second=result.lead.second,
             parameters=result.lead.candidate.parameters,
             event=result.lead.finding.event,
-            counts=result.counts,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            epsilon_lower_bound=self._bound(result),
-            p_value=result.p_value(self.epsilon, self.delta),
+            looks=tuple(result.looks),
+            claim=self.claim,
             confidence=1 - self.alpha,
-            seed=self.source.seed,
-            replayable=self.source.mechanism.replayable,
+            source=self.source,
             histogram=result.histogram,
         )
-
-
-# What the race starts from -------------------------------------------------------------------------------
-
-
-@dataclass
-class Proposals:
-    """Pairs with parameters, from the source where it can be followed (Ding 2020, algorithm 4) and from a
-    grid.
-
-    scalar: the mechanism as plain code, one run at a time; None where there is none to follow.
-    trouble: why the source could not be followed.
-    """
-
-    mechanism: Mechanism
-    pairs: Sequence[Pair]
-    epsilon: float
-    sensitivity: float
-    scalar: Callable[..., Any] | None
-    trouble: str | None = None
-    _known: dict[object, tuple[Parameters, ...]] = field(default_factory=dict)
-
-    @property
-    def first(self) -> Parameters:
-        """The first of the grid of the first pair."""
-        return parameter_grid(
-            self.mechanism.found, self.pairs[0], epsilon=self.epsilon, sensitivity=self.sensitivity
-        )[0]
-
-    def candidates(self) -> list[SearchCandidate]:
-        """The best parameters of every pair first, then more of them for long pairs."""
-        longest = max(len(pair.first) for pair in self.pairs)
-        # of each pattern a short pair is analysed, and the longer ones take over what it says
-        for pair in sorted(self.pairs, key=lambda pair: -len(pair.first)):
-            if len(pair.first) <= LONGEST_ANALYSED and not pair.far:
-                self.suggested(pair)
-        grids = []
-        for pair in self.pairs:
-            grid = parameter_grid(
-                self.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )
-            short = pair.far or len(pair.first) < longest // 2
-            grids.append(list(dict.fromkeys([*self.suggested(pair), *grid[: 1 if short else None]])))
-        deepest = max(map(len, grids))
-        ordered = [
-            SearchCandidate(pair, grid[depth])
-            for depth in range(deepest)
-            for pair, grid in zip(self.pairs, grids, strict=True)
-            if depth < len(grid)
-        ]
-        return list(dict.fromkeys(ordered))[:MOST_CANDIDATES]
-
-    def suggested(self, pair: Pair) -> tuple[Parameters, ...]:
-        """What the source suggests, until it turns out that it cannot be followed."""
-        if not self.mechanism.found or self.scalar is None or self.trouble is not None:
-            return ()
-        pattern = pair if pair.given else (pair.category, pair.far)
-        if pattern in self._known:
-            return self._known[pattern]
-        if len(self._known) >= MOST_ANALYSED:
-            return ()
-        if self.mechanism.noise is None:
-            self.trouble = "the mechanism makes its own noise, which cannot be set to zero"
-            return ()
-        found = analyse(self.scalar, self.mechanism.found, self.mechanism.fixed, pair)
-        self.trouble = found.trouble
-        self._known[pattern] = found.parameters
-        return found.parameters

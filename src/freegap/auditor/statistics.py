@@ -22,35 +22,51 @@ Ding 2020 §4.3.2 thins the hits by a random reduction and averages the p-values
 of p-values is not a p-value (erratum 5). This test reduces nothing, and one set of counts serves every ε
 of a curve (erratum 9).
 
-For δ > 0 the hypothesis P1 ≤ e^ε·P2 + δ has no such conditional form; there, two Clopper–Pearson bounds
-at half the level each are combined, which is valid given the tosses.
+For other claims there is no such conditional form. There the counts leave a set of (P1, P2): the share θ of
+side 1 in the hits is at least its bound of Clopper and Pearson given the number of hits, and the rate of
+hits r = (P1 + P2)/2 at least its own; the two levels add up to the level (a union bound, in the manner of
+Berger and Boos 1994). A claim says how much privacy (P1, P2) take at least, in its own measure, and that
+grows with θ, and with r for a given θ: so its least value on the set is that of the corner. For ρ it is the
+divergence of Rényi between two coins, at any order α > 1: data processing (van Erven and Harremoës 2014,
+theorem 9) makes it a lower bound for that of the outputs, and makes it grow with r, since a rarer event with
+the same ratio is a more frequent one followed by a coin of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from freegap.auditor.events import Bins, Histogram
-from freegap.auditor.outputs import Outputs, join
-from freegap.auditor.sampling import CHUNK, OutputSource, Workers
-from freegap.auditor.search import Lead
-from freegap.errors import MechanismFailed, MissingExtra
+from freegap.errors import InvalidArgument, MissingExtra
+from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
 
 try:
     from scipy import special
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = ["Confirmation", "EventCounts", "Look", "Spending", "confirm", "lower_bound", "p_value"]
+__all__ = [
+    "ApproximateClaim",
+    "ConcentratedClaim",
+    "EventCounts",
+    "Look",
+    "PureClaim",
+    "Spending",
+    "TestedClaim",
+    "claim_of",
+    "corner",
+]
 
 Floats = NDArray[np.float64]
+
+RATE_SHARE = 0.1  # of the level, for the rate of hits
+CERTAIN, ROUNDING = 1e-9, 1e-10  # so far from 1, rounding errors of a divergence are smaller than this
 
 
 @dataclass(frozen=True)
@@ -81,62 +97,184 @@ class EventCounts:
         return self.hits2 / self.runs2 if self.runs2 else 0.0
 
 
-def p_value(counts: EventCounts, epsilon: ArrayLike, *, delta: float = 0.0) -> Any:
-    """A valid p-value for P1 ≤ e^ε·P2 + δ: P(p ≤ α | hypothesis) ≤ α for every α in [0, 1].
-
-    >>> round(float(p_value(EventCounts(30, 0, 100, 100), 0.0)), 12) == round(0.5 ** 30, 12)
-    True
-    """
-    levels = np.asarray(epsilon, dtype=np.float64)
+def corner(counts: EventCounts, level: ArrayLike) -> tuple[Floats, Floats]:
+    """The corner of the set of (P1, P2) that is left at a level; (0, 0) without a hit on side 1."""
+    levels = np.asarray(level, dtype=np.float64)
+    hits, runs = counts.hits1 + counts.hits2, counts.runs1 + counts.runs2
     if counts.hits1 == 0:
-        found: Floats = np.ones_like(levels)
-    elif delta == 0.0:
-        found = special.betainc(counts.hits1, counts.hits2 + 1, special.expit(levels))
-    else:
-        found = np.vectorize(lambda level: _p_value_with_delta(counts, float(level), delta))(levels)
-    return found if found.ndim else float(found)
+        return np.zeros_like(levels), np.zeros_like(levels)
+    rate = special.betaincinv(hits, runs - hits + 1, RATE_SHARE * levels)
+    other = special.betainccinv(counts.hits2 + 1, counts.hits1, (1 - RATE_SHARE) * levels)  # 1 - θ
+    first, second = np.minimum(1.0, 2 * rate * (1 - other)), 2 * rate * other
+    known = np.isfinite(first) & np.isfinite(second)  # at levels beyond the doubles nothing is
+    return np.where(known, first, 0.0), np.where(known, second, 0.0)
 
 
-def lower_bound(counts: EventCounts, alpha: float, *, delta: float = 0.0) -> float:
-    """A lower confidence bound for the true ε: P(bound > ε | P1 ≤ e^ε·P2 + δ) ≤ α. At least 0.
+class TestedClaim(ABC):
+    """What a mechanism claims, in one measure, and what counts have to say to it."""
+
+    symbol: ClassVar[str]
+    amount: float
+    """What is claimed, in the measure of the claim."""
+
+    delta: float = 0.0
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε that is claimed, where it is one."""
+        return self.amount
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """An ε of about this size: the search looks at inputs and parameters as far apart as its noise."""
+
+    @abstractmethod
+    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
+        """The least amount that allows an event these probabilities on two neighbours, the first the larger.
+
+        fine: as well as can be; else about that, for a search.
+        """
+
+    def lower_bound(self, counts: EventCounts, alpha: float) -> float:
+        """A lower confidence bound for the true amount: P(bound > amount | claim) ≤ α. At least 0."""
+        return max(0.0, float(self.value(*corner(counts, alpha))))
+
+    def p_value(self, counts: EventCounts, amounts: ArrayLike) -> Any:
+        """A valid p-value for each amount: the smallest level whose bound is above it, rounded up."""
+        wanted = np.asarray(amounts, dtype=np.float64)
+        low, high = np.full_like(wanted, -700.0), np.zeros_like(wanted)
+        rejected = self.value(*corner(counts, np.ones_like(wanted))) > wanted
+        for _ in range(60):
+            middle = (low + high) / 2
+            above = self.value(*corner(counts, np.exp(middle))) > wanted
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        found: Floats = np.where(rejected, np.exp(high), 1.0)
+        return found if found.ndim else float(found)
+
+    def text(self, amount: float) -> str:
+        """An amount in the measure of the claim."""
+        return f"{self.symbol} = {amount:g}" + (f", δ = {self.delta:g}" if self.delta else "")
+
+
+@dataclass(frozen=True)
+class PureClaim(TestedClaim):
+    """ε: by the exact conditional test.
 
     >>> few, many = EventCounts(1000, 0, 1000, 1000), EventCounts(9000, 0, 9000, 9000)
-    >>> lower_bound(few, 1e-6) < lower_bound(many, 1e-6)
+    >>> PureClaim(1.0).lower_bound(few, 1e-6) < PureClaim(1.0).lower_bound(many, 1e-6)
     True
     """
-    if counts.hits1 == 0:
-        return 0.0
-    if delta > 0.0:
-        low, high = _bounds(counts, alpha / 2)
-        return float(max(0.0, np.log(low - delta) - np.log(high))) if low > delta else 0.0
-    other = special.betainccinv(counts.hits2 + 1, counts.hits1, alpha)  # 1 - θ, exact near 0 too
-    return float(max(0.0, np.log1p(-other) - np.log(other)))
+
+    amount: float
+    symbol: ClassVar[str] = "ε"
+
+    @property
+    def scale(self) -> float:
+        """ε."""
+        return self.amount
+
+    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
+        """ln(P1/P2)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = np.log(p1) - np.log(p2)
+        return np.where(np.isnan(found), -np.inf, found)
+
+    def lower_bound(self, counts: EventCounts, alpha: float) -> float:
+        """The inversion of the binomial tail."""
+        if counts.hits1 == 0:
+            return 0.0
+        other = special.betainccinv(counts.hits2 + 1, counts.hits1, alpha)  # 1 - θ, exact near 0 too
+        return float(max(0.0, np.log1p(-other) - np.log(other)))
+
+    def p_value(self, counts: EventCounts, amounts: ArrayLike) -> Any:
+        """The binomial tail.
+
+        >>> round(PureClaim(1.0).p_value(EventCounts(30, 0, 100, 100), 0.0), 12) == round(0.5 ** 30, 12)
+        True
+        """
+        levels = np.asarray(amounts, dtype=np.float64)
+        if counts.hits1 == 0:
+            found: Floats = np.ones_like(levels)
+        else:
+            found = special.betainc(counts.hits1, counts.hits2 + 1, special.expit(levels))
+        return found if found.ndim else float(found)
 
 
-def _bounds(counts: EventCounts, level: float) -> tuple[float, float]:
-    """Clopper–Pearson: a lower bound for P1 and an upper bound for P2, each at the level."""
-    low = special.betaincinv(counts.hits1, counts.runs1 - counts.hits1 + 1, level) if counts.hits1 else 0.0
-    missed = counts.runs2 - counts.hits2
-    high = special.betainccinv(counts.hits2 + 1, missed, level) if missed else 1.0
-    return float(low), float(high)
+@dataclass(frozen=True)
+class ApproximateClaim(TestedClaim):
+    """ε at a given δ, and δ at a given ε."""
+
+    amount: float
+    delta: float
+    symbol: ClassVar[str] = "ε"
+
+    @property
+    def scale(self) -> float:
+        """ε."""
+        return self.amount
+
+    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
+        """ln((P1 - δ)/P2); where P1 is below δ and a search asks, how far from the claim it is, below 0."""
+        over = np.asarray(p1) - self.delta
+        found = PureClaim(self.amount).value(np.maximum(over, 0.0), p2)
+        if fine:
+            return found
+        return np.where(over > 0, found, over - math.exp(self.amount) * np.asarray(p2))
 
 
-def _p_value_with_delta(counts: EventCounts, epsilon: float, delta: float) -> float:
-    """The smallest level at which the two bounds contradict the hypothesis, rounded up."""
+ORDERS, FEW_ORDERS = 1 + np.geomspace(1e-3, 1e3, 145), 1 + np.geomspace(1e-2, 1e2, 9)
 
-    def rejects(log_level: float) -> bool:
-        low, high = _bounds(counts, float(np.exp(log_level)) / 2)
-        return bool(low > np.exp(epsilon) * high + delta)
 
-    accepted, rejected = -700.0, 0.0
-    if not rejects(rejected):
-        return 1.0
-    if rejects(accepted):
-        return float(np.exp(accepted))
-    for _ in range(60):
-        middle = (accepted + rejected) / 2
-        accepted, rejected = (accepted, middle) if rejects(middle) else (middle, rejected)
-    return float(np.exp(rejected))
+@dataclass(frozen=True)
+class ConcentratedClaim(TestedClaim):
+    """ρ, by the divergence of Rényi between two coins.
+
+    >>> claim = ConcentratedClaim(0.125)  # a Gaussian of standard deviation 2, cut at its middle
+    >>> bool(0.07 < claim.value(0.5987, 0.4013) < 0.125)
+    True
+    """
+
+    amount: float
+    symbol: ClassVar[str] = "ρ"
+
+    @property
+    def epsilon(self) -> float | None:
+        """None."""
+        return None
+
+    @property
+    def scale(self) -> float:
+        """The ε that is ρ-private by Bun and Steinke 2016, proposition 1.4."""
+        return math.sqrt(2 * self.amount)
+
+    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
+        """The largest of the divergence at an order, over the order, both ways; each order is a proof.
+
+        A smaller P1 or a larger P2 takes less. So P1 is taken as at most 1 - 1e-9 and P2 as at least 1e-300,
+        which keeps the digits of what is left to 1; a P2 beyond that takes nothing.
+        """
+        first = np.clip(np.asarray(p1, dtype=np.float64), 1e-300, 1 - CERTAIN)
+        second = np.clip(np.asarray(p2, dtype=np.float64), 1e-300, 1 - CERTAIN)
+        order = (ORDERS if fine else FEW_ORDERS).reshape(-1, *[1] * first.ndim)
+        logs = np.log(first), np.log(second), np.log1p(-first), np.log1p(-second)
+        best: Floats = np.zeros_like(first)
+        for a, b, c, d in (logs, (logs[1], logs[0], logs[3], logs[2])):
+            moment = np.logaddexp(order * a + (1 - order) * b, order * c + (1 - order) * d)
+            best = np.maximum(best, (moment / (order * (order - 1))).max(axis=0))
+        return np.where((first > second) & (second < 1 - CERTAIN), best - ROUNDING, 0.0)
+
+
+def claim_of(measure: Measure) -> TestedClaim:
+    """The claim to be private in a measure."""
+    amount, delta = float(measure.spent), float(measure.delta)
+    if isinstance(measure, Approximate) and delta > 0:
+        return ApproximateClaim(amount, delta)
+    if isinstance(measure, Pure | Approximate):
+        return PureClaim(amount)
+    if isinstance(measure, ZeroConcentrated):
+        return ConcentratedClaim(amount)
+    raise InvalidArgument("measure", measure.name, "cannot be audited", "Claim ε, (ε, δ) or ρ.")
 
 
 @dataclass(frozen=True)
@@ -184,162 +322,22 @@ class Spending:
         return self.shares[self.trials.index(self.usual)]
 
     @staticmethod
-    def p_value(looks: Sequence[Look], epsilon: ArrayLike, *, delta: float = 0.0) -> Any:
-        """The p-value over the looks made so far, corrected for having looked."""
-        levels = np.asarray(epsilon, dtype=np.float64)
+    def p_value(looks: Sequence[Look], claim: TestedClaim, amounts: ArrayLike) -> Any:
+        """The p-value for each amount over the looks made so far, corrected for having looked."""
+        levels = np.asarray(amounts, dtype=np.float64)
         best: Floats = np.ones_like(levels)
         for look in looks:
-            best = np.minimum(best, p_value(look.counts, levels, delta=delta) / look.share)
+            best = np.minimum(best, claim.p_value(look.counts, levels) / look.share)
         return best if best.ndim else float(best)
 
     @staticmethod
-    def lower_bound(looks: Sequence[Look], alpha: float, *, delta: float = 0.0) -> float:
-        """The lower bound for ε over the looks made so far, corrected for having looked."""
-        return max((lower_bound(look.counts, alpha * look.share, delta=delta) for look in looks), default=0.0)
+    def lower_bound(looks: Sequence[Look], claim: TestedClaim, alpha: float) -> float:
+        """The lower bound in the measure of the claim over the looks made so far, corrected for having
+        looked."""
+        return max((claim.lower_bound(look.counts, alpha * look.share) for look in looks), default=0.0)
 
-
-# Fresh samples -------------------------------------------------------------------------------------------
-#
-# Nothing is chosen here: inputs, parameters, event and direction come from the search, and the looks and
-# their shares of the level are fixed before the first run.
-
-
-CONFIRM_KEY = 2
-LIKELY, UNLIKELY = 0.7, 1.5  # standard deviations above the claim
-PIECE = 500  # trials on one generator, where a call is a run
-BLOCKS = 24  # at least so many in a look, where a call makes many runs
-LEAST_IN_BLOCK = 8
-TASK = 0.5  # seconds that one should take
-DEPENDENT = 1e-12
-LEAST_EXPECTED = 10
-
-
-@dataclass
-class Confirmation:
-    """A lead and the looks at its fresh samples."""
-
-    lead: Lead
-    looks: list[Look] = field(default_factory=list)
-    histogram: Histogram | None = None
-    blocks: list[EventCounts] = field(default_factory=list)
-
-    @property
-    def dependent(self) -> bool:
-        """Whether hits come in heaps, by the chi-squared test of equal rates in all blocks: then something is
-        carried from one call to the next."""
-        sides = ([(b.hits1, b.runs1) for b in self.blocks], [(b.hits2, b.runs2) for b in self.blocks])
-        return any(_uneven(np.array(side, dtype=np.float64).reshape(-1, 2)) for side in sides)
-
-    @property
-    def counts(self) -> EventCounts:
-        """The counts at the last look."""
-        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
-
-    def p_value(self, epsilon: float, delta: float = 0.0) -> float:
-        """Valid for the claim that the mechanism is ε-private on this pair and event."""
-        return float(Spending.p_value(self.looks, epsilon, delta=delta))
-
-    def lower_bound(self, alpha: float, delta: float = 0.0) -> float:
-        """A lower confidence bound for ε at level α."""
-        return Spending.lower_bound(self.looks, alpha, delta=delta)
-
-    def promising(self, epsilon: float, delta: float = 0.0, *, expected: bool) -> bool:
-        """Whether the counts lean towards a violation, more so where the search did not expect one. It
-        decides about more samples, never the verdict."""
-        counts = self.counts
-        excess = counts.rate1 - delta
-        if excess <= 0 or counts.hits2 == 0:
-            return excess > 0
-        deviations = (LIKELY if expected else UNLIKELY) * math.sqrt(1 / counts.hits1 + 1 / counts.hits2)
-        return math.log(excess / counts.rate2) > epsilon + deviations
-
-
-def confirm(
-    source: OutputSource,
-    workers: Workers,
-    result: Confirmation,
-    spending: Spending,
-    *,
-    number: int,
-    settled: Callable[[Confirmation], bool],
-    promising: Callable[[Confirmation], bool],
-    bins: Bins | None = None,
-    report: Callable[[int, int], None] = lambda done, total: None,
-) -> Confirmation:
-    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`;
-    fills `result`, so that an interruption keeps the looks made so far.
-
-    number: tells the confirmations of one audit apart, so that each has samples of its own.
-    """
-    one_by_one = source.mechanism.one_by_one
-    counts, trials, piece = EventCounts(0, 0, 0, 0), 0, 0
-    for until, share in zip(spending.trials, spending.shares, strict=True):
-        if until > spending.usual and not promising(result):
-            break
-        sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
-        blocks = 1 if one_by_one or source.mechanism.noise == "noise" else max(4, BLOCKS // len(sizes))
-        pieces = [(size, blocks, (CONFIRM_KEY, number, piece + i)) for i, size in enumerate(sizes)]
-        trials, piece = until, piece + len(pieces)
-        together = min(100, max(1, int(TASK / (PIECE * workers.pace)))) if one_by_one and workers.pace else 1
-        tasks = [pieces[i : i + together] for i in range(0, len(pieces), together)]
-        work = partial(_count, source, result.lead, bins)
-        for part, histogram in workers.map(work, tasks, sizes[0] * together, total=sum(sizes)):
-            result.blocks += part
-            counts = sum(part, counts)
-            result.histogram = histogram if result.histogram is None else result.histogram + histogram
-            report(counts.runs1 + counts.runs2, max(until, spending.usual))
-        if not one_by_one and result.dependent:
-            raise MechanismFailed(
-                "carries something from one call to the next, so that the runs are not independent and no "
-                "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
-                "harm); seen",
-                list(result.lead.first),
-                dict(result.lead.candidate.parameters),
-            )
-        result.looks.append(Look(counts, share))
-        if settled(result):
-            break
-    return result
-
-
-def _sizes(trials: int, most: int) -> list[int]:
-    return [min(most, trials - start) for start in range(0, trials, most)]
-
-
-def _count(
-    source: OutputSource, lead: Lead, bins: Bins | None, task: list[tuple[int, int, tuple[int, ...]]]
-) -> tuple[list[EventCounts], Histogram]:
-    """How often the event happened in every block of a few pieces of trials, and the histogram of all."""
-    parameters, inputs = lead.candidate.parameters, (lead.first, lead.second)
-    blocks: list[tuple[Outputs, Outputs]] = []
-    for size, most, key in task:
-        blocks += source.toss(inputs, parameters, size, max(1, min(most, size // LEAST_IN_BLOCK)), key)
-    first, second = join([one for one, _ in blocks]), join([two for _, two in blocks])
-    hits1 = _by_block(lead.finding.event.holds(first), [len(one) for one, _ in blocks])
-    hits2 = _by_block(lead.finding.event.holds(second), [len(two) for _, two in blocks])
-    counts = [
-        EventCounts(h1, h2, len(one), len(two))
-        for h1, h2, (one, two) in zip(hits1, hits2, blocks, strict=True)
-    ]
-    return counts, Histogram((), (), ()) if bins is None else bins.tally(first, second)
-
-
-def _by_block(holds: NDArray[np.bool_], sizes: Sequence[int]) -> list[int]:
-    before = np.concatenate([[0], np.cumsum(holds)])
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    return [int(n) for n in np.diff(before[ends])]
-
-
-def _uneven(blocks: Floats) -> bool:
-    """Whether these (hits, runs) are too uneven for one rate; neighbouring blocks are taken together until
-    enough is expected of each."""
-    hits, runs = blocks.sum(axis=0)
-    rarer = min(hits, runs - hits)
-    number = min(len(blocks), int(rarer / LEAST_EXPECTED))
-    if number < 2:
-        return False
-    parts = np.array([part.sum(axis=0) for part in np.array_split(blocks, number)])
-    parts = parts[parts[:, 1] > 0]
-    expected = parts[:, 1] * hits / runs
-    squares = (parts[:, 0] - expected) ** 2 / (expected * (1 - hits / runs))
-    return bool(special.chdtrc(len(parts) - 1, squares.sum()) < DEPENDENT)
+    @staticmethod
+    def delta_lower_bound(looks: Sequence[Look], epsilon: float, alpha: float) -> float:
+        """A lower bound for the δ that an ε needs: for P1 - e^ε·P2. At least 0."""
+        corners = [corner(look.counts, alpha * look.share) for look in looks]
+        return max([0.0, *(float(p1 - math.exp(epsilon) * p2) for p1, p2 in corners)])

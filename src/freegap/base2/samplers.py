@@ -133,10 +133,8 @@ def lazy_threshold(
     >>> lazy_threshold(Eta(1, 1, 1), -30, reach=30, bits=SeededBits(3))
     True
     """
-    grid = positive_rational("resolution", resolution)
-    limit = _reach_argument(reach, grid)
-    weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
-    tau = _threshold_units("threshold", threshold, grid, limit)
+    weights, grid = _weights(eta, reach, resolution)
+    tau = _threshold_units("threshold", threshold, grid, weights.reach)
     return lazy_threshold_at(weights, tau, BitDraws(source_or_system(bits)))
 
 
@@ -158,20 +156,20 @@ def conditional_lazy_threshold(
     >>> conditional_lazy_threshold(Eta(1, 1, 1), 5, 5, reach=30, bits=SeededBits(3))
     True
     """
-    grid = positive_rational("resolution", resolution)
-    limit = _reach_argument(reach, grid)
-    weights = Weights(eta_argument("eta", eta).adjusted(grid).base, limit)
-    tau = _threshold_units("threshold", threshold, grid, limit)
-    given = _threshold_units("condition", condition, grid, limit)
+    weights, grid = _weights(eta, reach, resolution)
+    tau = _threshold_units("threshold", threshold, grid, weights.reach)
+    given = _threshold_units("condition", condition, grid, weights.reach)
     # An error for τ < τ^C would tell how two private values lie.
     return conditional_lazy_threshold_at(weights, max(tau, given), given, BitDraws(source_or_system(bits)))
 
 
-def _reach_argument(reach: Any, grid: Fraction) -> int:
+def _weights(eta: Any, reach: Any, resolution: Any) -> tuple[Weights, Fraction]:
+    """Of noise on the grid γ as far as the public reach, and γ."""
+    grid = positive_rational("resolution", resolution)
     units = multiple_argument("reach", reach, grid)
     if units < 0:
         raise InvalidArgument("reach", reach, "must be at least 0", "Pass the largest |τ| that can occur.")
-    return units
+    return Weights(eta_argument("eta", eta).adjusted(grid).base, units), grid
 
 
 def _threshold_units(argument: str, value: Any, grid: Fraction, reach: int) -> int:

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from contextlib import suppress
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
@@ -101,12 +100,7 @@ class Reservation:
     def __enter__(self) -> Reservation:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None and not self._closed:
             error.add_note(f"Reservation {self} stays charged in full.")
 

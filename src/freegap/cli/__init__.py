@@ -31,38 +31,22 @@ from freegap.errors import (
 
 __all__ = ["app", "loaded", "main"]
 
-# Name → module, what in it, the first line of its help.
+# The first line of the help of each. Its module has its name, with a group `app` or a function named alike.
 _OURS = {
-    "demo": (
-        "demo",
-        "demo",
-        "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
-    ),
-    "top-k": ("top_k", "top_k", "Release the k items with the most distinct people, with gaps."),
-    "above": (
-        "above",
-        "above",
-        "Release the items with more distinct people than a threshold; unspent budget comes back.",
-    ),
-    "budget": ("budget", "app", "Keep the privacy budget of each dataset in a ledger."),
-    "audit": ("audit", "audit", "Search for a counterexample to a claim of ε-differential privacy."),
-    "prove": (
-        "prove",
-        "command",
-        "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
-    ),
-    "cite": ("cite", "cite", "Say how to cite this version and the papers behind it."),
+    "demo": "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
+    "top-k": "Release the k items with the most distinct people, with gaps.",
+    "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
+    "budget": "Keep the privacy budget of each dataset in a ledger.",
+    "audit": "Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.",
+    "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
+    "cite": "Say how to cite this version and the papers behind it.",
 }
 _EVIDENCE = {
-    "assure": (
-        "assure",
-        "assure",
-        "Prove (or cite), test and audit every mechanism of the library; each check must be able to fail.",
-    ),
-    "bench": ("bench", "app", "Measure speed against a peer or a baseline, in one run."),
-    "experiment": ("experiment", "app", "Reproduce the figures and tables of the papers."),
+    "assure": "Prove (or cite), test and audit every mechanism of the library; "
+    "each check must be able to fail.",
+    "bench": "Measure speed against a peer or a baseline, in one run.",
+    "experiment": "Reproduce the figures and tables of the papers.",
 }
-
 
 _EXIT_CODES: dict[tuple[type[FreegapError], ...], int] = {
     (BudgetExceeded, BudgetSpent): 3,
@@ -73,12 +57,9 @@ _EXIT_CODES: dict[tuple[type[FreegapError], ...], int] = {
 
 def loaded(name: str) -> Any:
     """The command itself. One of freegap-evidence says how to install that where it is missing."""
-    module_name, attribute, _ = {**_OURS, **_EVIDENCE}[name]
-    if name in _EVIDENCE:
-        module = evidence(f"commands.{module_name}")
-    else:
-        module = import_module(f"freegap.cli.{module_name}")
-    found, holder = getattr(module, attribute), typer.Typer(callback=lambda: None)
+    own = name.replace("-", "_")
+    module = evidence(f"commands.{own}") if name in _EVIDENCE else import_module(f"freegap.cli.{own}")
+    found, holder = getattr(module, "app", None) or getattr(module, own), typer.Typer(callback=lambda: None)
     if isinstance(found, typer.Typer):
         holder.add_typer(found)
     else:
@@ -92,7 +73,7 @@ class _Commands(TyperGroup):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         for names, panel in ((_OURS, None), (_EVIDENCE, f"With the package {PACKAGE.replace('_', '-')}")):
-            for name, (_, _, line) in names.items():
+            for name, line in names.items():
                 self.add_command(TyperCommand(name, help=line, rich_help_panel=panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from fractions import Fraction
 from inspect import signature
@@ -31,6 +32,8 @@ Target = Annotated[str | None, typer.Argument(help="package.module:function, or 
 def audit(
     target: Target = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The claimed δ beside it.")] = None,
+    rho: Annotated[str | None, typer.Option(help="The claimed ρ, instead of ε.")] = None,
     command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
@@ -38,13 +41,16 @@ def audit(
     entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
     neighbours: Annotated[str, typer.Option(help=NEIGHBOURS)] = "each",
     sensitivity: Annotated[str, typer.Option(help="How much one person can change an answer.")] = "1",
+    lengths: Annotated[str | None, typer.Option(help="Of the inputs to try, such as 1,2,10.")] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Pairs of inputs, as JSON: [[[1, 2], [1, 3]]], or a file of it.")
+    ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
     ] = None,
     samples: Annotated[int, typer.Option(help="Runs on each input that confirm a finding.")] = 500_000,
     search_samples: Annotated[int, typer.Option(help="Runs on each input to find it.")] = 100_000,
     confidence: Annotated[str, typer.Option(help="Confidence of the verdict and the bound.")] = "0.999999",
-    delta: Annotated[str, typer.Option(help="Audit (ε, δ) instead of ε.")] = "0",
     tight: Annotated[bool, typer.Option("--tight", help="Do not stop early: the tightest bound.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="If nothing is found, look for rarer events.")] = False,
     patience: Annotated[
@@ -61,7 +67,7 @@ def audit(
     plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Search for a counterexample to a claim of ε-differential privacy.
+    """Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.
 
     Exit code 0: no violation found; 1: violated (or, with --catalogue, a wrong verdict); 2: no verdict.
     """
@@ -69,7 +75,6 @@ def audit(
         "samples": samples,
         "search_samples": search_samples,
         "confidence": confidence,
-        "delta": delta,
         "stop_early": not tight,
         "deep": deep,
         "patience": patience,
@@ -85,11 +90,16 @@ def audit(
         return
     from freegap.auditor import audit as run
 
-    if epsilon is None:
+    if epsilon is None and rho is None:
         raise InvalidArgument("epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
+    if lengths is not None:
+        settings["lengths"] = [int(n) if n.strip().isdecimal() else n for n in lengths.split(",")]
     report = run(
         _mechanism(target, command, seeded=seeded, run_limit=run_limit),
         epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        inputs=None if inputs is None else _pairs(inputs),
         neighbours=cast("Neighbours", neighbours),
         sensitivity=sensitivity,
         parameters=given,
@@ -119,10 +129,20 @@ def _mechanism(target: str | None, command: str | None, *, seeded: bool, run_lim
             "target", target, "there must be a function or a --command, not both", "Pass module:function."
         )
     if command is not None:
-        from freegap.auditor.command import Command
+        from freegap.auditor.programs import Command
 
         return Command(command, seeded=seeded, run_limit=run_limit)
     return load("target", str(target))
+
+
+def _pairs(text: str) -> Any:
+    """Pairs of inputs, from JSON or from a file of it."""
+    try:
+        return json.loads(text if text.lstrip().startswith("[") else Path(text).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidArgument(
+            "inputs", text, "is neither JSON nor a file of it", "Write for example [[[1, 2], [1, 3]]]."
+        ) from None
 
 
 def _in_doubles(parameter: tuple[str, Any]) -> tuple[str, Any]:

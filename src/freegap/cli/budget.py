@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import sys
@@ -150,9 +151,18 @@ def show(
 def release(
     number: int = typer.Argument(help="The line of the release, as `show` lists it.", show_default=False),
     url: str | None = _URL,
+    as_json: bool = _JSON,
 ) -> None:
-    """Print a release that was paid for once more, as JSON. It costs nothing."""
-    print_json(Ledger(url).release(number))
+    """Show a release that was paid for once more. It costs nothing."""
+    kept = Ledger(url).release(number)
+    if as_json:
+        print_json(kept)
+    else:
+        lists = {name: values for name, values in kept.items() if isinstance(values, list) and values}
+        _print(_kept_table(lists))
+        for name, value in kept.items():
+            if name not in lists and value is not None:
+                _print(Text(printable(f"{name}: {value}"), style="dim"))
 
 
 @app.command("list")
@@ -193,6 +203,16 @@ def verify(
         _print(Text(f"Lines that fit together: {outcome.entries}. Restore the ledger from a backup."))
     if not outcome.ok:
         raise typer.Exit(1)
+
+
+def _kept_table(lists: dict[str, list[Any]]) -> Table:
+    """What a release tells of each item, a row each."""
+    table = Table()
+    for name in lists:
+        table.add_column(name.replace("_", " "), overflow="fold")
+    for row in itertools.zip_longest(*lists.values(), fillvalue=""):
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
+    return table
 
 
 def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:

@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -20,7 +21,7 @@ from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
 from freegap.forms import Selection, Stream
-from freegap.prover import prove
+from freegap.prover import prove as run
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.values.neighbours import DIRECTIONS, Neighbours
 from freegap.values.processes import processes
@@ -29,10 +30,10 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.prover.report import Proof
 
-__all__ = ["command"]
+__all__ = ["prove"]
 
 
-def command(
+def prove(
     mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),
     alignment: str = typer.Option(None, help="Its alignment, named likewise; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
@@ -46,26 +47,32 @@ def command(
     resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
     growth: bool = typer.Option(True, help="Try one answer more too, and warn if that costs more."),
     seconds: str = typer.Option("120", help="For the whole claim; what is left then is not decided."),
+    certificate: Path = typer.Option(None, help="A new folder for the SMT-LIB files of the proof."),
+    check: str = typer.Option(None, help="Have cvc5 (or z3 again) confirm each of them."),
     samples: int = typer.Option(None, help="Do not prove, but try so many inputs, of any size."),
     audited: bool = typer.Option(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
     ),
     library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
-    only: str = typer.Option("", help="Of --library only what has this in its name, such as hybrid."),
+    only: str = typer.Option("", help="Of --library only claims with this in their names, such as hybrid."),
     jobs: int = typer.Option(0, help=f"For --library. {JOBS}"),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
     if library:
-        raise typer.Exit(_prove_library(only, processes(jobs), as_json))
+        raise typer.Exit(_prove_library(only, processes(jobs), as_json, check))
     if mechanism is None:
         raise InvalidArgument(
             "mechanism", None, "is missing", "Pass module:function, or --library for all of freegap's."
         )
     target = load("mechanism", mechanism)
     given = dict(map(name_and_value, parameter or []))
+    if check is not None and certificate is None:
+        raise InvalidArgument(
+            "check", check, "has nothing to confirm", "Pass a folder for --certificate too."
+        )
     with progress_bar(as_json) as bar:
-        proof = prove(
+        proof = run(
             target,
             None if alignment is None else load("alignment", alignment),
             epsilon=epsilon,
@@ -77,19 +84,32 @@ def command(
             resolution=resolution,
             growth=growth,
             seconds=seconds,
+            certificate=certificate,
             samples=samples,
             progress=_shown(bar),
         )
+    confirmed = None if check is None or not proof.holds else _confirmed(certificate, check)
     context = {"epsilon": rational("epsilon", epsilon), "sensitivity": rational("sensitivity", sensitivity)}
     found = _audited(proof, target, given, context, neighbours) if audited else None
     if as_json:
         record = proof.to_dict() | ({} if found is None else {"audit": found.to_dict()})
-        print_json(record)
+        print_json(record | ({} if confirmed is None else {"confirmed": confirmed}))
     else:
         typer.echo(str(proof))
+        if confirmed is not None:
+            typer.echo(
+                f"  {check} {'confirms' if confirmed else 'does NOT confirm'} every file of {certificate}"
+            )
         if found is not None:
             typer.echo(f"\nThe mechanism at these inputs, audited:\n{found}")
-    raise typer.Exit(0 if proof.holds else 1)
+    raise typer.Exit(0 if proof.holds and confirmed is not False else 1)
+
+
+def _confirmed(folder: Path, check: str) -> bool:
+    from freegap.symbolic import checker_named
+
+    says_unsat = checker_named(check)
+    return all(says_unsat(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.smt2")))
 
 
 def _audited(
@@ -140,15 +160,20 @@ def _claims() -> list[tuple[LibraryEntry, PrivacyClaim]]:
     return [(entry, claim) for entry in _entries() for claim in entry.claims]
 
 
-def _prove_one(place: int) -> dict[str, Any]:
+def _prove_one(place: int, check: str | None) -> dict[str, Any]:
     """One claim, in a process of its own: what it was and what came out."""
     from freegap.prover.routes import prove_claim
+    from freegap.symbolic import Certificate, checker_named
 
     entry, claim = _claims()[place]
     start = monotonic()
-    proof = prove_claim(entry, claim)
+    certificate = None if check is None else Certificate()
+    proof = prove_claim(entry, claim, certificate=certificate)
     found = proof.tightness.epsilon if proof.tightness is not None else None
     as_claimed = bool(proof.holds) and (claim.tight is None or claim.tight == found)
+    if check is not None and certificate is not None:
+        says_unsat = checker_named(check)
+        as_claimed &= all(says_unsat(statement.text) for statement in certificate.statements.values())
     return {
         "claim": entry.title(claim),
         "as_claimed": as_claimed,
@@ -157,24 +182,24 @@ def _prove_one(place: int) -> dict[str, Any]:
     }
 
 
-def _results(places: list[int], jobs: int) -> Iterator[dict[str, Any]]:
+def _results(places: list[int], jobs: int, check: str | None) -> Iterator[dict[str, Any]]:
     # Not forked: z3 keeps global state that does not survive it.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(places)), mp_context=context) as pool:
-        for done in as_completed([pool.submit(_prove_one, place) for place in places]):
+        for done in as_completed([pool.submit(_prove_one, place, check) for place in places]):
             yield done.result()
 
 
-def _prove_library(only: str, jobs: int, as_json: bool) -> int:
+def _prove_library(only: str, jobs: int, as_json: bool, check: str | None) -> int:
     start = monotonic()
-    places = [place for place, (entry, _) in enumerate(_claims()) if only in entry.name]
+    places = [place for place, (entry, claim) in enumerate(_claims()) if only in entry.title(claim)]
     if not places:
         names = ", ".join(entry.name for entry in _entries())
         raise InvalidArgument("only", only, "is not part of any name", f"The names are: {names}.")
     results = []
     with progress_bar(as_json) as bar:
         task = bar.add_task("claims", total=len(places))
-        for result in _results(places, jobs):
+        for result in _results(places, jobs, check):
             results.append(result)
             bar.update(task, advance=1, description=result["claim"])
     results.sort(key=lambda result: str(result["claim"]))

@@ -37,8 +37,9 @@ def threshold_shift(
 
     Pass it on with the same parameters: `sparse_vector(answers, T + shift, k=…, epsilon=…)`. Then at most
     `false_alarms` of so many questions with answers up to T are expected to be reported, whatever the answers
-    are. It is worth while where many answers are below T and few above; an answer above T by less than the
-    shift is reported less often than before.
+    are. It is worth while where a false alarm is dear, or where more than k answers are above T, so that
+    false alarms take the places of others. An answer above T by less than the shift is reported less often:
+    where fewer than k are above, leave the threshold as it is.
 
     questions: how many will be asked, a public number. All are fixed beforehand.
     false_alarms: how many are to be expected at most.

@@ -39,7 +39,7 @@ Singles = NDArray[np.float32]
 
 # Offsets are clipped such that e^offset fits single precision; the lemma says why that is harmless.
 _FLOOR, _CEILING = -80.0, 80.0
-_LOWEST_BAR, _HIGHEST_BAR = -20.0, 60.0
+_LOWEST_BAR, _LOW_BAR, _HIGHEST_BAR = -20.0, -3.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
 
@@ -70,8 +70,10 @@ class Screen:
             step = math.log(max(expected, 1e-30) / wanted)
             if step < 0 and self._law.one_sided:
                 break  # one-sided noise: the `top` answers above the pivot stay there
+            if step <= -0.5:  # far too few: answers far apart, so that a much lower bar costs little
+                return _LOW_BAR
             bar = min(max(bar + step, _LOWEST_BAR), _HIGHEST_BAR)
-            if -0.5 < step < 0.1:
+            if step < 0.1:
                 break
         return bar
 

@@ -7,6 +7,8 @@ freegap works without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freegap.values.neighbours import Direction, Neighbours
@@ -32,6 +34,7 @@ def prove(
     tightness: bool = True,
     growth: bool = True,
     seconds: Rational = 120,
+    certificate: str | PathLike[str] | None = None,
     samples: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Proof:
@@ -53,6 +56,7 @@ def prove(
         answers need not hold at four.
     seconds: for the whole claim; what is left then is not decided. Besides, each question to z3 may take
         so many steps, which z3 counts itself, so that an answer does not depend on the machine.
+    certificate: a new folder, for what the proof rests on: each "unsat" of z3 as SMT-LIB, with its meaning.
     samples: do not prove, but replay the alignment on so many random and adversarial inputs, in exact
         arithmetic: for sizes beyond the symbolic, such as queries=1000. This can only refute.
     progress: called with what is being done, how many are done, and how many there are (0 if not known).
@@ -66,10 +70,12 @@ def prove(
     >>> proof.holds, proof.tightness.epsilon
     (True, Fraction(1, 2))
     """
-    import freegap.symbolic  # noqa: F401 - first, as it says what to install where z3 is missing
-    from freegap.prover.routes import prove_any
+    from freegap.symbolic import Certificate  # first, as it says what to install where z3 is missing
+    from freegap.prover.routes import prove_any  # isort: skip
 
-    return prove_any(
+    folder = None if certificate is None else Path(certificate)
+    written = None if folder is None else Certificate(folder)
+    proof = prove_any(
         mechanism,
         alignment,
         epsilon=epsilon,
@@ -82,6 +88,10 @@ def prove(
         tightness=tightness,
         growth=growth,
         seconds=seconds,
+        certificate=written,
         samples=samples,
         progress=progress,
     )
+    if folder is not None and written is not None and proof.holds:
+        written.write(folder, proof.claim)
+    return proof

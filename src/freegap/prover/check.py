@@ -20,7 +20,7 @@ from freegap.prover.problem import WORDS, Alignment, Charge, Mechanism, Neighbou
 from freegap.prover.replay import Replay, replay_or_refuse
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.prover.tightness import Suprema
-from freegap.symbolic import Limits, NotDecided, OutOfTime
+from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime
 from freegap.symbolic.subset import fresh, parameter
 from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational, count_argument, positive_rational
@@ -42,6 +42,7 @@ def problem_of(
     charge: Charge | None = None,
     resolution: Rational | None = None,
     seconds: Rational = 120,
+    certificate: Certificate | None = None,
 ) -> Problem:
     """The arguments of `prove`, read and checked."""
     if parameters is not None and not isinstance(parameters, Mapping):
@@ -56,7 +57,7 @@ def problem_of(
         parameters={name: fresh(value, parameter, known) for name, value in (parameters or {}).items()},
         charge=charge,
         resolution=None if resolution is None else positive_rational("resolution", resolution),
-        limits=Limits().within(float(positive_rational("seconds", seconds))),
+        limits=Limits(certificate=certificate).within(float(positive_rational("seconds", seconds))),
     )
     problem.require_callable("mechanism", mechanism, "answers", "noise")
     if charge is not None:
@@ -298,7 +299,7 @@ def check_draws(classes: list[OutputClass]) -> str:
     for group in skeletons.values():
         for one, other in combinations(group, 2):
             compared += 1
-            solver = one.problem.limits.solver()
+            solver = one.problem.limits.solver(f"no output {one.name} comes from two lists of draws")
             if solver.check(one.same_output(other)) != z3.unsat:
                 kinds = [[draw.label for draw in output.draws] for output in (one, other)]
                 raise NotDecided(f"the output {one.name} can come from the draws {kinds[0]} and {kinds[1]}")

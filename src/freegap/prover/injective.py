@@ -141,7 +141,10 @@ def _collision(
     def twin(term: Any) -> Any:
         return z3.substitute(term, *substitution)
 
-    solver = problem.limits.solver()
+    solver = problem.limits.solver(
+        f"neighbours {case.name}: no two noises with the output {output.name} that differ in the draws "
+        f"{block}, and not in {earlier}, are aligned to the same"
+    )
     solver.add(case.formula, output.before, twin(output.before))
     solver.add(z3.Or([output.noise[label].z3 != twin(output.noise[label].z3) for label in block]))
     groups = _by_shifts(pieces, block)

@@ -32,7 +32,7 @@ from freegap.prover.problem import Alignment, NeighbourCase
 from freegap.symbolic import Condition, NotDecided, Symbol, both, either
 from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.symbols import constant
+from freegap.symbolic.symbols import added, constant
 
 __all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "value_of"]
 
@@ -147,7 +147,7 @@ class PieceChecks:
     def __init__(self, output: OutputClass, case: NeighbourCase) -> None:
         self.output = output
         self.case = case
-        self._solver = output.problem.limits.solver()
+        self._solver = output.problem.limits.solver("")
         self._solver.add(case.formula, output.before)
 
     @contextmanager
@@ -174,6 +174,7 @@ class PieceChecks:
     def broken(self, piece: Piece) -> str | None:
         """The first condition of the piece that is not established, without a point."""
         for name, wrong in self._questions(piece).items():
+            self._about(f"a failure of the {name}")
             if self._solver.check(wrong) != z3.unsat:
                 return name
         return None
@@ -181,6 +182,7 @@ class PieceChecks:
     def violation(self, piece: Piece) -> tuple[str, Point] | None:
         """The first condition of the piece that fails, with a point; one question if none does."""
         questions = self._questions(piece)
+        self._about("impossible aligned noise, another output, or a cost above the charge")
         if self._solver.check(z3.Or(list(questions.values()))) == z3.unsat:
             return None
         for name, wrong in questions.items():
@@ -204,6 +206,7 @@ class PieceChecks:
     def over(self, piece: Piece, bound: Fraction) -> Point | None:
         """A point at which the cost is larger than this."""
         cost, definitions = self.cost(piece)
+        self._about(f"a cost above {bound}")
         return self._point(z3.And(*definitions, cost > Symbol.of(bound).z3), "cost")
 
     def cost(self, piece: Piece) -> tuple[Any, list[Any]]:
@@ -213,7 +216,13 @@ class PieceChecks:
             price, defined = price_term(draw, piece.shifts[draw.label])
             terms.append(price)
             definitions += defined
-        return z3.Sum(terms) if terms else z3.RealVal(0), definitions
+        return added(terms), definitions
+
+    def _about(self, wrong: str) -> None:
+        self._solver.meaning = (
+            f"neighbours {self.case.name}: no answers, neighbour and noise with the output "
+            f"{self.output.name} on this piece of the alignment have {wrong}"
+        )
 
     @property
     def assertions(self) -> list[Any]:

@@ -17,7 +17,7 @@ from freegap.prover.schema import prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Limits
+from freegap.symbolic import Certificate, Limits
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -40,6 +40,7 @@ def prove_any(
     tightness: bool,
     growth: bool,
     seconds: Any,
+    certificate: Certificate | None,
     samples: int | None,
     progress: Any,
 ) -> Proof:
@@ -67,6 +68,7 @@ def prove_any(
         charge=charge,
         resolution=resolution,
         seconds=seconds,
+        certificate=certificate,
     )
     if isinstance(mechanism, Selection | Stream):
         return _prove_form(problem, mechanism)
@@ -88,9 +90,8 @@ def prove_any(
     proof = attempt(problem)
     if not (proof.holds and growth):
         return proof
-    larger = replace(
-        problem, queries=problem.queries + 1, limits=problem.limits.within(5 + 4 * (monotonic() - start))
-    )
+    within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
+    larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
 
 
@@ -125,10 +126,16 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     return proof
 
 
-def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress | None = None) -> Proof:
+def prove_claim(
+    entry: LibraryEntry,
+    claim: PrivacyClaim,
+    *,
+    certificate: Certificate | None = None,
+    progress: Progress | None = None,
+) -> Proof:
     """The proof of one claim of a library."""
     if claim.every_parameter and entry.schema is not None:
-        limits = Limits().within(_LIBRARY_SECONDS)
+        limits = Limits(certificate=certificate).within(_LIBRARY_SECONDS)
         return prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
@@ -140,6 +147,7 @@ def prove_claim(entry: LibraryEntry, claim: PrivacyClaim, *, progress: Progress 
         charge=form.charge,
         resolution=claim.resolution,
         seconds=_LIBRARY_SECONDS,
+        certificate=certificate,
     )
     if claim.queries is not None:
         return prove_alignment(problem, form.alignment, progress=progress)

@@ -103,7 +103,7 @@ class _AnyState:
 
     def _require(self, wrong: Sequence[Any], what: str) -> None:
         """No parameters of which the facts hold make all of this true."""
-        solver = self.limits.solver()
+        solver = self.limits.solver(f"for all parameters, neighbours {self.direction}: {what}")
         solver.add(*self.facts, *wrong)
         if solver.check() != z3.unsat:
             raise NotDecided(f"{what} is not established for all parameters")
@@ -169,7 +169,7 @@ class _AnyState:
         return replace(problem, custom_cases=(case,))
 
     def _feasible(self, output: OutputClass) -> bool:
-        solver = self.limits.solver()
+        solver = self.limits.solver(f"for all parameters: no step has the output {output.name}")
         solver.add(*self.facts, output.exactly)
         return bool(solver.check() != z3.unsat)
 
@@ -250,7 +250,7 @@ class _AnyState:
     def _largest(self, charge: Symbol, charges: Sequence[Symbol]) -> bool:
         try:
             for other in charges:
-                self._require([other.z3 > charge.z3], "")
+                self._require([other.z3 > charge.z3], "that no entry is charged more")
         except NotDecided:
             return False
         return True

@@ -181,7 +181,9 @@ class _Summary:
         return len(self.shifts) + len(self.lasts)
 
     def _ask(self, formulas: list[Any], what: str) -> None:
-        solver = self.problem.limits.solver()
+        solver = self.problem.limits.solver(
+            f"for all n > k ≥ 1 and all Δ, neighbours {self.case}: {what} does not fail on this piece"
+        )
         solver.add(self.delta.z3 > 0, *formulas)
         answer = solver.check()
         if answer == z3.unknown:

@@ -41,6 +41,8 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
     That the template has no alignment is no refutation of the mechanism: `holds` is then None.
     """
     report = progress or (lambda what, done, total: None)
+    given = problem
+    problem = replace(given, limits=replace(given.limits, certificate=None))  # a search proves nothing
     templates: list[Template] = []
     found: list[list[tuple[Template, Mapping[Any, Shift]]]] = []
     try:
@@ -65,7 +67,7 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
         return _undecided(problem, f"{late}; {known} of output")
     except NotDecided as undecided:
         return _undecided(problem, str(undecided))
-    proof = prove_alignment(problem, compiled(source), tightness=tightness, progress=progress)
+    proof = prove_alignment(given, compiled(source), tightness=tightness, progress=progress)
     if proof.holds is False:
         return _undecided(problem, "the alignment that was found does not hold as a whole", proof.refutation)
     return replace(proof, alignment_source=source)
@@ -105,7 +107,7 @@ class _ShiftSearch:
             label: [z3.Bool(f"pick[{label!r}][{c}]") for c in range(len(choices))]
             for label, choices in template.choices.items()
         }
-        self._solver = self.problem.limits.solver()
+        self._solver = self.problem.limits.solver("a search")
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
 

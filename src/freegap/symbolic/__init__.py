@@ -22,6 +22,7 @@ try:
 except ImportError:  # the core of freegap works without it
     raise MissingExtra("z3-solver", "prove") from None
 
+from freegap.symbolic.certificate import Certificate, checker_named
 from freegap.symbolic.conditions import Condition, both, either
 from freegap.symbolic.draws import Draw, SymbolicGenerator, SymbolicNoise
 from freegap.symbolic.explore import explore
@@ -33,6 +34,7 @@ from freegap.symbolic.undecided import NotDecided, OutOfTime
 
 __all__ = [
     "BranchTaken",
+    "Certificate",
     "Condition",
     "Draw",
     "GivenNoise",
@@ -45,6 +47,7 @@ __all__ = [
     "SymbolicNoise",
     "SymbolicVariable",
     "both",
+    "checker_named",
     "either",
     "explore",
     "integer",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Self
 
 import z3
 
+from freegap.symbolic.certificate import Certificate
 from freegap.symbolic.undecided import OutOfTime
 
 __all__ = ["Limits"]
@@ -27,14 +28,19 @@ class Limits:
     """For one question to z3, in steps that z3 counts itself: the same on every machine; some ten seconds."""
     until: float = math.inf
     """The time, by `time.monotonic`, at which all of it ends."""
+    certificate: Certificate | None = field(default=None, compare=False)
+    """Where every "unsat" that a proof rests on is written down."""
 
     def within(self, seconds: float) -> Self:
         """The same, for so many seconds from now at most."""
         return replace(self, until=min(self.until, monotonic() + seconds))
 
-    def solver(self) -> z3.Solver:
-        """A solver that keeps to these limits."""
-        return _Solver(self)
+    def solver(self, meaning: str) -> z3.Solver:
+        """A solver that keeps to these limits.
+
+        meaning: what it says if there is no solution, for the certificate; `solver.meaning` can be changed.
+        """
+        return _Solver(self, meaning)
 
     def optimiser(self) -> z3.Optimize:
         """The same for the largest value of something."""
@@ -48,12 +54,15 @@ class Limits:
 
 
 class _Solver(z3.Solver):  # type: ignore[misc]
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, meaning: str) -> None:
         super().__init__()
-        self._until = limits.until
+        self._until, self._certificate, self.meaning = limits.until, limits.certificate, meaning
         limits._bounded(self)
 
     def check(self, *assumptions: Any) -> Any:
         if monotonic() > self._until:
             raise OutOfTime("the time limit was reached")
-        return super().check(*assumptions)
+        answer = super().check(*assumptions)
+        if answer == z3.unsat and self._certificate is not None:
+            self._certificate.add(self.meaning, [*self.assertions(), *assumptions])
+        return answer

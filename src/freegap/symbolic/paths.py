@@ -60,7 +60,7 @@ class Exploration:
 
     def __init__(self, assuming: Iterable[Any], limits: Limits) -> None:
         self.limits = limits
-        self.solver = limits.solver()
+        self.solver = limits.solver("no input that comes to a comparison by these branches takes this one")
         for assumption in assuming:
             self.solver.add(assumption.z3 if isinstance(assumption, Condition) else assumption)
         self.trace: list[_Decision] = []

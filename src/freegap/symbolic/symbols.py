@@ -64,8 +64,8 @@ def _term(monomial: Monomial, coefficient: Fraction) -> Any:
     return z3.Product(factors) if len(factors) > 1 else factors[0]
 
 
-def _sum(terms: list[Any]) -> Any:
-    """z3.Sum without its conversions: most of a proof's time would be spent there."""
+def added(terms: list[Any]) -> Any:
+    """z3.Sum without its conversions: most of a proof's time would be spent there. A sum of one is itself."""
     if len(terms) < 2:
         return terms[0] if terms else _numeral(Fraction(0))
     context = z3.main_ctx()
@@ -332,7 +332,7 @@ class Symbol:
     def z3(self) -> Any:
         """As a z3 term of sort Real."""
         if self._z3 is None:
-            self._z3 = _sum([_term(monomial, c) for monomial, c in self.terms.items()])
+            self._z3 = added([_term(monomial, c) for monomial, c in self.terms.items()])
         return self._z3
 
     def __str__(self) -> str:

@@ -138,7 +138,8 @@ def top_k(
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
     ) as tallied:
-        _require_items(k, tallied.tally.items, selecting.places, "the last gap is to a runner-up")
+        reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
+        _require_items(k, tallied.tally.items, selecting.places, reason)
         counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
         shared: dict[str, Any] = {
             asked.name: asked.spent,

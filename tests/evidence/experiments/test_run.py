@@ -35,6 +35,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "split": {"percent": [20, 50]},
     "measures": {"k": [1, 10, 100], "releases": 3},
     "choosing": {"above": [2, 6, 12, 24]},
+    "threshold-shift": {"epsilon": ["0.02"], "above": [12, 48], "threshold": ["as it is", "1"]},
     "pvldb-any-queries": {"k": [2, 10]},
     "pvldb-fig-3": {"k": [2, 12]},
     "arxiv-fig-1": {"k": [2, 10]},
@@ -208,6 +209,7 @@ def test_every_experiment_is_complete() -> None:
         "base2-clamping",
     }
     beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing", "measures"}
+    beyond |= {"threshold-shift"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)

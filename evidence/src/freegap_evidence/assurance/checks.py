@@ -163,6 +163,7 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         tightness=False,
         growth=False,
         seconds=120,
+        certificate=None,
         samples=None,
         progress=None,
     )

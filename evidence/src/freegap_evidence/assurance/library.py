@@ -73,7 +73,7 @@ def _ranked(
 
 
 def _top_k_claims() -> Claims:
-    yield from _every(_ranked, 5)
+    yield from _every(_ranked, 4)
     for gap in (True, False):
         yield from _every(_ranked, None, gap=gap, tight=False)
     yield from (_ranked(2, noise, "monotonic", 4, half=True) for noise in _CONTINUOUS)
@@ -115,14 +115,14 @@ def _planned(
 
 
 def _sparse_vector_claims() -> Claims:
-    yield from _every(_planned, 5, None, noises=(*_CONTINUOUS, "geometric"))
-    yield from _every(_planned, 5, None, gap=False)
+    yield from _every(_planned, 4, None, noises=(*_CONTINUOUS, "geometric"))
+    yield from _every(_planned, 4, None, gap=False)
 
 
 def _adaptive_claims() -> Claims:
-    yield from _every(_planned, 5, halvings=1)
-    yield from _every(_planned, 4, halvings=2)
-    yield from _every(_planned, 4, noises=("geometric",), halvings=1)
+    yield from _every(_planned, 4, halvings=1)
+    yield from _every(_planned, 3, halvings=2)
+    yield from _every(_planned, 3, noises=("geometric",), halvings=1)
     for halvings in (1, 2):
         yield from _every(_planned, None, noises=(*_CONTINUOUS, "geometric"), halvings=halvings)
 

@@ -102,12 +102,19 @@ def _by_data(table: Table, values: list[float], form: str) -> str:
     )
 
 
-def _compare_answers(table: Table, *, stated: float) -> Comparison:
-    """stated: how many more answers the paper has on average at the largest k, at most over the data sets."""
+def _gained(table: Table) -> tuple[int, list[float], list[float], list[float]]:
+    """The largest k; there, for each data set: more answers, more false ones, percent from the top branch."""
     last = max(table.distinct("k"))
     classical, adaptive = _rows(table, k=last, branches=0), _rows(table, k=last, branches=1)
-    more = [a["answers"] - c["answers"] for a, c in zip(adaptive, classical, strict=True)]
-    cheap = [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
+    more, wrong = (
+        [a[name] - c[name] for a, c in zip(adaptive, classical, strict=True)] for name in ("answers", "false")
+    )
+    return last, more, wrong, [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
+
+
+def _compare_answers(table: Table, *, stated: float) -> Comparison:
+    """stated: how many more answers the paper has on average at the largest k, at most over the data sets."""
+    last, more, _, cheap = _gained(table)
     text = f"more answers at k = {last}: {_by_data(table, more, '.1f')}"
     text += f"; from the top branch: {_by_data(table, cheap, '.0f')} %"
     text += f"; the paper has up to {stated:g} more"
@@ -178,11 +185,7 @@ def _compare_branches(table: Table) -> Comparison:
 def _compare_first_version(table: Table) -> Comparison:
     """Ding et al. 2019 (arXiv), section 7.3: up to 15 more answers; which branch; less than one more false
     positive."""
-    last = max(table.distinct("k"))
-    classical, adaptive = _rows(table, k=last, branches=0), _rows(table, k=last, branches=1)
-    more = [a["answers"] - c["answers"] for a, c in zip(adaptive, classical, strict=True)]
-    cheap = [100 * (1 - a["base"] / a["answers"]) for a in adaptive]
-    wrong = [a["false"] - c["false"] for a, c in zip(adaptive, classical, strict=True)]
+    last, more, wrong, cheap = _gained(table)
     text = (
         f"more answers at k = {last}: {_by_data(table, more, '.1f')} (paper: up to 15); from the top branch: "
         f"{_by_data(table, cheap, '.0f')} % (paper: most, on Kosarak half); more false positives: "

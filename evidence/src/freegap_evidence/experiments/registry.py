@@ -13,7 +13,7 @@ FAMILIES = tuple(PAPERS_SAY["families"])
 
 _MODULES = (
     "detection", "shares", "error_reduction", "adaptivity", "hybrids", "p_values", "clamp", "secure",
-    "exactness", "split", "choice", "measures",
+    "exactness", "split", "choice", "measures", "correction",
 )  # fmt: skip
 _BY_ID: dict[str, Experiment] = {
     experiment.id: experiment

@@ -194,27 +194,6 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
     rate = GRID / _scale(k)
     for _ in setting.track(["profiled run"]):
         seen = _profiled(lambda: secure_top_k(on_grid, k, rate=rate, source=source, counters=counters))
-    routines = {
-        "geometric": integers.geometric,
-        "bernoulli": integers.bernoulli,
-        "uniform": integers.uniform_below,
-    }
-    rows: list[dict[str, Any]] = [
-        {
-            "routine": name,
-            "calls": seen[function.__code__][0],
-            "paper_calls": PAPERS_SAY["secure-table-6"][name],
-        }
-        for name, function in routines.items()
-    ]
-    rows.append(
-        {
-            "routine": "sort",
-            "calls": counters.refinements + 1,
-            "paper_calls": PAPERS_SAY["secure-table-6"]["sort"],
-        }
-    )
-    rows.append({"routine": "bits", "calls": source.count, "paper_calls": None})
     digits = _CountingDigits(SeededBits(setting.seed), len(answers))
     NoisyRanking(
         answers,
@@ -224,16 +203,22 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
         law=EXPONENTIAL,
         digits=digits,
     ).largest(k + 1)
-    rows.append(
-        {"routine": "freegap: items with noise of 16 digits", "calls": len(answers), "paper_calls": None}
+    calls = {
+        "geometric": seen[integers.geometric.__code__][0],
+        "bernoulli": seen[integers.bernoulli.__code__][0],
+        "uniform": seen[integers.uniform_below.__code__][0],
+        "sort": counters.refinements + 1,
+        "bits": source.count,
+        "freegap: items with noise of 16 digits": len(answers),
+        "freegap: blocks of 128 more digits": digits.blocks,
+        "freegap: bits": 16 * len(answers) + 128 * digits.blocks,
+    }
+    printed = PAPERS_SAY["secure-table-6"]
+    where = {"data": data.name, "n": len(answers), "k": k}
+    return Table.of(
+        where | {"routine": name, "calls": count, "paper_calls": printed.get(name)}
+        for name, count in calls.items()
     )
-    rows.append(
-        {"routine": "freegap: blocks of 128 more digits", "calls": digits.blocks, "paper_calls": None}
-    )
-    rows.append(
-        {"routine": "freegap: bits", "calls": 16 * len(answers) + 128 * digits.blocks, "paper_calls": None}
-    )
-    return Table.of([{"data": data.name, "n": len(answers), "k": k, **row} for row in rows])
 
 
 def _compare_times(table: Table) -> Comparison:

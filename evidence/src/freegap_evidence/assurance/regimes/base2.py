@@ -19,7 +19,7 @@ from freegap.bits import BitSource, ReplayedBits
 from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.numbers import INPUTS, LABELLED, VALUES, answers_in, held, unholdable
+from freegap_evidence.assurance.regimes.numbers import INPUTS, LABELLED, VALUES, given_at, unholdable
 
 __all__ = ["sparse_vector"]
 
@@ -52,8 +52,7 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> RegimeC
     n = choices.between(1, 9) if levels["questions"] == "few" else 300
     k = {"1": 1, "2": 2, "many": min(n, 40)}[levels["k"]]
     scale = grid * choices.between(1, 20)
-    values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values, grid)
+    given = given_at(levels, [0.0] * n, scale=scale, grid=grid, choices=choices)
     epsilon = EPSILONS[levels["epsilon"]]
     arguments: dict[str, Any] = {
         "k": k,

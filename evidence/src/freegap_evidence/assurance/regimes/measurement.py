@@ -14,17 +14,7 @@ from freegap.mechanisms import measurement
 from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.numbers import (
-    GRIDS,
-    INPUTS,
-    SCALES,
-    VALUES,
-    answers_in,
-    held,
-    on_grid,
-    scale_at,
-    unholdable,
-)
+from freegap_evidence.assurance.regimes.numbers import DIMENSIONS, GRIDS, given_at, scale_at, unholdable
 from freegap_evidence.assurance.regimes.reference import draws, floored, keyed
 
 __all__ = ["measure", "measured"]
@@ -46,10 +36,7 @@ def measure() -> Matrix:
     impossible = unholdable() | apart("number", ["many"], "precision", ["one bit"])
     dimensions = {
         "number": tuple(NUMBERS),
-        "values": VALUES,
-        "input": INPUTS,
-        "grid": tuple(GRIDS),
-        "scale": SCALES,
+        **DIMENSIONS,
         "precision": tuple(PRECISIONS),
     }
     return Matrix(Cells(dimensions, frozenset(impossible)), _case)
@@ -59,9 +46,8 @@ def _case(levels: Levels, seed: str) -> RegimeCase:
     choices = Choices(f"{seed} {sorted(levels.items())}")
     grid, scale = GRIDS[levels["grid"]], scale_at(levels["scale"], choices)
     n = NUMBERS[levels["number"]]
-    values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values, grid)
-    answers = [on_grid(value, grid) for value in given.exact]
+    given = given_at(levels, [0.0] * n, scale=scale, grid=grid, choices=choices)
+    answers = given.on(grid)
     sensitivity = grid * choices.of((1, 3, grid.denominator))
     epsilon = n * sensitivity / scale
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.assurance.regimes.cells import Cell, apart
+from freegap_evidence.assurance.regimes.cells import Cell, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 
 __all__ = [
+    "DIMENSIONS",
     "GRIDS",
     "INPUTS",
     "LABELLED",
@@ -23,6 +24,7 @@ __all__ = [
     "VALUES",
     "Input",
     "answers_in",
+    "given_at",
     "held",
     "on_grid",
     "scale_at",
@@ -71,6 +73,8 @@ INPUTS = (
     *_INTEGERS,
     *_FLOATS,
 )
+
+DIMENSIONS = {"values": VALUES, "input": INPUTS, "grid": tuple(GRIDS), "scale": SCALES}
 
 
 def unholdable() -> set[Cell]:
@@ -161,6 +165,21 @@ class Input:
     elements: list[Any]
     exact: list[Fraction]
     label: Callable[[int], Any]
+
+    def on(self, grid: Fraction) -> list[Fraction]:
+        """Rounded down to multiples of the grid."""
+        return [on_grid(value, grid) for value in self.exact]
+
+
+def given_at(
+    levels: Levels, lifts: Sequence[float], *, scale: Fraction, grid: Fraction, choices: Choices
+) -> Input:
+    """By the levels of "values" and "input"; lifts as for `answers_in`."""
+    return held(
+        levels["input"],
+        answers_in(levels["values"], lifts, scale=scale, grid=grid, choices=choices),
+        grid,
+    )
 
 
 def held(kind: str, values: Sequence[Fraction], grid: Fraction) -> Input:

@@ -11,7 +11,7 @@ from typing import Any
 from freegap.values.counts import Counts
 from freegap_evidence.assurance.regimes.cells import Levels
 from freegap_evidence.assurance.regimes.choices import Choices
-from freegap_evidence.assurance.regimes.numbers import answers_in, held, on_grid
+from freegap_evidence.assurance.regimes.numbers import answers_in, given_at, held
 from freegap_evidence.assurance.regimes.sizes import absent_at, lifts, sizes_at
 
 __all__ = ["LIMIT", "SHAPES", "RegimePopulation", "population_at"]
@@ -56,19 +56,16 @@ def population_at(levels: Levels, scale: Fraction, grid: Fraction, choices: Choi
 
 
 def _items(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> RegimePopulation:
-    values = answers_in(levels["values"], [0.0] * n, scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values, grid)
+    given = given_at(levels, [0.0] * n, scale=scale, grid=grid, choices=choices)
     places = {given.label(i): i for i in range(n)}
-    return RegimePopulation(given.answers, [on_grid(v, grid) for v in given.exact], None, places.__getitem__)
+    return RegimePopulation(given.answers, given.on(grid), None, places.__getitem__)
 
 
 def _groups(n: int, levels: Levels, scale: Fraction, grid: Fraction, choices: Choices) -> RegimePopulation:
     sizes = sizes_at(levels["sizes"], n, choices)
-    values = answers_in(levels["values"], lifts(sizes), scale=scale, grid=grid, choices=choices)
-    given = held(levels["input"], values, grid)
+    given = given_at(levels, lifts(sizes), scale=scale, grid=grid, choices=choices)
     counts = Counts(given.answers, sizes, name=lambda group, member: (group, member))
-    exact = [on_grid(value, grid) for value in given.exact]
-    return RegimePopulation(counts, exact, sizes, lambda label: _listed(label, sizes))
+    return RegimePopulation(counts, given.on(grid), sizes, lambda label: _listed(label, sizes))
 
 
 def _listed(label: tuple[int, int], sizes: Sequence[int]) -> int:
@@ -96,7 +93,7 @@ def _over_a_domain(
         if levels["input"] == "dict"
         else Counts.over(domain, items=items, values=given.answers)
     )
-    exact = [on_grid(value, grid) for value in given.exact] + [Fraction(0)] * (absent > 0)
+    exact = given.on(grid) + [Fraction(0)] * (absent > 0)
     places = {item: place for place, item in enumerate(items)}
     return RegimePopulation(counts, exact, sizes, partial(_in_domain, domain, places))
 

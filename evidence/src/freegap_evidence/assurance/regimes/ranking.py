@@ -21,11 +21,10 @@ from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measurement import measured
 from freegap_evidence.assurance.regimes.numbers import (
+    DIMENSIONS,
     GRIDS,
     INPUTS,
     LABELLED,
-    SCALES,
-    VALUES,
     scale_at,
     unholdable,
 )
@@ -70,10 +69,7 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
     dimensions = {
         "shape": shapes,
         "sizes": SIZES if groups else SIZES[:1],
-        "values": VALUES,
-        "input": INPUTS,
-        "grid": tuple(GRIDS),
-        "scale": SCALES,
+        **DIMENSIONS,
         "k": ks,
         "precision": tuple(PRECISIONS),
     }

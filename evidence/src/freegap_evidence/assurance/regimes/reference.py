@@ -103,42 +103,34 @@ def contenders(
 
     The r-th largest of a group is looked at where the one before it may be among the `top` largest.
     """
-    found = [_member(group, 1, answers, sizes, law, scale, digits) for group in range(len(answers))]
+
+    def member(group: int, rank: int) -> Member:
+        streams = [digits.stream(group, place) for place in range(rank)]
+        noise = (
+            Variable(law, streams[0])
+            if sizes is None or sizes[group] == 1
+            else OrderStatistic(law, sizes[group], streams)
+        )
+        ball = noise.enclosure()
+        if ball is None:  # not bounded yet by what is known of its digits
+            return Member(group, rank, noise, _LEAST, -_LEAST)
+
+        def bounds() -> tuple[Any, Any]:
+            noisy = ball + as_ball(answers[group] / scale)
+            return noisy.lower(), noisy.upper()
+
+        return Member(group, rank, noise, *at_precision(_PRECISION, bounds))
+
+    found = [member(group, 1) for group in range(len(answers))]
     newest = found
     while True:
         lows = sorted((m.low for m in found), reverse=True)
         bar = lows[top - 1] if len(lows) >= top else _LEAST
         newest = [
-            _member(m.group, m.rank + 1, answers, sizes, law, scale, digits)
+            member(m.group, m.rank + 1)
             for m in newest
             if sizes is not None and m.rank < min(sizes[m.group], top) and not m.high < bar
         ]
         if not newest:
             return [m for m in found if not m.high < bar or m.group in always]
         found = found + newest
-
-
-def _member(
-    group: int,
-    rank: int,
-    answers: Sequence[Fraction],
-    sizes: Sequence[int] | None,
-    law: ExactLaw,
-    scale: Fraction,
-    digits: KeyedDigits,
-) -> Member:
-    streams = [digits.stream(group, place) for place in range(rank)]
-    noise = (
-        Variable(law, streams[0])
-        if sizes is None or sizes[group] == 1
-        else OrderStatistic(law, sizes[group], streams)
-    )
-    ball = noise.enclosure()
-    if ball is None:  # not bounded yet by what is known of its digits
-        return Member(group, rank, noise, _LEAST, -_LEAST)
-
-    def bounds() -> tuple[Any, Any]:
-        noisy = ball + as_ball(answers[group] / scale)
-        return noisy.lower(), noisy.upper()
-
-    return Member(group, rank, noise, *at_precision(_PRECISION, bounds))

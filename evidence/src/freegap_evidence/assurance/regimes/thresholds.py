@@ -21,11 +21,10 @@ from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measurement import measured
 from freegap_evidence.assurance.regimes.numbers import (
+    DIMENSIONS,
     GRIDS,
     INPUTS,
     LABELLED,
-    SCALES,
-    VALUES,
     Input,
     answers_in,
     held,
@@ -71,10 +70,7 @@ def _cells(noise: str, *, online: bool = False, halvings: bool = False) -> Cells
         impossible |= apart("scale", ["10^30", "10^90", "any"], "halvings", ["10"])
     dimensions = {
         "questions": numbers,
-        "values": VALUES,
-        "input": INPUTS,
-        "grid": tuple(GRIDS),
-        "scale": SCALES,
+        **DIMENSIONS,
         "k": KS,
         "threshold": THRESHOLDS,
         "precision": tuple(PRECISIONS)[: 1 if slow else 3],
@@ -143,16 +139,8 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
     if levels["questions"] != "few":  # all but the last ones far below, so that they are reached
         values = [value - 10**6 * scale if i < n - 4 else value for i, value in enumerate(values)]
     given = held(levels["input"], values, grid)
-    answers = [on_grid(value, grid) for value in given.exact]
-    threshold, thresholds = _thresholds(
-        levels["threshold"],
-        answers,
-        scale,
-        grid,
-        choices,
-        discrete=discrete,
-        labelled=levels["input"] in LABELLED,
-    )
+    answers = given.on(grid)
+    threshold, thresholds = _thresholds(levels, answers, scale, grid, choices, discrete=discrete)
     sensitivity = Fraction(choices.of((1, 3))) if discrete else grid * choices.of((1, 3, grid.denominator))
     monotonic = bool(choices.below(2))
     k = {"1": 1, "2": 2, KS[2]: min(n, 20)}[levels["k"]]
@@ -171,21 +159,21 @@ def _asking(levels: Levels, seed: str, noise: str, halvings: int, *, gap: bool =
 
 
 def _thresholds(
-    level: str,
+    levels: Levels,
     answers: list[Fraction],
     scale: Fraction,
     grid: Fraction,
     choices: Choices,
     *,
     discrete: bool,
-    labelled: bool,
 ) -> tuple[Any, list[Fraction]]:
     """What is passed, and the threshold of each question; labelled answers have labelled thresholds."""
+    level = levels["threshold"]
     whole = on_grid(answers[-1] + scale * (2 * choices.fraction() - 1), Fraction(1) if discrete else grid)
     if level == "one each":
         step = math.floor(scale) + 1
         each = [on_grid(answer, grid) + choices.of((-1, 0, 1)) * step for answer in answers]
-        return held("dict" if labelled else "Fractions", each, grid).answers, each
+        return held("dict" if levels["input"] in LABELLED else "Fractions", each, grid).answers, each
     if level == "far":
         whole += choices.of((-1, 1)) * choices.of((2**62, 2**63, 10**30, 10**300))
     if level == "off the grid" and not discrete:

@@ -11,7 +11,7 @@ from typing import Any
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
+from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -150,7 +150,7 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
     def law() -> dict[Any, float]:
         plan = UnknownPlan.read(k=1, epsilon=EPSILON, **asked)
         slots = [5.0, 4.0, float(plan.lift)]
-        if noise == "gumbel":
+        if plan.law is GUMBEL:
             choices = exponential_law(slots, 1 / float(plan.scale), 30)
             found = {((i,), (j,)): p for (i, j), p in choices.items() if i < 2}
         else:

@@ -1,0 +1,173 @@
+"""Confirm a lead on fresh samples, look by look, and stop as soon as the matter is settled.
+
+Nothing is chosen here: inputs, parameters, event and direction come from the search, and the looks and
+their shares of the level are fixed before the first run. Every trial tosses for its side, which is what
+the test of `freegap.auditor.statistics` rests on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from freegap.auditor.events import Bins, Event, Histogram
+from freegap.auditor.mechanism import Answers, Parameters
+from freegap.auditor.outputs import Outputs, join
+from freegap.auditor.sampling import CHUNK, OutputSource, Workers
+from freegap.auditor.search import Lead
+from freegap.auditor.statistics import EventCounts, Floats, Look, Spending, TestedClaim
+from freegap.errors import MechanismFailed
+
+__all__ = ["Confirmation", "confirm", "count_again"]
+
+CONFIRM_KEY = 2
+LIKELY, UNLIKELY = 0.5, 1.1  # standard deviations of each side above the claim
+PIECE = 500  # trials on one generator, where a call is a run
+BLOCKS = 24  # at least so many in a look, where a call makes many runs
+LEAST_IN_BLOCK = 8
+TASK = 0.5  # seconds that one should take
+DEPENDENT = 1e-12
+LEAST_EXPECTED = 10
+
+
+@dataclass
+class Confirmation:
+    """A lead and the looks at its fresh samples."""
+
+    lead: Lead
+    looks: list[Look] = field(default_factory=list)
+    histogram: Histogram | None = None
+    blocks: list[EventCounts] = field(default_factory=list)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether hits come in heaps, by the chi-squared test of equal rates in all blocks: then something is
+        carried from one call to the next."""
+        sides = ([(b.hits1, b.runs1) for b in self.blocks], [(b.hits2, b.runs2) for b in self.blocks])
+        return any(_uneven(np.array(side, dtype=np.float64).reshape(-1, 2)) for side in sides)
+
+    @property
+    def counts(self) -> EventCounts:
+        """The counts at the last look."""
+        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
+
+    def promising(self, claim: TestedClaim, *, expected: bool) -> bool:
+        """Whether the counts lean towards a violation, more so where the search did not expect one. It
+        decides about more samples, never the verdict."""
+        counts, deviations = self.counts, LIKELY if expected else UNLIKELY
+        low = counts.rate1 - deviations * math.sqrt(counts.rate1 / max(1, counts.runs1))
+        high = counts.rate2 + deviations * math.sqrt(counts.rate2 / max(1, counts.runs2))
+        return bool(claim.value(max(0.0, low), high) > claim.amount)
+
+
+def confirm(
+    source: OutputSource,
+    workers: Workers,
+    result: Confirmation,
+    spending: Spending,
+    *,
+    number: int,
+    settled: Callable[[Confirmation], bool],
+    promising: Callable[[Confirmation], bool],
+    bins: Bins | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Confirmation:
+    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`;
+    fills `result`, so that an interruption keeps the looks made so far.
+
+    number: tells the confirmations of one audit apart, so that each has samples of its own.
+    """
+    one_by_one = source.mechanism.one_by_one
+    counts, trials, piece = EventCounts(0, 0, 0, 0), 0, 0
+    for until, share in zip(spending.trials, spending.shares, strict=True):
+        if until > spending.usual and not promising(result):
+            break
+        sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
+        blocks = 1 if one_by_one or source.mechanism.noise == "noise" else max(4, BLOCKS // len(sizes))
+        pieces = [(size, blocks, (CONFIRM_KEY, number, piece + i)) for i, size in enumerate(sizes)]
+        trials, piece = until, piece + len(pieces)
+        together = min(100, max(1, int(TASK / (PIECE * workers.pace)))) if one_by_one and workers.pace else 1
+        tasks = [pieces[i : i + together] for i in range(0, len(pieces), together)]
+        work = partial(_count, source, result.lead, bins)
+        for part, histogram in workers.map(work, tasks, sizes[0] * together, total=sum(sizes)):
+            result.blocks += part
+            counts = sum(part, counts)
+            result.histogram = histogram if result.histogram is None else result.histogram + histogram
+            report(counts.runs1 + counts.runs2, max(until, spending.usual))
+        if not one_by_one and result.dependent:
+            raise MechanismFailed(
+                "carries something from one call to the next, so that the runs are not independent and no "
+                "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
+                "harm); seen",
+                list(result.lead.first),
+                dict(result.lead.candidate.parameters),
+            )
+        result.looks.append(Look(counts, share))
+        if settled(result):
+            break
+    return result
+
+
+def _sizes(trials: int, most: int) -> list[int]:
+    return [min(most, trials - start) for start in range(0, trials, most)]
+
+
+def _count(
+    source: OutputSource, lead: Lead, bins: Bins | None, task: list[tuple[int, int, tuple[int, ...]]]
+) -> tuple[list[EventCounts], Histogram]:
+    """How often the event happened in every block of a few pieces of trials, and the histogram of all."""
+    parameters, inputs = lead.candidate.parameters, (lead.first, lead.second)
+    blocks: list[tuple[Outputs, Outputs]] = []
+    for size, most, key in task:
+        blocks += source.toss(inputs, parameters, size, max(1, min(most, size // LEAST_IN_BLOCK)), key)
+    first, second = join([one for one, _ in blocks]), join([two for _, two in blocks])
+    hits1 = _by_block(lead.finding.event.holds(first), [len(one) for one, _ in blocks])
+    hits2 = _by_block(lead.finding.event.holds(second), [len(two) for _, two in blocks])
+    counts = [
+        EventCounts(h1, h2, len(one), len(two))
+        for h1, h2, (one, two) in zip(hits1, hits2, blocks, strict=True)
+    ]
+    return counts, Histogram((), (), ()) if bins is None else bins.tally(first, second)
+
+
+def count_again(
+    source: OutputSource,
+    inputs: tuple[Answers, Answers],
+    parameters: Parameters,
+    event: Event,
+    runs: int,
+) -> EventCounts:
+    """How often an event happens on the two inputs, in so many trials."""
+    total = EventCounts(0, 0, 0, 0)
+    for piece, size in enumerate(_sizes(runs, PIECE if source.mechanism.one_by_one else CHUNK)):
+        blocks = source.toss(inputs, parameters, size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, piece))
+        for one, two in blocks:
+            total += EventCounts(event.hits(one), event.hits(two), len(one), len(two))
+    return total
+
+
+def _by_block(holds: NDArray[np.bool_], sizes: Sequence[int]) -> list[int]:
+    before = np.concatenate([[0], np.cumsum(holds)])
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    return [int(n) for n in np.diff(before[ends])]
+
+
+def _uneven(blocks: Floats) -> bool:
+    """Whether these (hits, runs) are too uneven for one rate; neighbouring blocks are taken together until
+    enough is expected of each."""
+    hits, runs = blocks.sum(axis=0)
+    rarer = min(hits, runs - hits)
+    number = min(len(blocks), int(rarer / LEAST_EXPECTED))
+    if number < 2:
+        return False
+    parts = np.array([part.sum(axis=0) for part in np.array_split(blocks, number)])
+    parts = parts[parts[:, 1] > 0]
+    expected = parts[:, 1] * hits / runs
+    squares = (parts[:, 0] - expected) ** 2 / (expected * (1 - hits / runs))
+    return bool(special.chdtrc(len(parts) - 1, squares.sum()) < DEPENDENT)
