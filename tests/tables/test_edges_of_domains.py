@@ -16,7 +16,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import InvalidArgument
-from freegap.tables import in_engine
+from freegap.tables import domains, in_engine
 from freegap.tables.domains import ListedDomain
 from freegap.tables.people import counted
 from freegap.tables.tallies import tally_pairs
@@ -296,3 +296,9 @@ def test_what_is_said_of_the_domain() -> None:
             "item", "person", "1,234 public items", False,
         )  # fmt: skip
     assert expected(ROWS, range(2)) == {0: 1, 1: 2}
+
+
+@pytest.mark.parametrize("domain", [np.array(3), {1, 2}, {1: 2}, 3, object()])
+def test_what_is_no_list_of_items(domain: Any) -> None:
+    with pytest.raises(InvalidArgument, match="must be a list, a range, a column of a table"):
+        domains._values(domain)

@@ -103,7 +103,8 @@ def _values(domain: Any) -> Sequence[Any]:
             values = getattr(domain, method)()
             if isinstance(values, list):  # and not the one value of a NumPy number
                 return values
-    if hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys"):
+    sized = hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys")
+    if sized and getattr(domain, "ndim", 1):  # an array of no dimension has a length in name only
         indexable: Sequence[Any] = domain
         return indexable
     raise InvalidArgument(
