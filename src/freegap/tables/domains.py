@@ -104,7 +104,7 @@ def _values(domain: Any) -> Sequence[Any]:
             if isinstance(values, list):  # and not the one value of a NumPy number
                 return values
     sized = hasattr(domain, "__len__") and hasattr(domain, "__getitem__") and not hasattr(domain, "keys")
-    if sized and getattr(domain, "ndim", 1):  # an array of no dimension has a length in name only
+    if sized and getattr(domain, "ndim", 1) != 0:  # an array of no dimension has a length in name only
         indexable: Sequence[Any] = domain
         return indexable
     raise InvalidArgument(
