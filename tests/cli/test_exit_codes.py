@@ -32,13 +32,15 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., in
         fg.Ledger().create("shop", epsilon=budget)
         line = f"top-k {tmp_path}/rows.csv --item item --person person -k 1 --epsilon 1 --ledger {dataset}"
         monkeypatch.setattr(sys, "argv", ["freegap", *line.split(), "--domain", f"{tmp_path}/items.csv"])
-        before = signal.getsignal(signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background may lack
         try:
             cli.main()
         except SystemExit as stopped:
             return int(stopped.code or 0)
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return 0
 
     return run

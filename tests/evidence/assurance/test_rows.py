@@ -34,11 +34,8 @@ from freegap.cli import app
 
 # They take a privacy parameter, and release nothing about data.
 NOT_RELEASES = {
-    "assert_private": "audits a mechanism of the user's",
     "audit": "audits a mechanism of the user's",
     "prove": "proves a mechanism of the user's",
-    "AuditReport": "what an audit found",
-    "Counterexample": "what an audit found",
     "NoisyScore": "a part of the private candidates, whose rows have it",
     "base2.clamped_laplace": "a sampler that sees no data",
     "base2.conditional_lazy_threshold": "a sampler that sees no data",
