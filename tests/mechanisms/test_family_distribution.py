@@ -193,7 +193,8 @@ def test_hybrid_sparse_vector(noise: ContinuousNoiseName, k: int) -> None:
         return fit_p(Counter(outputs), law)
 
     assert p(setting, 300_000) > ALPHA
-    assert p(replace(setting, wrong_scale=1.02), MILLION) < ALPHA
+    wrong, runs = (1.02, MILLION) if k == 1 else (1.05, 200_000)  # the same power for less time
+    assert p(replace(setting, wrong_scale=wrong), runs) < ALPHA
     assert p(replace(setting, share=1 - setting.share), 100_000) < ALPHA
     assert p(replace(setting, c=1.0), 100_000) < ALPHA
 
