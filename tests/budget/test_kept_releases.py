@@ -56,3 +56,17 @@ def test_one_that_is_too_long_is_not_kept_and_charged_all_the_same(
     assert file_ledger.account("shop").spent == Fraction(1)
     with pytest.raises(InvalidArgument, match="is not the line"):
         file_ledger.release(2)
+
+
+def test_a_label_without_a_text_does_not_lose_the_release(file_ledger: Ledger) -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+        __repr__ = __str__
+
+    labels = [Silent(), Silent()]
+    counts = fg.Counts([900, 3], [1, 1], name=lambda group, _: labels[group])
+    release = fg.noisy_max(counts, epsilon=1, ledger=(file_ledger, "shop"))
+    assert release.labels[0] in labels
+    assert file_ledger.account("shop").spent == 1

@@ -91,7 +91,10 @@ def release_text(release: object) -> str:
     """
     if not isinstance(release, Release) or not release.private:
         return "{}"
-    text = json.dumps({"release": release.to_dict()}, default=str)
+    try:
+        text = json.dumps({"release": release.to_dict()}, default=str)
+    except Exception:  # whatever the text of a label does: what was paid for is not lost for it
+        return "{}"
     return text if len(text) <= _LONGEST_RELEASE else "{}"
 
 
