@@ -27,6 +27,8 @@ from tests.laws import EXACT_LAWS as LAWS
 GRID = Fraction(1, 1024)
 FORM = top_k.form(TopKPlan.read("noisy_top_k", k=1, epsilon=1))
 
+LONG = pytest.mark.long
+
 
 def ranked(
     values: Any,
@@ -266,7 +268,7 @@ def test_resolutions_beyond_int64_with_and_without_ties(denominator: int, values
 
 
 @pytest.mark.parametrize("law", ["exponential", "laplace"])
-@pytest.mark.parametrize("m", [1, 2, 3, 50])
+@pytest.mark.parametrize("m", [pytest.param(1, marks=LONG), 2, pytest.param(3, marks=LONG), 50])
 def test_a_group_is_distributed_as_its_members(law: str, m: int) -> None:
     """(values in order, rounded gaps) of a group of m and two others, and of m + 2 explicit items."""
     runs, top, coarse = 6000, 3, Fraction(1)

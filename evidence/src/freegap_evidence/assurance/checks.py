@@ -73,7 +73,7 @@ FULL = CheckEffort(
     claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
 )
 COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
-QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=15)
+QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=8)
 COSTLY_QUICK = replace(QUICK, draws=400)
 
 
