@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text
-from freegap.budget.budgets import Budget
+from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text, shown
+from freegap.budget.budgets import Budget, in_words
+from freegap.report.shell import facts
 from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
@@ -107,6 +108,14 @@ class Account:
     ) -> bool:
         """Whether one more such release could be reserved now."""
         return self.cost(epsilon=epsilon, rho=rho, delta=delta) <= self.balance.remaining
+
+    def _repr_html_(self) -> str:
+        """The account in a notebook."""
+        amounts = {name: getattr(self, name) for name in ("total", "spent", "reserved", "remaining")}
+        if self.own_delta:
+            amounts |= {"own δ": self.own_delta, "own δ remaining": self.own_delta_remaining}
+        rows = [(f"{name} ({self.budget.sign})", shown(amount)) for name, amount in amounts.items()]
+        return facts([("dataset", self.dataset), ("budget", in_words(self.declared)), *rows])
 
     def to_dict(self) -> dict[str, str]:
         """The account as plain values: rationals as strings such as "1/3"."""

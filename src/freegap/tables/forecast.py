@@ -19,7 +19,6 @@ from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.releases import selection_plan
-from freegap.tables.results import readable
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.values.measures import (
     Measure,
@@ -30,6 +29,7 @@ from freegap.values.measures import (
     rho_within,
 )
 from freegap.values.rationals import Rational
+from freegap.values.written import readable
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
 
