@@ -50,7 +50,7 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
+__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale", "measuring_noise"]
 
 
 def form(scale: Fraction) -> Aligned:
@@ -172,7 +172,7 @@ def _drawn(
 ) -> Measurement:
     n = len(read)
     law = measured_law(plan.asked)
-    noise = _laplace(n, scale / grid, source) if law is LAPLACE else _gaussian(n, scale / grid, source)
+    noise = measuring_noise(law, n, scale / grid, source)
     per_value = int(read.grain / grid)
     return Measurement(
         plan=plan,
@@ -184,6 +184,11 @@ def _drawn(
         spent=charge,
         private=source.private,
     )
+
+
+def measuring_noise(law: Law, n: int, steps: Fraction, source: BitSource) -> list[int]:
+    """The noise of n answers, in steps of the grid: of the law that `measured_law` has, of so many steps."""
+    return _laplace(n, steps, source) if law is LAPLACE else _gaussian(n, steps, source)
 
 
 def _laplace(n: int, steps: Fraction, source: BitSource) -> list[int]:
