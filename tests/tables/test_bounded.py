@@ -208,7 +208,7 @@ def test_above_raises_its_threshold_and_says_so() -> None:
 def test_a_raised_bar_is_the_end_of_the_release_at_the_lower_one() -> None:
     """Above K the threshold is post-processing: noise for all, and then a cut, has the same law."""
     plan = UnknownCountsPlan.read(epsilon=2, delta="1/10", items_per_person=1, people=10)
-    found = occurring(["a", "b", "c"], [30, plan.reach + 2, 2])
+    found = occurring([("a", 30), ("b", plan.reach + 2), ("c", 2)])
     bits = SeededBits("cut")
     cut = [draw_counts(plan, found, plan.reach + 2, bits) for _ in range(300)]
     assert all(count > plan.reach + 2 for one in cut for count in one.counts)

@@ -178,7 +178,9 @@ def _measure() -> Row:
         law_at=law_at,
         answers=(1, -1),
         pairs=(((0, 0), (1, 1)),),
-        regimes=NoFastPath("integers by exact coin flips: the release runs the program itself"),
+        regimes=NoFastPath(
+            "integers by exact coin flips; for many answers a test compares doubles and reals"
+        ),
         noise="discrete Gaussian",
         theorem=f"{cited}, for each of the answers",
         proof=Cited(f"a shift of Gaussian noise has no price in ε: {cited}"),
