@@ -185,6 +185,15 @@ def test_measuring_and_selecting_share_the_budget() -> None:
         assert Fraction(99, 100) * rho < Fraction(9, 8) / gumbel.scale**2 + changing / (2 * scale**2) <= rho
 
 
+def test_above_counts_nobody_for_more() -> None:
+    """With so large an ε that there is no noise to speak of."""
+    asked: dict[str, Any] = {"epsilon": 10**4, "delta": "1e-9", "items_per_person": MOST, "k": 99}
+    release = fg.above(arrow(TEXTS), threshold=0, bits=SeededBits(1), **ASK, **asked)
+    people = {item: count for item, count in counted(arrow(TEXTS)).items() if count > release.threshold}
+    assert dict(zip(release.labels, release.estimates or (), strict=True)) == people
+    assert people.keys() < counted(arrow(TEXTS)).keys()
+
+
 def test_above_raises_its_threshold_and_says_so() -> None:
     asked: dict[str, Any] = ASK | {"epsilon": 1, "delta": "1e-6", "items_per_person": 1, "k": 5}
     release = fg.above(arrow(TEXTS), threshold=2, bits=SeededBits(1), **asked)
@@ -199,7 +208,7 @@ def test_above_raises_its_threshold_and_says_so() -> None:
 def test_a_raised_bar_is_the_end_of_the_release_at_the_lower_one() -> None:
     """Above K the threshold is post-processing: noise for all, and then a cut, has the same law."""
     plan = UnknownCountsPlan.read(epsilon=2, delta="1/10", items_per_person=1, people=10)
-    found = occurring(["a", "b", "c"], [30, plan.reach + 2, 2])
+    found = occurring([("a", 30), ("b", plan.reach + 2), ("c", 2)])
     bits = SeededBits("cut")
     cut = [draw_counts(plan, found, plan.reach + 2, bits) for _ in range(300)]
     assert all(count > plan.reach + 2 for one in cut for count in one.counts)

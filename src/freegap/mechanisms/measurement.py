@@ -32,6 +32,7 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.integers import discrete_gaussian
+from freegap.exact.many import MANY, many_discrete_gaussian
 from freegap.forms import Aligned
 from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
@@ -197,5 +198,7 @@ def _laplace(n: int, steps: Fraction, source: BitSource) -> list[int]:
 
 
 def _gaussian(n: int, steps: Fraction, source: BitSource) -> list[int]:
-    """Discrete Gaussian noise of so many steps."""
+    """Discrete Gaussian noise of so many steps. Of many the law is the same, on other bits."""
+    if n >= MANY:
+        return many_discrete_gaussian(n, steps**2, source)
     return [discrete_gaussian(steps**2, source) for _ in range(n)]

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.integers import two_sided_geometric
+from freegap.exact.many import MANY, many_bounded_geometric
 from freegap.laws import DISCRETE_LAPLACE, Law
 from freegap.mechanisms.unknown_domain import delta_argument, occurring, read_counts
 from freegap.values.balls import as_ball, at_precision
@@ -175,7 +176,7 @@ def unknown_counts(
     plan = UnknownCountsPlan.read(
         epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
     )
-    found = occurring(*read_counts(counts))
+    found = occurring(zip(*read_counts(counts), strict=True))
     source = source_or_system(bits)
     return charged(ledger, plan, lambda: draw_counts(plan, found, plan.reach, source))
 
@@ -185,7 +186,8 @@ def draw_counts(
 ) -> UnknownCounts:
     """The items with h + X > bar ≥ K. What cannot get there, h ≤ bar − K, needs no noise."""
     keys = sorted(key for key, (count, _) in found.items() if count > bar - plan.reach)
-    noisy = [(found[key][0] + _bounded_noise(plan, source), key) for key in keys]
+    noise = _bounded_noise(len(keys), plan, source)
+    noisy = [(found[key][0] + x, key) for key, x in zip(keys, noise, strict=True)]
     named = sorted(((-count, key) for count, key in noisy if count > bar))
     return UnknownCounts(
         plan=plan,
@@ -196,8 +198,15 @@ def draw_counts(
     )
 
 
-def _bounded_noise(plan: UnknownCountsPlan, source: BitSource) -> int:
-    """X on {−K, …, K} with P(x) proportional to e^(−θ|x|): the unbounded law, drawn until it is there."""
+def _bounded_noise(n: int, plan: UnknownCountsPlan, source: BitSource) -> list[int]:
+    """X on {−K, …, K} with P(x) proportional to e^(−θ|x|), n times."""
+    if n >= MANY:
+        return many_bounded_geometric(n, plan.rate, plan.reach, source)
+    return [_bounded_one(plan, source) for _ in range(n)]
+
+
+def _bounded_one(plan: UnknownCountsPlan, source: BitSource) -> int:
+    """The unbounded law, drawn until it is there."""
     while True:
         drawn = two_sided_geometric(plan.rate, source)
         if abs(drawn) <= plan.reach:

@@ -249,25 +249,33 @@ def read_counts(counts: Any) -> tuple[list[Any], list[int]]:
             "Pass a dict or a Series from item to count; for a list of answers there is noisy_top_k.",
         )
     values, _ = read_numbers(numbers, Fraction(1), argument="counts")
-    return labels, [int(value) for value in values]
+    return labels, values if isinstance(values, list) else values.tolist()
 
 
 def slots_of(labels: Iterable[Any], counts: Iterable[int], pool: int) -> Slots:
-    """The pool of these items and their counts; see the module."""
-    found = occurring(labels, counts)
+    """The pool of these items and their counts; see the module.
+
+    Keys are made for the largest counts and what ties with them. Where enough items are found among these,
+    all others have smaller counts; where not, since some have no key or come twice, keys are made for all.
+    """
+    entries = list(zip(labels, counts, strict=True))
+    edge = min(heapq.nlargest(pool + 1, (count for _, count in entries)), default=0)
+    found = occurring(entry for entry in entries if entry[1] >= edge)
+    if len(found) <= pool:
+        found = occurring(entries)
     first = heapq.nsmallest(pool + 1, found.items(), key=lambda entry: (-entry[1][0], entry[0]))
     outside = first.pop()[1][0] if len(first) > pool else 0
     return Slots([label for _, (_, label) in first], [count for _, (count, _) in first], outside)
 
 
-def occurring(labels: Iterable[Any], counts: Iterable[int]) -> dict[tuple[Any, ...], tuple[int, Any]]:
-    """By the key of each item its count and its label. What is below 1 does not occur.
+def occurring(entries: Iterable[tuple[Any, int]]) -> dict[tuple[Any, ...], tuple[int, Any]]:
+    """Of items and their counts, by the key of each item its count and its label. Below 1 none occurs.
 
     What happens to an item depends on that item alone: a label without a key of its own is left out, and is
     no error.
     """
     found: dict[tuple[Any, ...], tuple[int, Any]] = {}
-    for label, count in zip(labels, counts, strict=True):
+    for label, count in entries:
         key = key_of_label(label)
         # The same label twice: the larger count moves by at most one, as each of them does.
         if key is not None and count > found.get(key, (0, None))[0]:

@@ -50,7 +50,8 @@ def above_of_unknown(
     bar = bar_of(plan, threshold)
     require(account, plan.asked)
     with open_source(table, item, person) as opened:
-        found = occurring(*counts_above(opened, bar - plan.reach, plan.items_per_person))
+        pairs = counts_above(opened, bar - plan.reach, plan.items_per_person)
+    found = occurring(zip(*pairs, strict=True))
     privacy = privacy_of(opened, domain_line("each item is judged by itself", plan.items_per_person))
 
     def release() -> ItemsAbove:
