@@ -252,7 +252,7 @@ def _one_more(account: Account, epsilon: str, rho: str) -> list[_Next]:
     following = []
     for asked in (measure_argument(epsilon=epsilon), measure_argument(rho=rho)):
         try:
-            cost = account.budget.cost(asked)
+            cost = account.price(asked)
         except InvalidArgument:  # no theorem says
             following.append(_Next(asked, None, False, account))
         else:

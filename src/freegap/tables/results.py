@@ -17,7 +17,7 @@ from freegap.values.columns import Column, items, one_each, ranks
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
+__all__ = ["Intervals", "ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -152,10 +152,12 @@ class ItemsAbove(TableRelease):
     """The items with more people than a threshold, the largest first, each with its gap to the threshold.
 
     complete: fewer than k were found, so these are all that the release says are above.
+    rest: of an unknown domain, what can be said of the items that are not named.
     """
 
     threshold: Fraction
     complete: bool
+    rest: str | None = None
 
     gap_title = "above by"
 
@@ -164,6 +166,11 @@ class ItemsAbove(TableRelease):
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
         return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+
+    @property
+    def everything_else(self) -> str | None:
+        """Of an unknown domain, what can be said of the items that are not named."""
+        return self.rest
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
