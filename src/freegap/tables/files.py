@@ -21,6 +21,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ def _of_one_type(connection: Any, files: FileTable, columns: list[str]) -> Any:
     """
     types: dict[str, set[str]] = {column: set() for column in columns}
     for file in files.files:
-        rows = ask_engine(lambda file=file: connection.read_parquet(file, hive_partitioning=False))
+        rows = ask_engine(partial(connection.read_parquet, file, hive_partitioning=False))
         known = dict(zip(rows.columns, map(str, rows.types), strict=True))
         for column in columns:
             if column not in known:

@@ -10,7 +10,7 @@ drawn with freegap's own bits; an engine is only ever asked for "the i-th".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -98,7 +98,7 @@ def _in_domain(
 def _positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """The items' places in the domain; -1 outside it."""
     if domain.places is not None and set(map(type, items)) <= {str, int}:  # a dict finds these, or does not
-        found = map(domain.places.get, items, repeat(-1))
+        found: Iterable[int] = map(domain.places.get, items, repeat(-1))
     else:
         found = (_position(domain, item) for item in items)
     return np.fromiter(found, dtype=np.int64, count=len(items))
