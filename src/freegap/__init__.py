@@ -24,8 +24,9 @@ _HOMES = {
         "LedgerDamaged LedgerError LedgerUnavailable MechanismFailed MissingExtra PrivacyViolated "
         "UnsettledWarning"
     ),
-    "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
+    "freegap.estimate.bounds": "expected_gap gap_variances",
     "freegap.estimate.correction": "threshold_shift",
+    "freegap.estimate.intervals": "confidence_intervals lower_bounds",
     "freegap.estimate.selection": "Estimates select_and_measure",
     "freegap.forms": "Change Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",

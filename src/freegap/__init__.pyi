@@ -32,8 +32,9 @@ from freegap.errors import PrivacyViolated as PrivacyViolated
 from freegap.errors import UnsettledWarning as UnsettledWarning
 from freegap.estimate.bounds import expected_gap as expected_gap
 from freegap.estimate.bounds import gap_variances as gap_variances
-from freegap.estimate.bounds import lower_bounds as lower_bounds
 from freegap.estimate.correction import threshold_shift as threshold_shift
+from freegap.estimate.intervals import confidence_intervals as confidence_intervals
+from freegap.estimate.intervals import lower_bounds as lower_bounds
 from freegap.estimate.selection import Estimates as Estimates
 from freegap.estimate.selection import select_and_measure as select_and_measure
 from freegap.forms import Change as Change

@@ -73,6 +73,7 @@ CALLS: dict[str, dict[str, Any]] = {
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
+    "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
     "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")

@@ -61,7 +61,8 @@ class TableRelease(Release):
     labels: the selected items, the largest first.
     gap_multiples: their gaps as whole multiples of `resolution`.
     estimates: of the number of people of each item; None where there are none.
-    standard_errors, intervals: of the estimates; the intervals have 95 % confidence.
+    standard_errors: of the estimates.
+    intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     """
 
