@@ -9,6 +9,7 @@ from freegap.report.pictures import svg
 from freegap.report.shell import safe, shell
 from freegap.tables.chart import draw
 from freegap.tables.results import TableRelease, readable
+from freegap.values.remarks import remarks_on
 from freegap.values.results import NOT_PRIVATE, Column, jsonable
 
 __all__ = ["page"]
@@ -21,6 +22,7 @@ def page(release: TableRelease, *, version: str, when: datetime | None = None) -
     facts = {
         f"{release.asked.symbol} asked": readable(release.asked.spent),
         f"{release.asked.symbol} spent": readable(release.spent),
+        **dict(zip(["Remark"], remarks_on(release.asked), strict=False)),
         **({} if release.delta is None else {"δ": readable(release.delta)}),
         "One person": release.privacy.unit,
         "Neighbours": release.privacy.neighbours,
