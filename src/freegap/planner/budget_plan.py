@@ -12,7 +12,7 @@ from typing import Any
 from freegap.planner.questions import GOALS, Goal, PlannedRelease
 from freegap.report.shell import safe, shell
 from freegap.values.measures import Measure
-from freegap.values.results import json_text
+from freegap.values.written import json_text
 
 __all__ = ["BudgetPlan"]
 

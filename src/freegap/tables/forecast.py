@@ -17,7 +17,6 @@ from freegap.laws import CONTINUOUS_NOISES
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.results import readable
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.values.measures import (
     Measure,
@@ -29,6 +28,7 @@ from freegap.values.measures import (
 )
 from freegap.values.rationals import Rational
 from freegap.values.remarks import remarks_on
+from freegap.values.written import readable
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
 
