@@ -162,6 +162,8 @@ NOT_OF_PRIVATE_DATA = {
         "Stream",
         "base2",
         "expected_gap",
+        "plan",
+        "PowerLaw",
         "threshold_shift",
     ),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),

@@ -63,6 +63,10 @@ from freegap.mechanisms.unknown_counts import unknown_counts as unknown_counts
 from freegap.mechanisms.unknown_domain import UnknownTopK as UnknownTopK
 from freegap.mechanisms.unknown_domain import unknown_top_k as unknown_top_k
 from freegap.padding import pad_to as pad_to
+from freegap.planner.assumed import PowerLaw as PowerLaw
+from freegap.planner.budget_plan import BudgetPlan as BudgetPlan
+from freegap.planner.plan import plan as plan
+from freegap.planner.questions import PlannedRelease as PlannedRelease
 from freegap.prover import prove as prove
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation

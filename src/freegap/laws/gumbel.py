@@ -56,6 +56,11 @@ def _variance(scale: Fraction | float) -> Any:
     return arb.pi() ** 2 / 6 * as_ball(Fraction(scale)) ** 2
 
 
+def _tail(x: Floats) -> Floats:
+    """1 − exp(−e^(−x)), without what cancels; e^700 is as good as any larger."""
+    return -np.expm1(-np.exp(-np.maximum(x, -700.0)))
+
+
 def _log_moment(t: Floats, scale: float) -> Floats:
     """E[e^(zX)] = Γ(1 − z) for z = t·s < 1."""
     z = t * scale
@@ -81,6 +86,7 @@ GUMBEL = ExactLaw(
     variance=_variance,
     log_moment=_log_moment,
     difference_tail=_difference_tail,
+    tail=_tail,
     sample=lambda rng, s, size: rng.gumbel(0.0, s, size),
     quantile=lambda u: -((-((1 - u).log())).log()),
     estimate=_estimate,

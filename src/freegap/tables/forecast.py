@@ -30,6 +30,7 @@ from freegap.values.measures import (
     rho_within,
 )
 from freegap.values.rationals import Rational
+from freegap.values.remarks import remarks_on
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
 
@@ -66,6 +67,9 @@ class Forecast:
 
     def lines(self) -> list[str]:
         """For people."""
+        return [*self._lines(), *remarks_on(self.asked)]
+
+    def _lines(self) -> list[str]:
         most = readable(self.most)
         charge = most if self.least == self.most else f"{readable(self.least)} at least, {most} at most"
         lines = [
@@ -120,6 +124,7 @@ class Forecast:
             "dry_run": self.what,
             "measure": self.asked.name,
             **of_unknown,
+            "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
             "gap_standard_error": self.gap_error,
