@@ -22,6 +22,7 @@ def verdict(case: Generated) -> bool | None:
         resolution=1,
         tightness=False,
         growth=False,
+        counterexample=False,
         seconds=1,
     ).holds
 
