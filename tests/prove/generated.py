@@ -118,6 +118,8 @@ class Writer:
         z = self.one(
             "0", "1", "x", "noise.discrete_laplace(1, label='z')", "x + noise.discrete_laplace(1, label='z')"
         )
+        if self.tossing:  # mostly without other noise
+            y, z = self.one("0", "x", "x", y), self.one("0", "x", "1")
         lines = [
             f"    x = {self.one('answers[0]', 'answers[0]', 'answers[-1]')}",
             f"    y = {y}",

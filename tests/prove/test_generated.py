@@ -54,9 +54,9 @@ def test_no_false_proof() -> None:
 @pytest.mark.parametrize("search", [False, True])
 def test_no_false_proof_with_coins(search: bool) -> None:
     """With the alignment of the text, and without one: by a finite table, where there is no other noise."""
-    found, seen = false_proofs(20, seed=1, tossing=True, search=search)
+    found, seen = false_proofs(30, seed=1, tossing=True, search=search)
     assert not found, found[0]
-    assert seen[True] >= 1
+    assert seen[True] >= 3
 
 
 def false_counterexamples(count: int, seed: int, *, tossing: bool) -> tuple[list[str], int]:
@@ -80,9 +80,9 @@ def false_counterexamples(count: int, seed: int, *, tossing: bool) -> tuple[list
 
 @pytest.mark.parametrize("tossing", [False, True])
 def test_no_false_counterexample(tossing: bool) -> None:
-    found, seen = false_counterexamples(25, 3, tossing=tossing)
+    found, seen = false_counterexamples(30, 4, tossing=tossing)
     assert not found, found[0]
-    assert seen >= 2
+    assert seen >= 4
 
 
 @pytest.mark.long
@@ -112,7 +112,7 @@ def test_a_dropped_path_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_table_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault of probabilities that are never compared: a coin for the answer is then proved."""
     monkeypatch.setattr("freegap.prover.apart._exceeds", lambda kind, here, there: False)
-    found, _ = false_proofs(10, seed=5, tossing=True, search=True)
+    found, _ = false_proofs(10, seed=4, tossing=True, search=True)
     assert found
 
 

@@ -75,7 +75,7 @@ def prove_any(
         certificate=certificate,
     )
     if isinstance(mechanism, Selection | Stream):
-        return _prove_form(problem, mechanism)
+        return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
         problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
     if samples is not None:
@@ -142,7 +142,7 @@ def _growth(proof: Proof, more: Proof) -> str:
     return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
-def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+def _prove_form(problem: Problem, form: Selection | Stream, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
     proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
     if proof.holds:
@@ -155,7 +155,7 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
             at = replace(form, direction=word) if isinstance(form, Stream) else form
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
-                return bounded
+                return _searched(local, bounded) if counterexample else bounded
     return proof
 
 
