@@ -8,16 +8,19 @@ from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Selection, Stream
+from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.classes import classes_of
+from freegap.prover.counterexample import find_counterexample
 from freegap.prover.problem import Problem
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
-from freegap.prover.report import Proof
+from freegap.prover.report import Proof, Refutation
 from freegap.prover.sampled import sample_alignment
 from freegap.prover.schema import prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Certificate, Limits
+from freegap.symbolic import Certificate, Limits, NotDecided
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -39,6 +42,7 @@ def prove_any(
     resolution: Any,
     tightness: bool,
     growth: bool,
+    counterexample: bool,
     seconds: Any,
     certificate: Certificate | None,
     samples: int | None,
@@ -71,7 +75,7 @@ def prove_any(
         certificate=certificate,
     )
     if isinstance(mechanism, Selection | Stream):
-        return _prove_form(problem, mechanism)
+        return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
         problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
     if samples is not None:
@@ -83,16 +87,44 @@ def prove_any(
 
     def attempt(at: Problem) -> Proof:
         if alignment is None:
-            return synthesise(at, tightness=tightness, progress=progress)
+            return _without_alignment(at, tightness, progress)
         return prove_alignment(at, alignment, tightness=tightness, progress=progress)
 
     start = monotonic()
     proof = attempt(problem)
+    if not proof.holds and counterexample and proof.counterexample is None:
+        return _searched(problem, proof)
     if not (proof.holds and growth):
         return proof
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
+    """By the probabilities themselves, where these are a finite table; else by an alignment that is found."""
+    try:
+        proof = prove_apart(problem, classes_of(problem))
+    except NotDecided:  # the search for an alignment says why
+        proof = None
+    return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof
+
+
+def _searched(problem: Problem, proof: Proof) -> Proof:
+    """With a violation of privacy, if one is found: then the mechanism is refuted, not only an alignment."""
+    point = proof.refutation if proof.holds is False else None  # of an alignment that was given
+    try:
+        quiet = replace(problem, limits=replace(problem.limits, certificate=None))
+        found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+    except NotDecided as undecided:
+        if str(undecided) == proof.reason:
+            return proof
+        why = str(undecided).removeprefix("not decided: ")
+        return replace(proof, searched=f"a violation of privacy was not looked for: {why}")
+    if found is None:
+        return replace(proof, searched="no violation of privacy was found: it is neither proved nor refuted")
+    point = point or Refutation("privacy", found.answers, found.neighbour, {}, None)
+    return replace(proof, holds=False, reason=None, refutation=replace(point, counterexample=found))
 
 
 def _growth(proof: Proof, more: Proof) -> str:
@@ -110,7 +142,7 @@ def _growth(proof: Proof, more: Proof) -> str:
     return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
-def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+def _prove_form(problem: Problem, form: Selection | Stream, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
     proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
     if proof.holds:
@@ -123,7 +155,7 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
             at = replace(form, direction=word) if isinstance(form, Stream) else form
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
-                return bounded
+                return _searched(local, bounded) if counterexample else bounded
     return proof
 
 

@@ -162,6 +162,7 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         resolution=claim.resolution,
         tightness=False,
         growth=False,
+        counterexample=False,
         seconds=120,
         certificate=None,
         samples=None,
