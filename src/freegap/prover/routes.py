@@ -7,17 +7,18 @@ from time import monotonic
 from typing import Any
 
 from freegap.errors import InvalidArgument
-from freegap.forms import Aligned, Selection, Stream
+from freegap.forms import Aligned, Ranking, Selection, Stream
 from freegap.prover.check import Progress, problem_of, prove_alignment
 from freegap.prover.problem import Problem
+from freegap.prover.ranking import prove_ranking
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof
 from freegap.prover.sampled import sample_alignment
-from freegap.prover.schema import prove_schema
+from freegap.prover.schema import Schema, prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Certificate, Limits
+from freegap.symbolic import Certificate, Limits, Symbol
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -45,7 +46,7 @@ def prove_any(
     progress: Any,
 ) -> Proof:
     """See `freegap.prove`."""
-    for_all = isinstance(mechanism, Selection | Stream)
+    for_all = isinstance(mechanism, Selection | Ranking | Stream)
     if for_all and queries is not None:
         raise InvalidArgument(
             "queries", queries, "must be left out for a form", "Leave it out: the proof is for every number."
@@ -70,7 +71,7 @@ def prove_any(
         seconds=seconds,
         certificate=certificate,
     )
-    if isinstance(mechanism, Selection | Stream):
+    if isinstance(mechanism, Selection | Ranking | Stream):
         return _prove_form(problem, mechanism)
     if alignment is not None:
         problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
@@ -110,21 +111,36 @@ def _growth(proof: Proof, more: Proof) -> str:
     return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
-def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+def _prove_form(problem: Problem, form: Selection | Ranking | Stream) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
-    proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
+    if isinstance(form, Selection):
+        proof = prove_selection(problem, form)
+    elif isinstance(form, Stream):
+        proof = prove_stream(problem, form)
+    else:
+        proof = prove_ranking(_schema_of(problem, form), problem.neighbours, problem.limits)
     if proof.holds:
         return proof
-    sizes = [form.k + 1, form.k + 2] if isinstance(form, Selection) else [1, 2, 3]
+    sizes = [1, 2, 3] if isinstance(form, Stream) else [form.k + 1, form.k + 2]
     for queries in sizes:
         for direction in directions_of(problem.neighbours):
-            local = replace(problem, queries=queries, neighbours=direction)
             word = "each" if direction == "one" else direction
-            at = replace(form, direction=word) if isinstance(form, Stream) else form
+            at = form if isinstance(form, Selection) else replace(form, direction=word)
+            local = replace(problem, queries=queries, neighbours=direction, charge=at.charge)
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
                 return bounded
     return proof
+
+
+def _schema_of(problem: Problem, form: Ranking) -> Schema[Ranking]:
+    """The form with its own numbers."""
+    claim = (
+        f"the {form.k} largest of n, {form.law} noise, are private at their charge, at most ε = "
+        f"{problem.epsilon}, for all n and Δ = {problem.sensitivity}"
+    )
+    epsilon, delta = Symbol.of(problem.epsilon), Symbol.of(problem.sensitivity)
+    return Schema(form, epsilon, delta, (), claim, problem.resolution)
 
 
 def prove_claim(
@@ -137,7 +153,9 @@ def prove_claim(
     """The proof of one claim of a library."""
     if claim.every_parameter and entry.schema is not None:
         limits = Limits(certificate=certificate).within(_LIBRARY_SECONDS)
-        return prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
+        schema = entry.schema(**claim.parameters)
+        prover = prove_ranking if isinstance(schema.form, Ranking) else prove_schema
+        return prover(schema, claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
         form.program,
@@ -156,4 +174,4 @@ def prove_claim(
         raise InvalidArgument(
             "queries", None, f"is missing, and {entry.name} has no form for all n", "Pass a number."
         )
-    return _prove_form(replace(problem, charge=None), form)
+    return _prove_form(problem, form)

@@ -318,6 +318,7 @@ class _Induction:
             next_numbers = numbers[len(numbers) - kept :]
             found = tuple(n.substitute(step.to_neighbour | moved).substitute(back) - n for n in next_numbers)
             if all(offset.variables <= known for offset in found):
+                self._require_lattice(found)
                 return found
         raise NotDecided(f"the states of the two runs do not differ by constants after {output.name}")
 

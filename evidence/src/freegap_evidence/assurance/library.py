@@ -36,9 +36,9 @@ def _every(
     **options: Any,
 ) -> Claims:
     """For so many answers (None: any number), each noise, k = 1, 2, 3, and both kinds of neighbours. For any
-    number with continuous noise the proof is for all k, and there is one."""
+    number the proof is for all k, and there is one."""
     for number, noise, k, neighbours in product(queries, noises, (1, 2, 3), ("each", "monotonic")):
-        if k == 1 or number is not None or law_named(noise).lattice:
+        if k == 1 or number is not None:
             yield claim(k, noise, neighbours, number, **options)
 
 
@@ -100,7 +100,7 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = 
 def _planned(
     k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    every = queries is None and not law_named(noise).lattice
+    every = queries is None
     named = (noise if every else f"k {k}, {noise}") + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
@@ -127,10 +127,16 @@ def _adaptive_claims() -> Claims:
         yield from _every(_planned, None, noises=(*_CONTINUOUS, "geometric"), halvings=halvings)
 
 
-def _symbolic(plan: ThresholdPlan) -> Schema:
-    from freegap_evidence.assurance.schemas import threshold_schema  # which needs z3
+def _schema(name: str) -> Callable[..., Schema[Any]]:
+    """A schema, by the name of the function that makes it in a module that needs z3."""
 
-    return threshold_schema(plan)
+    def make(**parameters: Any) -> Schema[Any]:
+        from freegap_evidence.assurance import schemas
+
+        made: Schema[Any] = getattr(schemas, name)(**parameters)
+        return made
+
+    return make
 
 
 # Measuring ----------------------------------------------------------------------------------
@@ -138,7 +144,10 @@ def _symbolic(plan: ThresholdPlan) -> Schema:
 
 def _measure_claims() -> Claims:
     for n in (1, 2, 3):
-        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
+        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n), "each": _ONE / n}, tight=_ONE)
+    yield PrivacyClaim(
+        _ONE, None, "each", {"scale": _ONE, "each": _ONE}, every_parameter=True, label="laplace"
+    )
 
 
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
@@ -146,34 +155,48 @@ def _measure_claims() -> Claims:
 
 def _base2_claims() -> Claims:
     """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
-    clamped = (
-        (3, 1, (1, 2)),
-        (2, 2, (1, 2)),
-        (4, 2, ()),
-        (4, 3, ()),
-        *((None, k, (1, 2)) for k in (1, 2, 3)),
-    )
-    unclamped = product((4, None), (1, 2, 3), ((),))  # Ilvento 2020, algorithm 1: nothing is clamped
+    clamped = ((3, 1, (1, 2)), (2, 2, (1, 2)), (4, 2, ()), (4, 3, ()), (None, 1, (1, 2)))
+    unclamped = ((4, 1, ()), (4, 2, ()), (4, 3, ()), (None, 1, ()))  # Ilvento 2020, algorithm 1
     for width, cases in ((3, clamped), (None, unclamped)):
         for queries, k, gaps in cases:
             parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": width, "gaps": gaps}
-            label = f"k {k}, not clamped" if width is None else f"k {k}, {len(gaps)} gaps"
-            yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
+            size = "" if queries is None else f"k {k}, "
+            label = f"{size}not clamped" if width is None else f"{size}{len(gaps)} gaps"
+            every = queries is None
+            yield PrivacyClaim(
+                _ONE,
+                queries,
+                "each",
+                parameters,
+                resolution=_ONE,
+                tight=None if every else _ONE,
+                every_parameter=every,
+                label=label if size or width is None else "any gaps",
+            )
 
 
-_HYBRID = (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
 # Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins.
-_TIED = _every(_ranked, 4, noises=("geometric",), gap=False, tight=False)
+_TIED = _every(_ranked, 4, None, noises=("geometric",), gap=False, tight=False)
+_HYBRID = (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
 
 LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
-    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED)),
-    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
-    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
+    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED), _schema("tied_schema")),
     LibraryEntry(
-        "hybrid top-k", hybrids.top_k_form, (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
+        "sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _schema("threshold_schema")
     ),
-    LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_every(_planned, 5))),
-    LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
-    LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
+    LibraryEntry(
+        "adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _schema("threshold_schema")
+    ),
+    LibraryEntry("hybrid top-k", hybrids.top_k_form, _HYBRID),
+    LibraryEntry(
+        "hybrid sparse vector",
+        hybrids.sparse_vector_form,
+        tuple(_every(_planned, 5, None)),
+        _schema("hybrid_schema"),
+    ),
+    LibraryEntry("measure", measurement.form, tuple(_measure_claims()), _schema("measure_schema")),
+    LibraryEntry(
+        "base-2 sparse vector with gap", ideal.form, tuple(_base2_claims()), _schema("base2_schema")
+    ),
 )
