@@ -208,5 +208,7 @@ def test_numbers_of_its_own() -> None:
 
 
 def test_a_threshold_needs_its_scale() -> None:
+    with pytest.raises(InvalidArgument, match="k = "):
+        fg.prove(Ranking(Fraction(3, 2), "laplace", 4, own_change, item_charge=1), epsilon=1)
     with pytest.raises(InvalidArgument, match="threshold_scale"):
         replace(TIED.form, threshold=1)

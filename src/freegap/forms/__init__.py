@@ -15,6 +15,7 @@ their parts:
              value of each and the next. The rest enters only through its maximum.
 `Ranking`    the same, but releases distances to a noisy threshold, or nothing but the order; also discrete.
 `Stream`     draws at the start, then takes the answers one by one in a step that sees only its state.
+`Composition`  one of these, then another on what it chose.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from freegap.forms.composition import Composition
 from freegap.forms.interfaces import Known, Labelled
 from freegap.forms.ranking import Ranking
 from freegap.forms.selection import Change, Selection
 from freegap.forms.stream import Stream
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["Aligned", "Change", "Form", "Known", "Labelled", "Ranking", "Selection", "Stream"]
+__all__ = ["Aligned", "Change", "Composition", "Form", "Known", "Labelled", "Ranking", "Selection", "Stream"]
 
 
 @dataclass(frozen=True)
@@ -41,4 +43,4 @@ class Aligned:
     charge: Callable[[Any], Any] | None = None
 
 
-Form = Aligned | Selection | Ranking | Stream
+Form = Aligned | Composition | Selection | Ranking | Stream

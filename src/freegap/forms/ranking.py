@@ -88,6 +88,10 @@ class Ranking:
             return moved
         return moved | {"threshold": noise["threshold"] + self.lift(direction)}
 
+    def chosen(self, output: tuple[Sequence[int], Any]) -> list[int]:
+        """The places of the answers that an output names, each once."""
+        return list(output[0])
+
     def charge(self, output: tuple[Sequence[int], Any]) -> Any:
         """What an output is charged."""
         return self.start_charge + self.item_charge * len(output[0])

@@ -99,6 +99,10 @@ class Selection:
             moved[i] = noise[i] + self.shift(item, least, runner_up, best)
         return moved | {second: noise[second] + self.last_shift(least, runner_up, best)}
 
+    def chosen(self, output: tuple[Sequence[int], Any]) -> list[int]:
+        """The places of the answers that an output names, each once."""
+        return list(output[0]) if self.threshold is None else [i - 1 for i in output[0] if i > 0]
+
     def _all(self, answers: Sequence[Any]) -> Sequence[Any]:
         return answers if self.threshold is None else [self.threshold, *answers]
 

@@ -110,6 +110,11 @@ class Stream:
         labels = {label: self._label(place, label) for label in shifts}
         return {labels[label]: noise[labels[label]] + shift for label, shift in shifts.items()}
 
+    def chosen(self, output: Sequence[Any]) -> list[int]:
+        """The places of the answers with an entry that is not None."""
+        entries = output if self.finish is None else output[:-1]
+        return [i for i, entry in enumerate(entries) if entry is not None]
+
     @property
     def charge(self) -> Callable[[Sequence[Any]], Any] | None:
         """What an output is charged, where that depends on it."""

@@ -33,7 +33,7 @@ from typing import Any, Generic, TypeVar
 
 import z3
 
-from freegap.forms import Ranking, Stream
+from freegap.forms import Ranking, Selection, Stream
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import flatten, half_holes, rebuild, seal, show, unseal
@@ -47,12 +47,12 @@ from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
 from freegap.values.neighbours import directions_of
 
-__all__ = ["Schema", "prove_schema"]
+__all__ = ["Composed", "Schema", "prove_schema"]
 
 
 _ONE = Fraction(1)
 
-FormOf = TypeVar("FormOf", Stream, Ranking)
+FormOf = TypeVar("FormOf", Stream, Ranking, Selection)
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,14 @@ class Schema(Generic[FormOf]):
     claim: str
     resolution: Fraction | None = None
     answers: Symbol | None = None
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Parts that follow each other (`freegap.prover.composition`), each for all parameters."""
+
+    parts: tuple[Schema[Any], ...]
+    claim: str
 
 
 def prove_schema(schema: Schema[Stream], neighbours: str, limits: Limits) -> Proof:

@@ -13,10 +13,17 @@ from freegap.forms import Ranking, Stream
 from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
-from freegap.prover.schema import Schema
-from freegap.symbolic import Condition, public, reciprocal
+from freegap.prover.schema import Composed, Schema
+from freegap.symbolic import Condition, Symbol, public, reciprocal
 
-__all__ = ["base2_schema", "hybrid_schema", "measure_schema", "threshold_schema", "tied_schema"]
+__all__ = [
+    "base2_schema",
+    "composed_schema",
+    "hybrid_schema",
+    "measure_schema",
+    "threshold_schema",
+    "tied_schema",
+]
 
 _EPSILON: Any = public("ε")
 _K: Any = public("k", whole=True)
@@ -112,6 +119,22 @@ def measure_schema(**numbers: Any) -> Schema[Stream]:
     facts = (delta > 0, reciprocal(scale) > 0, n >= 1, n * each <= _EPSILON)
     claim = "each of n answers with laplace noise of scale nΔ/ε is private at ε for all n, ε > 0 and Δ > 0"
     return Schema(measurement.form(scale, each), _EPSILON, delta, facts, claim, answers=n)
+
+
+def composed_schema(plan: TopKPlan | ThresholdPlan, **numbers: Any) -> Composed:
+    """A selection, and then each of what it chose measured with noise of scale Δ/each."""
+    selecting: Schema[Any]
+    if isinstance(plan, ThresholdPlan):
+        selecting, name = threshold_schema(plan), "sparse vector"
+    else:
+        epsilon, delta = Symbol.of(plan.charge), Symbol.of(plan.sensitivity)
+        selecting, name = Schema(top_k.form(plan), epsilon, delta, (), ""), "noisy top-k with gap"
+    claim = (
+        f"{name}, {plan.law} noise, and then what it chose with laplace noise of scale Δ/each, is private at "
+        "the charge of the selection and `each` for each chosen answer, for all n, k ≥ 1, ε > 0, each > 0 "
+        "and Δ > 0"
+    )
+    return Composed((selecting, measure_schema()), claim)
 
 
 def base2_schema(*, width: Any, **numbers: Any) -> Schema[Stream]:
