@@ -38,6 +38,8 @@ from freegap.estimate.intervals import lower_bounds as lower_bounds
 from freegap.estimate.selection import Estimates as Estimates
 from freegap.estimate.selection import select_and_measure as select_and_measure
 from freegap.forms import Change as Change
+from freegap.forms import Composition as Composition
+from freegap.forms import Ranking as Ranking
 from freegap.forms import Selection as Selection
 from freegap.forms import Stream as Stream
 from freegap.mechanisms.exponential import Choice as Choice

@@ -21,7 +21,9 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.fusion import Fused, blue, fused, inverse_variance
 from freegap.estimate.intervals import measured_intervals
+from freegap.forms import Composition
 from freegap.laws import EXPONENTIAL, RankingNoiseName
+from freegap.mechanisms import measurement, sparse_vector, top_k
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import Measurement, measure, measured_scale
 from freegap.mechanisms.population import read_population
@@ -47,7 +49,18 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Estimates", "select_and_measure"]
+__all__ = ["Estimates", "form", "select_and_measure"]
+
+
+def form(plan: TopKPlan | ThresholdPlan, scale: Any, each: Any) -> Composition:
+    """Select, then measure what was selected, before rounding: what is proved private.
+
+    scale, each: of the noise that measures, and what each measured answer is charged, Δ/scale.
+    """
+    measuring = measurement.form(scale, each)
+    if isinstance(plan, TopKPlan):
+        return Composition(top_k.form(plan), measuring, (plan.charge, plan.k * each))
+    return Composition(sparse_vector.form(plan), measuring, (plan.epsilon, plan.k * each))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,6 +139,7 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
     return {
         "claims": len(held),
         "proved": sum(held),
+        "for_all": any(claim.every_parameter for claim, _ in proofs),
         "twin_refuted": twin.holds is False,
         "ok": bool(held) and all(held) and twin.holds is False,
     }

@@ -315,9 +315,6 @@ def _estimated(found: fg.Estimates) -> Any:
     return found.indices, wide(found.selection.gap_multiples), wide(measured)
 
 
-COMPOSED = Cited("sequential composition of the selection and of `measure`, both proved in this table")
-
-
 def _select_and_measure(noise: ContinuousNoiseName) -> Row:
     """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
 
@@ -331,7 +328,7 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
         function="select_and_measure",
         noise=noise,
         theorem="composition of noisy_top_k and measure",
-        proof=COMPOSED,
+        proof=Proved("noisy top-k, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
         law=law,
         pairs=(((2, -1), (1, 0)),),
@@ -361,7 +358,7 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         noise=noise,
         variant="above a threshold",
         theorem="composition of sparse_vector and measure",
-        proof=COMPOSED,
+        proof=Proved("sparse vector, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
