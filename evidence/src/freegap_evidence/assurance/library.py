@@ -170,9 +170,7 @@ LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED)),
     LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
     LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
-    LibraryEntry(
-        "hybrid top-k", hybrids.top_k_form, (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
-    ),
+    LibraryEntry("hybrid top-k", hybrids.top_k_form, _HYBRID),
     LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_every(_planned, 5))),
     LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
     LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
