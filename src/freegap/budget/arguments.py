@@ -16,7 +16,8 @@ from typing import Any
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
-from freegap.values.results import Release, jsonable
+from freegap.values.results import Release
+from freegap.values.written import jsonable
 
 __all__ = ["name_argument", "own_delta_argument", "parameters_text", "release_text", "time_argument", "who"]
 

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text, kept_short
-from freegap.budget.budgets import Budget
+from freegap.budget.accounting import (
+    AMOUNT_DIGITS,
+    Balance,
+    BrokenRule,
+    Cost,
+    amount_text,
+    kept_short,
+    shown,
+)
+from freegap.budget.budgets import Budget, in_words
 from freegap.errors import BudgetExceeded
+from freegap.report.shell import facts
 from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
@@ -123,6 +132,14 @@ class Account:
                 "Ask for at most what is left; a total does not grow."
             )
         return cost
+
+    def _repr_html_(self) -> str:
+        """The account in a notebook."""
+        amounts = {name: getattr(self, name) for name in ("total", "spent", "reserved", "remaining")}
+        if self.own_delta:
+            amounts |= {"own δ": self.own_delta, "own δ remaining": self.own_delta_remaining}
+        rows = [(f"{name} ({self.budget.sign})", shown(amount)) for name, amount in amounts.items()]
+        return facts([("dataset", self.dataset), ("budget", in_words(self.declared)), *rows])
 
     def to_dict(self) -> dict[str, str]:
         """The account as plain values: rationals as strings such as "1/3"."""
