@@ -49,7 +49,7 @@ def test_picture_and_table_are_those_of_the_contracts() -> None:
 def test_a_changed_contract_is_another_picture() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for old, new in (
-        ('    "freegap.values",\n    "freegap.errors",\n', '    "freegap.errors",\n    "freegap.values",\n'),
+        ('    "freegap.report",\n    "freegap.errors",\n', '    "freegap.errors",\n    "freegap.report",\n'),
         ('name = "only bits makes randomness"', 'name = "anybody makes randomness"'),
     ):
         assert old in text
@@ -68,9 +68,6 @@ def test_every_module_is_in_a_layer(package: str) -> None:
     assert {f"{package}.{name}" for name in found - {"__init__", "__main__"}} == layers
 
 
-LONG_MODULES = {"src/freegap/budget/ledger.py"}  # one class, which is the whole of what a program is given
-
-
 def test_a_module_is_read_in_one_go() -> None:
     """At most 400 lines, and named by what it holds: what is merely useful belongs somewhere."""
     lengths = {
@@ -79,7 +76,7 @@ def test_a_module_is_read_in_one_go() -> None:
         for source in (ROOT / folder).rglob("*.py")
     }
     assert len(lengths) > 200
-    assert {name for name, lines in lengths.items() if lines > 400} == LONG_MODULES
+    assert not [name for name, lines in lengths.items() if lines > 400]
     assert not [name for name in lengths if re.search(r"\b(utils?|helpers?|common|misc)\b", name)]
 
 

@@ -18,7 +18,7 @@ FREEGAP = [sys.executable, "-c", "from freegap.cli import main; main()"]
 TABLE = "baskets.parquet --item product --person customer --domain products.csv --epsilon 1"
 COMMANDS = (
     "demo --out demo",
-    f"top-k {TABLE} -k 3 --measure --html page.html --plot chart.svg --ledger shop",
+    f"top-k {TABLE} -k 3 --measure --out page.html --out chart.svg --ledger shop",
     f"above {TABLE} --threshold 900 -k 3",
     "budget verify",
     "audit shop.dp:release --epsilon 1 --neighbours one --samples 2000 --search-samples 500 --jobs 2",

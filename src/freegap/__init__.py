@@ -45,7 +45,9 @@ _HOMES = {
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",
     "freegap.values.counts": "Counts",
-    "freegap.values.results": "HybridTopK Release TopK",
+    "freegap.values.kept": "KeptRelease",
+    "freegap.values.ranking": "HybridTopK TopK",
+    "freegap.values.results": "Release",
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names.split())
 

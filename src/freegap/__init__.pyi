@@ -73,9 +73,10 @@ from freegap.tables.results import TableRelease as TableRelease
 from freegap.tables.results import TopItems as TopItems
 from freegap.values.above import AboveThreshold as AboveThreshold
 from freegap.values.counts import Counts as Counts
-from freegap.values.results import HybridTopK as HybridTopK
+from freegap.values.kept import KeptRelease as KeptRelease
+from freegap.values.ranking import HybridTopK as HybridTopK
+from freegap.values.ranking import TopK as TopK
 from freegap.values.results import Release as Release
-from freegap.values.results import TopK as TopK
 
 __all__: list[str]
 __version__: str

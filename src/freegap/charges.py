@@ -52,7 +52,7 @@ from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.values.measures import Measure, converted
 from freegap.values.plans import ReleasePlan
-from freegap.values.results import jsonable
+from freegap.values.written import jsonable
 
 __all__ = [
     "Allowance",

@@ -15,7 +15,7 @@ import numpy as np
 from freegap.bits import BitSource, SeededBits
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.report.pictures import ORANGE, SKY, panels, save
-from freegap.values.results import TopK
+from freegap.values.ranking import TopK
 
 __all__ = ["Demo", "chart", "generate_baskets", "run"]
 

@@ -146,7 +146,11 @@ class Stream:
         the list of entries.
     start_shifts: start_shifts(direction) -> {label: shift}, numbers. The direction says how the neighbour
         moves: "each" (either way), "increasing" or "decreasing".
-    step_shifts: step_shifts(direction, state, entry, answer, neighbour) -> {label: shift}.
+    step_shifts: step_shifts(direction, state, entry, answer, neighbour) -> {label: shift}; with `both_states`
+        the state of the neighbour comes after these.
+    finish: finish(state, noise) -> a last entry, after the last answer.
+    finish_shifts: finish_shifts(direction, state, entry, other) -> {label: shift}; `other` is the state of
+        the neighbour.
 
     >>> def start(noise):
     ...     return 5 + noise.laplace(2, label="threshold")
@@ -164,7 +168,7 @@ class Stream:
     start: Callable[[Any], Any]
     step: Callable[[Any, Any, Any], tuple[Any, Any, bool]]
     start_shifts: Callable[[str], Mapping[Any, Any]]
-    step_shifts: Callable[[str, Any, Any, Any, Any], Mapping[Any, Any]]
+    step_shifts: Callable[..., Mapping[Any, Any]]
     direction: str = "each"
     """For `alignment` at a bounded size, where "monotonic" looks at the answers which way they move; a proof
     for all n goes through the cases of its neighbours."""
@@ -174,10 +178,17 @@ class Stream:
     """What the start is charged, if the charge depends on the output; None where each output is charged ε."""
     entry_charge: Callable[[Any], Any] | None = None
     """entry_charge(entry) -> what this entry of the output is charged besides."""
+    both_states: bool = False
+    """Whether step_shifts depends on the state of the neighbour."""
+    finish: Callable[[Any, Any], Any] | None = None
+    finish_shifts: Callable[[str, Any, Any, Any], Mapping[Any, Any]] | None = None
 
     def __post_init__(self) -> None:
         for name in ("start", "step", "start_shifts", "step_shifts"):
             _require_function(name, getattr(self, name))
+        if self.finish is not None or self.finish_shifts is not None:
+            for name in ("finish", "finish_shifts"):
+                _require_function(name, getattr(self, name))
         if (self.start_charge is None) != (self.entry_charge is None):
             raise InvalidArgument(
                 "entry_charge", self.entry_charge, "goes with start_charge", "Pass both, or neither."
@@ -192,6 +203,8 @@ class Stream:
             output.append(entry)
             if stop:
                 break
+        if self.finish is not None:
+            output.append(self.finish(state, Labelled(noise, partial(self._label, "end"))))
         return output
 
     def alignment(
@@ -203,14 +216,25 @@ class Stream:
             falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
             direction = "decreasing" if falling else "increasing"
         moved = {label: noise[label] + s for label, s in self.start_shifts(direction).items()}
-        source = Known(noise)
-        state = self.start(source)
-        for i, entry in enumerate(output):
-            shifts = self.step_shifts(direction, state, entry, answers[i], neighbour[i])
-            for label, shift in shifts.items():
-                moved[self._label(i, label)] = noise[self._label(i, label)] + shift
-            state, _, _ = self.step(state, answers[i], Labelled(source, partial(self._label, i)))
+        paired = self.both_states or self.finish is not None
+        state = self.start(Known(noise))
+        other = self.start(Known({**noise, **moved})) if paired else None
+        for i, entry in enumerate(output if self.finish is None else output[:-1]):
+            given = [direction, state, entry, answers[i], neighbour[i]]
+            shifts = self.step_shifts(*given, other) if self.both_states else self.step_shifts(*given)
+            moved = moved | self._moved(i, shifts, noise)
+            rename = partial(self._label, i)
+            state, _, _ = self.step(state, answers[i], Labelled(Known(noise), rename))
+            if paired:
+                other, _, _ = self.step(other, neighbour[i], Labelled(Known({**noise, **moved}), rename))
+        if self.finish_shifts is not None:
+            shifts = self.finish_shifts(direction, state, output[-1], other)
+            moved = moved | self._moved("end", shifts, noise)
         return moved
+
+    def _moved(self, place: Any, shifts: Mapping[Any, Any], noise: Mapping[Any, Any]) -> dict[Any, Any]:
+        labels = {label: self._label(place, label) for label in shifts}
+        return {labels[label]: noise[labels[label]] + shift for label, shift in shifts.items()}
 
     @property
     def charge(self) -> Callable[[Sequence[Any]], Any] | None:
@@ -223,7 +247,7 @@ class Stream:
             total += self.entry_charge(entry)  # type: ignore[misc]
         return total
 
-    def _label(self, place: int, label: Any) -> Any:
+    def _label(self, place: Any, label: Any) -> Any:
         return place if self.place_alone else (place, label)
 
 

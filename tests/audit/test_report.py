@@ -22,7 +22,7 @@ from freegap.auditor.computed import LearnedScore, Term
 from freegap.auditor.events import Bar, Between, Event, Histogram
 from freegap.auditor.features import Component
 from freegap.auditor.mechanism import Mechanism
-from freegap.values.results import json_text
+from freegap.values.written import json_text
 
 SMALL: dict[str, Any] = {"samples": 20_000, "search_samples": 4000, "seed": 1, "jobs": 1}
 

@@ -54,7 +54,7 @@ def test_top_k_table_json_page_and_chart(shop: Path) -> None:
     assert "NOT PRIVATE" not in done.stdout
     done = run(
         *("top-k", "baskets.csv", *ASK, "--domain", "products.csv", "-k", "2", "--measure", "--json"),
-        *("--html", "out/page.html", "--plot", "out/chart.svg"),
+        *("--out", "out/page.html", "--out", "out/chart.svg"),
     )
     release = json.loads(done.stdout)
     assert release["labels"] == ["tea", "milk"]
@@ -62,6 +62,29 @@ def test_top_k_table_json_page_and_chart(shop: Path) -> None:
     assert release["spent"] == "1"
     assert "<svg" in (shop / "out/page.html").read_text()
     assert "tea" in (shop / "out/chart.svg").read_text()
+
+
+def test_a_release_as_files_and_long_names_in_full(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{shop}/ledger.db")
+    monkeypatch.setenv("COLUMNS", "40")
+    fg.Ledger().create("shop", epsilon=5)
+    names = [f"={'tea ' * 30}{end}" for end in "ab"]
+    rows = [f"{name},{person}" for name in names for person in range(900)]
+    (shop / "long.csv").write_text("\n".join(["product,customer", *rows]))
+    (shop / "names.csv").write_text("\n".join(["product", *names, "milk"]))
+    out = [f"out/r.{ending}" for ending in ("csv", "parquet", "json")]
+    ask = ("top-k", "long.csv", *ASK, "--domain", "names.csv", "-k", "2", "--ledger", "shop")
+    done = run(*ask, *(word for path in out for word in ("--out", path)))
+    assert all(name in done.stdout for name in names)  # on one line, whatever the width
+    assert "are written after a quotation mark" in " ".join(done.stderr.split())
+    assert all(f"Written: {path}" in done.stderr for path in out)
+    release = fg.Release.from_json((shop / "out/r.json").read_text(encoding="utf-8"))
+    assert sorted(row.item for row in release) == names
+    assert (shop / "out/r.csv").read_text().startswith("rank,item,gap\n1,'=tea tea")
+    again = run("budget", "release", "2", "--out", "again.json", "--out", "again.parquet")
+    assert again.stdout == done.stdout
+    assert (shop / "again.json").read_bytes() == (shop / "out/r.json").read_bytes()
+    assert (shop / "again.parquet").read_bytes() == (shop / "out/r.parquet").read_bytes()
 
 
 def test_above_gives_budget_back_to_a_ledger(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +127,7 @@ def test_a_dry_run_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "none.csv",
         "--ledger",
         "none",
-        "--html",
+        "--out",
         "out.html",
         "--dry-run",
     )
@@ -140,8 +163,8 @@ def test_an_unknown_domain_needs_a_delta_and_no_list(shop: Path) -> None:
         (["--domain", "9..1"], "ends before it begins"),
         (["--domain", "none.csv"], "names no file"),
         ([], "is needed"),
-        (["--domain", "products.csv", "--plot", "chart.bmp"], "must end with .svg"),
-        (["--domain", "products.csv", "--html", "baskets.csv/page.html"], "cannot be written"),
+        (["--domain", "products.csv", "--out", "chart.bmp"], "must end with one of .csv"),
+        (["--domain", "products.csv", "--out", "baskets.csv/page.html"], "cannot be written"),
         (["--domain", "products.csv", "--ledger", "unknown"], "unknown"),
     ],
     ids=str,

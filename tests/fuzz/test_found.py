@@ -21,7 +21,7 @@ from freegap import base2, cli
 from freegap.auditor.programs import Command
 from freegap.errors import FreegapError, InvalidArgument, MechanismFailed
 from freegap.report.pictures import svg
-from freegap.tables.chart import draw
+from freegap.values.chart import draw
 from tests.fuzz.outcome import require_harmless, require_shown_safely, soon
 from tests.fuzz.strategies import Unprintable
 

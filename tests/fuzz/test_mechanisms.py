@@ -137,7 +137,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "Selection": {"k": 1, "law": "laplace", "scale": 2, "release": len, "shift": len, "last_shift": len}
     | {"threshold": None, "item_charge": None, "last": True},
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
-    | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None},
+    | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None}
+    | {"both_states": False, "finish": None, "finish_shifts": None},
 }
 OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": None}
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import freegap as fg
-from freegap.tables.page import page
+from freegap.values.page import page
 from tests.fuzz.outcome import FEWER, attempt, require_harmless, require_shown_safely
 from tests.fuzz.strategies import NAMES, anything, hostile_texts, numbers, spoiled
 

@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 import pytest
 
 from freegap.report.pictures import save, svg
-from freegap.tables.chart import draw
-from freegap.tables.page import page
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TableRelease, TopItems
+from freegap.values.chart import draw
 from freegap.values.measures import Pure
+from freegap.values.page import page
 from freegap.values.plans import PlainPlan
 
 # Kept after the run, for people to look at.

@@ -15,8 +15,8 @@ import freegap as fg
 from freegap.cli import app
 from freegap.errors import InvalidArgument
 from freegap.tables.forecast import forecast_above, forecast_top_k
-from freegap.tables.page import page
 from freegap.values.measures import ZeroConcentrated, pure_within
+from freegap.values.page import page
 
 SIZES = {"tea": 600, "milk": 300, "rice": 100, "salt": 20}
 TABLE = pd.DataFrame(

@@ -14,13 +14,14 @@ import pytest
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.report.pictures import BLUE, ORANGE
-from freegap.tables.chart import draw
 from freegap.tables.forecast import forecast_above, forecast_top_k
-from freegap.tables.page import page
-from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems, readable
+from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems
+from freegap.values.chart import draw
 from freegap.values.measures import Pure
+from freegap.values.page import page
 from freegap.values.plans import PlainPlan
 from freegap.values.results import NOT_PRIVATE
+from freegap.values.written import readable
 
 PRIVACY = PrivacyUnit("one value of 'c'", "tables that differ by one person", "9 public items")
 TOP = TopItems(
@@ -136,7 +137,7 @@ def test_a_bar_for_each_gap_in_the_order_of_ranks(many: int) -> None:
     assert -1 < top < -0.5
     assert axes.get_xlabel() == "gap to next (people)"
     first, _, second = axes.get_title(loc="left").partition("\n")
-    assert first == f"Private top {many}, by number of people"
+    assert first == f"How far each of {many} items is ahead: gap to next, not its size"
     assert second == NOT_PRIVATE
 
 

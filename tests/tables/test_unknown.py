@@ -14,8 +14,8 @@ import pytest
 
 import freegap as fg
 from freegap.tables import unknown
-from freegap.tables.page import page
 from freegap.tables.sources import open_source
+from freegap.values.page import page
 from tests.tables.engines import ENGINES, arrow
 
 # Many ties, at every edge of a pool.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from freegap.auditor.features import Feature, Reading, Whole, value_text
 from freegap.auditor.outputs import Label, Outputs
 from freegap.report.pictures import BLUE, ORANGE
-from freegap.values.results import jsonable
+from freegap.values.written import jsonable
 
 __all__ = ["Bar", "Between", "Bins", "Clause", "Condition", "Event", "Histogram", "OneOf"]
 

@@ -42,7 +42,7 @@ from freegap.errors import InvalidArgument, MechanismFailed
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.values.rationals import Rational, double, positive_rational
-from freegap.values.results import text_of
+from freegap.values.written import text_of
 
 __all__ = [
     "Command",

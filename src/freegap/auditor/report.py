@@ -19,8 +19,8 @@ from freegap.auditor.sampling import OutputSource
 from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
-from freegap.report.shell import safe, shell
-from freegap.values.results import json_text, jsonable
+from freegap.report.shell import facts, safe, shell
+from freegap.values.written import json_text, jsonable
 
 __all__ = ["PICTURES", "AuditReport", "Counterexample", "body", "draw", "page"]
 
@@ -132,6 +132,10 @@ class Counterexample:
 
     def __str__(self) -> str:
         return "\n".join(printable(f"{name:<10} {value}") for name, value in self.rows)
+
+    def _repr_html_(self) -> str:
+        """The counterexample in a notebook."""
+        return facts(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The counterexample as plain values."""
@@ -333,9 +337,9 @@ def body(report: AuditReport) -> str:
     parts = [f'<p class="{verdict}">{safe(report.title)}</p>']
     if shown is not None:
         heading = "Counterexample" if report.counterexample else "The closest that the search came"
-        parts.append(f"<h2>{heading}</h2>{_counterexample(shown)}")
+        parts.append(f"<h2>{heading}</h2>{shown._repr_html_()}")
         if report._second is not None:
-            parts.append(f"<p>{safe(report._second[0])}</p>{_counterexample(report._second[1])}")
+            parts.append(f"<p>{safe(report._second[0])}</p>{report._second[1]._repr_html_()}")
         if shown.histogram is not None:
             parts.append(f"<h2>Outputs on the two inputs</h2>{svg(draw(report, 'outputs'))}")
         parts.append(f"<h2>p-value for every {report.claim.symbol}</h2>{svg(draw(report, 'curve'))}")
@@ -351,13 +355,6 @@ def body(report: AuditReport) -> str:
         f"neighbours: {safe(report.neighbours)}; seed {report.seed}; freegap audit</footer>"
     )
     return "".join(parts)
-
-
-def _counterexample(shown: Counterexample) -> str:
-    cells = (
-        f"<tr><th>{safe(name)}</th><td><code>{safe(value)}</code></td></tr>" for name, value in shown.rows
-    )
-    return f"<table>{''.join(cells)}</table>"
 
 
 def draw(report: AuditReport, what: str) -> Any:

@@ -19,7 +19,8 @@ import freegap
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
-from freegap.values.results import Release, jsonable
+from freegap.values.results import Release
+from freegap.values.written import jsonable
 
 __all__ = [
     "name_argument",

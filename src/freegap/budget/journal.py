@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, replace
@@ -12,10 +13,11 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from freegap.budget import schema
 from freegap.budget.accounting import Balance
+from freegap.budget.arguments import name_argument
 from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line
 from freegap.budget.schema import Head
-from freegap.errors import LedgerDamaged
+from freegap.errors import InvalidArgument, LedgerDamaged
 
 __all__ = ["Journal"]
 
@@ -36,7 +38,37 @@ class Journal:
         query = select(table).where(table.c.dataset == dataset).order_by(table.c.sequence.desc()).limit(1)
         return self._one(query)
 
-    def spellings(self, name: str) -> list[str]:
+    def newest(self, dataset: Any) -> Line | None:
+        """That line, by the name as it was given, composed, or as an older version kept it."""
+        name = name_argument("dataset", dataset)
+        for spelling in (dataset, name):
+            line = self.last_line(spelling)
+            if line is not None:
+                return line
+        kept = self._spellings(name)
+        if len(kept) > 1:
+            raise InvalidArgument(
+                "dataset",
+                dataset,
+                f"is the name of {len(kept)} datasets in this ledger, which differ in how accents are "
+                "encoded",
+                "Pass one of " + ", ".join(map(ascii, kept)) + ".",
+            )
+        return self.last_line(kept[0]) if kept else None
+
+    def known(self, dataset: Any) -> Line:
+        """That line, of a dataset that must be there."""
+        line = self.newest(dataset)
+        if line is None:
+            raise InvalidArgument(
+                "dataset",
+                dataset,
+                f"is not in the ledger {self._place}",
+                f"Create it first: freegap budget create {shlex.quote(dataset)} --epsilon TOTAL",
+            )
+        return line
+
+    def _spellings(self, name: str) -> list[str]:
         """The datasets whose names are `name` (in NFC) but for their form in Unicode.
 
         Older versions kept names as they were typed, so there may be several.

@@ -8,7 +8,6 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -16,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from freegap.budget import accounting
-from freegap.budget.accounting import AMOUNT_DIGITS, Cost, shown
+from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import (
     name_argument,
     own_delta_argument,
@@ -30,12 +29,7 @@ from freegap.budget.chain import Line, verified
 from freegap.budget.records import Account, Entry, Verification
 from freegap.budget.reservation import Reservation
 from freegap.charges import Allowance
-from freegap.errors import (
-    BudgetExceeded,
-    InvalidArgument,
-    LedgerDamaged,
-    MissingExtra,
-)
+from freegap.errors import InvalidArgument, LedgerDamaged, MissingExtra
 from freegap.values.measures import Measure, measure_argument
 from freegap.values.rationals import Rational, count_argument
 
@@ -120,7 +114,7 @@ class Ledger:
         total = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
         budget = Budget.of(total, own_delta_argument(own_delta, total))
         with self._store.journal(write=True, create=True) as journal:
-            last = _last_line(journal, dataset)
+            last = journal.newest(dataset)
             if last is None:
                 balance = accounting.opened(budget.total)
                 last = journal.append(
@@ -139,7 +133,7 @@ class Ledger:
     def account(self, dataset: str) -> Account:
         """What a dataset has in all, has spent, holds, and has left."""
         with self._store.journal(write=False) as journal:
-            return self._known(journal, dataset).account()
+            return journal.known(dataset).account()
 
     def accounts(self) -> list[Account]:
         """All accounts, by name."""
@@ -217,25 +211,13 @@ class Ledger:
         """
         asked = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
         with self._store.journal(write=False) as journal:
-            self._afforded(self._known(journal, dataset), asked)
-
-    def _afforded(self, last: Line, asked: Measure) -> Cost:
-        """What a release costs the dataset of that line, if enough is left."""
-        budget, balance = last.budget, last.balance
-        cost = accounting.kept_short(budget.cost(asked), balance.reserved, balance.spent)
-        if not cost <= balance.remaining:
-            raise BudgetExceeded(
-                f"Dataset {last.dataset!r} has {budget.left_in_words(balance.remaining)} left, and "
-                f"{budget.asked_in_words(asked, cost)}. "
-                "Ask for at most what is left; a total does not grow."
-            )
-        return cost
+            journal.known(dataset).account().afforded(asked)
 
     def _reserved(
         self, journal: Journal, dataset: str, asked: Measure, what: str, parameters: str
     ) -> Reservation:
-        last = self._known(journal, dataset)
-        budget, cost = last.budget, self._afforded(last, asked)
+        last = journal.known(dataset)
+        budget, cost = last.budget, last.account().afforded(asked)
         if type(asked) is budget.kept:
             asked = asked.of(cost.amount)
         line = journal.append(
@@ -292,7 +274,7 @@ class Ledger:
                 with allowance.in_force():
                     result = release_function()
             except InvalidArgument as error:
-                if allowance.untouched and _raised_by_freegap(error):
+                if allowance.untouched:
                     reservation._give_back(error)
                 raise
             if allowance.made(result):
@@ -313,7 +295,7 @@ class Ledger:
         since = None if since is None else time_argument("since", since)
         with self._store.journal(write=False) as journal:
             if dataset is not None:
-                dataset = self._known(journal, dataset).dataset
+                dataset = journal.known(dataset).dataset
             return [line.entry() for line in journal.lines(dataset, last=last, since=since)]
 
     def release(self, number: int) -> dict[str, Any]:
@@ -356,17 +338,6 @@ class Ledger:
             with closing(journal.lines(checked=False)) as lines:
                 return verified(lines, recorded, *noted)
 
-    def _known(self, journal: Journal, dataset: str) -> Line:
-        last = _last_line(journal, dataset)
-        if last is None:
-            raise InvalidArgument(
-                "dataset",
-                dataset,
-                f"is not in the ledger {self.url}",
-                f"Create it first: freegap budget create {shlex.quote(dataset)} --epsilon TOTAL",
-            )
-        return last
-
     def _close(self, reservation: Reservation, spent: Fraction | None, what: str) -> None:
         with self._store.journal(write=True) as journal:
             self._closed(journal, reservation, spent, what)
@@ -406,33 +377,3 @@ class Ledger:
                 "Settle or abandon a reservation once.",
             )
         return closed
-
-
-def _last_line(journal: Journal, dataset: Any) -> Line | None:
-    """The newest line of a dataset, by the name as it was given, composed, or as an older version kept it."""
-    name = name_argument("dataset", dataset)
-    for spelling in (dataset, name):
-        line = journal.last_line(spelling)
-        if line is not None:
-            return line
-    kept = journal.spellings(name)
-    if len(kept) > 1:
-        raise InvalidArgument(
-            "dataset",
-            dataset,
-            f"is the name of {len(kept)} datasets in this ledger, which differ in how accents are encoded",
-            "Pass one of " + ", ".join(map(ascii, kept)) + ".",
-        )
-    return journal.last_line(kept[0]) if kept else None
-
-
-def _raised_by_freegap(error: BaseException) -> bool:
-    """Whether freegap's own code raised the error, here.
-
-    Not a caller's that uses the same class, and not another process, whose errors are raised again here by
-    whoever received them: what was drawn there is not known.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from freegap.budget.accounting import AMOUNT_DIGITS, Balance, BrokenRule, Cost, amount_text
-from freegap.budget.budgets import Budget
+from freegap.budget.accounting import (
+    AMOUNT_DIGITS,
+    Balance,
+    BrokenRule,
+    Cost,
+    amount_text,
+    kept_short,
+    shown,
+)
+from freegap.budget.budgets import Budget, in_words
+from freegap.errors import BudgetExceeded
+from freegap.report.shell import facts
 from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
@@ -96,7 +106,7 @@ class Account:
         >>> account.cost(epsilon="1/10").amount, account.fits(epsilon="1/10"), account.fits(epsilon=1)
         (Fraction(1, 200), True, False)
         """
-        return self.budget.cost(measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS))
+        return self.price(measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS))
 
     def fits(
         self,
@@ -107,6 +117,29 @@ class Account:
     ) -> bool:
         """Whether one more such release could be reserved now."""
         return self.cost(epsilon=epsilon, rho=rho, delta=delta) <= self.balance.remaining
+
+    def price(self, asked: Measure) -> Cost:
+        """The same for what is a measure already. Rounded up where the sums would get too long."""
+        return kept_short(self.budget.cost(asked), self.balance.reserved, self.balance.spent)
+
+    def afforded(self, asked: Measure) -> Cost:
+        """What one more release is charged, if enough is left; else `BudgetExceeded`."""
+        cost = self.price(asked)
+        if not cost <= self.balance.remaining:
+            raise BudgetExceeded(
+                f"Dataset {self.dataset!r} has {self.budget.left_in_words(self.balance.remaining)} left, and "
+                f"{self.budget.asked_in_words(asked, cost)}. "
+                "Ask for at most what is left; a total does not grow."
+            )
+        return cost
+
+    def _repr_html_(self) -> str:
+        """The account in a notebook."""
+        amounts = {name: getattr(self, name) for name in ("total", "spent", "reserved", "remaining")}
+        if self.own_delta:
+            amounts |= {"own δ": self.own_delta, "own δ remaining": self.own_delta_remaining}
+        rows = [(f"{name} ({self.budget.sign})", shown(amount)) for name, amount in amounts.items()]
+        return facts([("dataset", self.dataset), ("budget", in_words(self.declared)), *rows])
 
     def to_dict(self) -> dict[str, str]:
         """The account as plain values: rationals as strings such as "1/3"."""

@@ -81,7 +81,12 @@ class Reservation:
         self._closed = True
 
     def _give_back(self, error: InvalidArgument) -> None:
-        """Abandon, where it is known that nothing was drawn. If the ledger fails, all stays charged."""
+        """Abandon, where no source of freegap was touched and the error is its own.
+
+        If the ledger fails, all stays charged.
+        """
+        if not _raised_by_freegap(error):
+            return
         with suppress(LedgerError):
             self.abandon("refused before anything was drawn")
             error.add_note(f"Nothing was drawn: reservation {self} was given back.")
@@ -109,6 +114,18 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"<Reservation {self}>"
+
+
+def _raised_by_freegap(error: BaseException) -> bool:
+    """Whether freegap's own code raised the error, here.
+
+    Not a caller's that uses the same class, and not another process, whose errors are raised again here by
+    whoever received them: what was drawn there is not known.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")
 
 
 def _frames_of_freegap() -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from freegap.cli import release as shared
+from freegap.cli.files import OUT
 
 __all__ = ["above"]
 
@@ -22,8 +23,7 @@ def above(
     rho: str | None = shared.RHO,
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
-    html: Path | None = shared.HTML,
-    plot: Path | None = shared.PLOT,
+    out: list[Path] | None = OUT,
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
@@ -54,6 +54,5 @@ def above(
     shared.deliver(
         lambda: freegap.above(table, threshold=threshold, k=k, **options),
         as_json=as_json,
-        html=html,
-        plot=plot,
+        out=out,
     )

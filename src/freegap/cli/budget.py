@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -23,8 +23,11 @@ from freegap.budget.budgets import in_words
 from freegap.budget.ledger import Ledger
 from freegap.budget.records import Account, plain, plain_measure
 from freegap.budget.statement import Charge, charges
-from freegap.cli.terminal import print_json
+from freegap.cli.files import OUT, require_writable, write
+from freegap.cli.terminal import print_json, print_release
 from freegap.errors import InvalidArgument, printable
+from freegap.values.export import csv_cell
+from freegap.values.kept import kept
 from freegap.values.measures import Measure, measure_argument
 
 __all__ = ["app"]
@@ -150,19 +153,15 @@ def show(
 @app.command()
 def release(
     number: int = typer.Argument(help="The line of the release, as `show` lists it.", show_default=False),
+    out: list[Path] | None = OUT,
     url: str | None = _URL,
     as_json: bool = _JSON,
 ) -> None:
     """Show a release that was paid for once more. It costs nothing."""
-    kept = Ledger(url).release(number)
-    if as_json:
-        print_json(kept)
-    else:
-        lists = {name: values for name, values in kept.items() if isinstance(values, list) and values}
-        _print(_kept_table(lists))
-        for name, value in kept.items():
-            if name not in lists and value is not None:
-                _print(Text(printable(f"{name}: {value}"), style="dim"))
+    require_writable(out or ())
+    again = kept(Ledger(url).release(number))
+    print_release(again, as_json=as_json)
+    write(again, out or ())
 
 
 @app.command("list")
@@ -203,16 +202,6 @@ def verify(
         _print(Text(f"Lines that fit together: {outcome.entries}. Restore the ledger from a backup."))
     if not outcome.ok:
         raise typer.Exit(1)
-
-
-def _kept_table(lists: dict[str, list[Any]]) -> Table:
-    """What a release tells of each item, a row each."""
-    table = Table()
-    for name in lists:
-        table.add_column(name.replace("_", " "), overflow="fold")
-    for row in itertools.zip_longest(*lists.values(), fillvalue=""):
-        table.add_row(*(Text(printable(str(cell))) for cell in row))
-    return table
 
 
 def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
@@ -263,7 +252,7 @@ def _one_more(account: Account, epsilon: str, rho: str) -> list[_Next]:
     following = []
     for asked in (measure_argument(epsilon=epsilon), measure_argument(rho=rho)):
         try:
-            cost = account.budget.cost(asked)
+            cost = account.price(asked)
         except InvalidArgument:  # no theorem says
             following.append(_Next(asked, None, False, account))
         else:
@@ -347,9 +336,4 @@ def _print(thing: Table | Text) -> None:
 def _print_csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    """A spreadsheet takes a text that begins like a formula for one; after a quotation mark it does not."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)

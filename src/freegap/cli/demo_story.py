@@ -66,7 +66,7 @@ def _tell(console: Console, out: Path, bits: BitSource | None) -> Story:
 
 
 def _pages(out: Path, releases: dict[str, Any], console: Console) -> list[Path]:
-    from freegap.tables.page import page
+    from freegap.values.page import page
 
     written = []
     try:

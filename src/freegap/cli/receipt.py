@@ -14,7 +14,7 @@ from freegap.receipts.assess import as_html, as_markdown, parts_of
 from freegap.receipts.keys import SigningKey, place_of_key, public_key
 from freegap.receipts.receipt import LARGEST, Receipt, ReceiptRefused, make_receipt
 from freegap.receipts.registry import CURATOR_TYPES, SECTORS, as_yaml, registry_fields
-from freegap.values.results import json_text
+from freegap.values.written import json_text
 
 __all__ = ["app"]
 

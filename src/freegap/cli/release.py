@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import TaskProgressColumn
 
 import freegap
-from freegap.cli.terminal import print_json, progress_bar
-from freegap.errors import FreegapError, InvalidArgument, printable
+from freegap.cli.files import require_writable, write
+from freegap.cli.terminal import print_json, print_release, progress_bar
+from freegap.errors import FreegapError, InvalidArgument
 
 __all__ = [
     "DOMAIN",
     "DOMAIN_COLUMN",
     "DRY_RUN",
     "EPSILON",
-    "HTML",
     "ITEM",
     "JSON",
     "LEDGER",
     "NOISE",
     "OBSERVED",
     "PERSON",
-    "PLOT",
     "RHO",
     "SEED",
     "TABLE",
@@ -59,8 +56,6 @@ RHO = typer.Option(
 NOISE = typer.Option(None, help="exponential (the default) or laplace.", show_default=False)
 LEDGER = typer.Option(None, help="Charge this data set of the budget ledger.", show_default=False)
 JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
-HTML = typer.Option(None, help="Write a page with chart and table here.", show_default=False)
-PLOT = typer.Option(None, help="Write the chart here: .svg, .png or .pdf.", show_default=False)
 DRY_RUN = typer.Option(False, "--dry-run", help="Show charge and error bars; touch nothing.")
 SEED = typer.Option(
     None, help="For tests only: seeded noise. The release is NOT PRIVATE.", show_default=False
@@ -97,13 +92,9 @@ def options_of(
     }
 
 
-def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: Path | None) -> None:
-    """Make a release; show it, and write its page and its chart.
-
-    Whatever could prevent writing is looked for first, because a release that was made is paid for.
-    """
-    if html is not None or plot is not None:
-        _require_writable(html, plot)
+def deliver(run: Callable[[], Any], *, as_json: bool, out: Sequence[Path] | None) -> None:
+    """Make a release; show it, and write it into files."""
+    require_writable(out or ())
     with progress_bar(as_json, TaskProgressColumn()) as bar:
         task = bar.add_task("counting people", total=None)
         from freegap.tables.progress import watched
@@ -111,32 +102,13 @@ def deliver(run: Callable[[], Any], *, as_json: bool, html: Path | None, plot: P
         with watched(lambda done: bar.update(task, total=1, completed=done)):
             release = run()
     try:
-        _show(release, as_json=as_json, html=html, plot=plot)
+        print_release(release, as_json=as_json)
+        write(release, out or ())
     except OSError as error:
         raise FreegapError(
             f"The release was made and paid for, but cannot be written ({error.strerror}). With --ledger it "
             "is there: `freegap budget show` has its line, `freegap budget release LINE` prints it again."
         ) from None
-
-
-def _show(release: Any, *, as_json: bool, html: Path | None, plot: Path | None) -> None:
-    if as_json:
-        print_json(release.to_dict())
-    else:
-        Console().print(release)
-    sys.stdout.flush()
-    if html is not None:
-        from freegap.tables.page import page
-
-        html.write_text(page(release, version=freegap.__version__), encoding="utf-8")
-    if plot is not None:
-        from freegap.report.pictures import save
-        from freegap.tables.chart import draw
-
-        save(draw(release), plot)
-    for written in (html, plot):
-        if written is not None:
-            typer.echo(printable(f"Written: {written}"), err=True)
 
 
 def forecast(made: Any, *, as_json: bool) -> None:
@@ -155,20 +127,3 @@ def _domain(text: str | None) -> Any:
     if high < low:
         raise InvalidArgument("domain", text, "ends before it begins", "Pass for example 0..999.")
     return range(low, high + 1)
-
-
-def _require_writable(html: Path | None, plot: Path | None) -> None:
-    from freegap.report.pictures import require_drawable
-
-    require_drawable(plot, argument="plot")
-    for argument, path in (("html", html), ("plot", plot)):
-        if path is None:
-            continue
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab"):
-                pass
-        except OSError as error:
-            raise InvalidArgument(
-                argument, str(path), f"cannot be written ({error.strerror})", "Choose another place."
-            ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
-from freegap.values.results import json_text
+from freegap.values.written import json_text
 
-__all__ = ["print_json", "progress_bar", "shown_in", "spinner"]
+__all__ = ["print_json", "print_release", "progress_bar", "shown_in", "spinner"]
+
+_WIDEST = 10_000  # no line of a table in a file is broken, however long its names are
 
 
 def progress_bar(quiet: bool, *columns: ProgressColumn) -> Progress:
@@ -41,6 +44,15 @@ def shown_in(bar: Progress, what: str) -> Callable[[str, int, int], None]:
 def spinner(what: str, *, quiet: bool) -> Status:
     """For work whose length is not known; its `update` says what is being done."""
     return Console(stderr=True, quiet=quiet).status(what)
+
+
+def print_release(release: Any, *, as_json: bool) -> None:
+    """A release on standard output: a table whose lines no file breaks, or JSON."""
+    if as_json:
+        print_json(release.to_dict())
+    else:
+        Console(width=None if Console().is_terminal else _WIDEST).print(release)
+    sys.stdout.flush()
 
 
 def print_json(record: Any) -> None:

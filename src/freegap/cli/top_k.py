@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from freegap.cli import release as shared
+from freegap.cli.files import OUT
 
 __all__ = ["top_k"]
 
@@ -23,8 +24,7 @@ def top_k(
     measure: bool = typer.Option(False, "--measure", help="Spend half on estimating how many people."),
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
-    html: Path | None = shared.HTML,
-    plot: Path | None = shared.PLOT,
+    out: list[Path] | None = OUT,
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
@@ -67,6 +67,5 @@ def top_k(
     shared.deliver(
         lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
         as_json=as_json,
-        html=html,
-        plot=plot,
+        out=out,
     )

@@ -11,8 +11,8 @@ from freegap.estimate.noise_laws import GapNoise
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
+from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
-from freegap.values.results import HybridTopK
 
 __all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
 

@@ -30,9 +30,11 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import draw_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
+from freegap.values.columns import Column, items, ranks
 from freegap.values.counts import Counts
 from freegap.values.measures import Measure, Pure, measure_argument
 from freegap.values.plans import PlainPlan
+from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
     count_argument,
@@ -43,7 +45,8 @@ from freegap.values.rationals import (
     resolution_argument,
     sensitivity_argument,
 )
-from freegap.values.results import Column, Release, TopK, aligned, as_double, jsonable, text_of
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable
 
 __all__ = ["Estimates", "select_and_measure"]
 
@@ -95,14 +98,12 @@ class Estimates(Release):
 
     def columns(self) -> list[Column]:
         """Label, estimate, standard error and interval."""
-        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
-        intervals = tuple(f"{low:,.1f} to {high:,.1f}" for low, high in self.intervals())
         return [
-            Column("rank", ranks, numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("estimate", aligned(self.estimates), numeric=True),
-            Column("standard error", tuple(f"{e:,.3f}" for e in self.standard_errors), numeric=True),
-            Column("95 % interval", intervals, numeric=True),
+            ranks(len(self.labels)),
+            items(self.labels),
+            Column("estimate", self.estimates, float),
+            Column("standard error", self.standard_errors, float),
+            Column("95 % interval", self.intervals(), tuple, form=",.1f"),
         ]
 
     def to_dict(self) -> dict[str, Any]:

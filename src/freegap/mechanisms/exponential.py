@@ -39,6 +39,7 @@ from freegap.laws import GUMBEL
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument
 from freegap.values.answers import Answers, read_answers
 from freegap.values.balls import as_ball
+from freegap.values.columns import Column, items
 from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
@@ -49,7 +50,8 @@ from freegap.values.rationals import (
     root_below,
     sensitivity_argument,
 )
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable
 
 __all__ = ["Choice", "exponential_mechanism"]
 
@@ -85,10 +87,11 @@ class Choice(Release):
 
     def columns(self) -> list[Column]:
         """The chosen candidate."""
-        columns = [Column("item", (text_of(self.label),))]
+        columns = [items((self.label,))]
         if self.gap is not None:
-            columns.append(Column("gap", aligned([self.gap]), numeric=True))
-            columns.append(Column("p-value that it is not the best", (f"{self.p_value:.3g}",), numeric=True))
+            columns.append(Column("gap", (self.gap,), float))
+            title = "p-value that it is not the best"
+            columns.append(Column(title, (self.p_value,), float, "p_value", ".3g"))
         return columns
 
     def to_dict(self) -> dict[str, Any]:

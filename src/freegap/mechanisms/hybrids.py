@@ -49,8 +49,8 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.measures import Pure
+from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational
-from freegap.values.results import HybridTopK
 from freegap.values.thresholds import read_threshold
 
 __all__ = [

@@ -37,6 +37,7 @@ from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.values.answers import Answers, read_answers
+from freegap.values.columns import Column, items
 from freegap.values.measures import Measure, Pure, ZeroConcentrated, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import (
@@ -46,7 +47,8 @@ from freegap.values.rationals import (
     root_above,
     sensitivity_argument,
 )
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable
 
 __all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
 
@@ -98,8 +100,8 @@ class Measurement(Release):
     def columns(self) -> list[Column]:
         """Label and value."""
         return [
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("noisy answer", aligned(self.values), numeric=True),
+            items(self.labels),
+            Column("noisy answer", self.values, float),
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
 from typing import Any, NamedTuple
@@ -55,10 +55,12 @@ from freegap.exact.integers import bernoulli, uniform_below
 from freegap.exact.logarithms import log_bounds
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
+from freegap.values.columns import Column
 from freegap.values.measures import Pure, measure_argument
 from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import Rational, positive_rational, rational
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable, text_of
 
 __all__ = [
     "Candidate",
@@ -91,7 +93,7 @@ class Candidate(Release):
 
     index: int | None
     label: Any
-    output: Any
+    output: Any = field(hash=False)
     score: Fraction | float | None
 
     @property
@@ -106,10 +108,9 @@ class Candidate(Release):
 
     def columns(self) -> list[Column]:
         """Candidate and score."""
-        if self.score is None:
-            return []
-        score = aligned([self.score]) if isinstance(self.score, Fraction) else (str(self.score),)
-        return [Column("candidate", (text_of(self.label),)), Column("score", score, numeric=True)]
+        labels, scores = ((self.label,), (self.score,)) if self.found else ((), ())
+        form = ",.3f" if isinstance(self.score, Fraction) else ""
+        return [Column("candidate", labels), Column("score", scores, float, form=form)]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values, with the output as a text."""

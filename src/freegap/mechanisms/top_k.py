@@ -59,8 +59,8 @@ from freegap.laws import Law, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.values.ranking import TopK
 from freegap.values.rationals import Rational
-from freegap.values.results import TopK
 
 __all__ = ["draw_top_k", "form", "noisy_max", "noisy_top_k", "shifts", "tied_form"]
 

@@ -27,9 +27,11 @@ from freegap.exact.integers import two_sided_geometric
 from freegap.laws import DISCRETE_LAPLACE
 from freegap.mechanisms.unknown_domain import delta_argument, occurring, read_counts
 from freegap.values.balls import as_ball, at_precision
+from freegap.values.columns import Column, items
 from freegap.values.measures import Approximate
 from freegap.values.rationals import Rational, count_argument, positive_rational, require_scale
-from freegap.values.results import Column, Release, jsonable, text_of
+from freegap.values.results import Release
+from freegap.values.written import jsonable
 
 __all__ = ["UnknownCounts", "UnknownCountsPlan", "unknown_counts"]
 
@@ -114,8 +116,8 @@ class UnknownCounts(Release):
     def columns(self) -> list[Column]:
         """Item and count."""
         return [
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("people", tuple(f"{count:,}" for count in self.counts), numeric=True),
+            items(self.labels),
+            Column("people", self.counts, int, form=",d"),
         ]
 
     def footnotes(self) -> list[str]:

@@ -46,6 +46,7 @@ from freegap.values.answers import MOST_ITEMS, labels_as_they_came, read_numbers
 from freegap.values.counts import Counts
 from freegap.values.labels import key_of_label
 from freegap.values.measures import Approximate, rho_within
+from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
     count_argument,
@@ -55,7 +56,6 @@ from freegap.values.rationals import (
     resolution_argument,
     root_above,
 )
-from freegap.values.results import TopK
 
 __all__ = [
     "UNKNOWN_NOISES",

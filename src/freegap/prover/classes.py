@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -71,7 +70,7 @@ class OutputClass:
     paths: tuple[Path, ...]
     numbers: tuple[tuple[Symbol, ...], ...]
     """The released numbers, path by path."""
-    offsets: tuple[Fraction, ...] = ()
+    offsets: tuple[Symbol, ...] = ()
     """By how much the neighbour's numbers must be larger, where they are not released but kept."""
 
     @cached_property

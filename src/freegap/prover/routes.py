@@ -119,7 +119,8 @@ def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
     for queries in sizes:
         for direction in directions_of(problem.neighbours):
             local = replace(problem, queries=queries, neighbours=direction)
-            at = replace(form, direction=direction) if isinstance(form, Stream) else form
+            word = "each" if direction == "one" else direction
+            at = replace(form, direction=word) if isinstance(form, Stream) else form
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
                 return bounded

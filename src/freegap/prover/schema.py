@@ -33,7 +33,8 @@ from freegap.prover.outputs import flatten, half_holes, rebuild, seal, show, uns
 from freegap.prover.pieces import PieceChecks, pieces_of
 from freegap.prover.prices import rate_of, require_price
 from freegap.prover.problem import NeighbourCase, Problem
-from freegap.prover.report import CONDITIONS, Established, Proof
+from freegap.prover.report import Proof
+from freegap.prover.steps import established, offset_formulas, step_alignment, step_program, with_offsets
 from freegap.symbolic import Condition, Limits, NotDecided, Symbol, SymbolicNoise, is_public
 from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
@@ -72,15 +73,8 @@ def prove_schema(schema: Schema, neighbours: str, limits: Limits) -> Proof:
         "injective": "one step at a time, each by earlier draws",
         "countable": "finitely many for each n",
     }
-    conditions = tuple(
-        Established(
-            name, True if reason is None else None, how[name] if reason is None else "not established"
-        )
-        for name in CONDITIONS
-    )
-    return Proof(
-        True if reason is None else None, f"{schema.claim} ({neighbours})", conditions, reason=reason
-    )
+    holds = True if reason is None else None
+    return Proof(holds, f"{schema.claim} ({neighbours})", established(how, reason), reason=reason)
 
 
 class _AnyState:
@@ -140,19 +134,11 @@ class _AnyState:
     def _step(self) -> Problem:
         """One step as a mechanism: the answer, and the numbers of the state as further answers."""
 
-        def step(machine: Machine, answers: list[Any], noise: Any) -> Any:
-            state = rebuild(self.skeleton, answers[1:])
-            found = machine.call(self.form.step, [state, answers[0], noise])
-            if type(found) is not tuple or len(found) != 3 or type(found[2]) is not bool:
-                raise NotDecided("a step must return (state, entry, whether to stop: True or False)")
-            after, entry, stop = found
-            return seal(entry), None if stop else after, stop
-
         def charge(machine: Machine, output: Any) -> Any:
             return machine.call(self.form.entry_charge, [unseal(output[0])])
 
         problem = Problem(
-            Trusted(step, None),
+            step_program(self.form, self.skeleton, seal=seal),
             self.schema.epsilon,  # type: ignore[arg-type]
             1 + len(self.offsets),
             self.schema.sensitivity,  # type: ignore[arg-type]
@@ -161,11 +147,9 @@ class _AnyState:
             limits=self.limits,
         )
         moves = replace(problem, queries=1).cases[0].formula
-        kept = [
-            p.z3 == (q + offset).z3
-            for q, p, offset in zip(problem.answers[1:], problem.neighbour[1:], self.offsets, strict=True)
-        ]
-        case = NeighbourCase(self.direction, z3.And(*self.facts, moves, *kept))
+        case = NeighbourCase(
+            self.direction, z3.And(*self.facts, moves, *offset_formulas(problem, self.offsets))
+        )
         return replace(problem, custom_cases=(case,))
 
     def _feasible(self, output: OutputClass) -> bool:
@@ -176,22 +160,14 @@ class _AnyState:
     def _proved(self, step: Problem, output: OutputClass) -> Symbol:
         """The charge of this kind of entry, which the step is proved not to exceed."""
 
-        def alignment(machine: Machine, answers: Any, neighbour: Any, value: Any, noise: Any) -> Any:
-            state = rebuild(self.skeleton, answers[1:])
-            given = [self.direction, state, unseal(value[0]), answers[0], neighbour[0]]
-            shifts = machine.call(self.form.step_shifts, given)
-            if type(shifts) is not dict or not shifts.keys() <= noise.keys():
-                raise NotDecided("step_shifts must return shifts of the draws of the step")
-            return {label: noise[label] + shift for label, shift in shifts.items()}
-
         _, state, stop = output.skeleton.children
         if not stop.value and flatten(rebuild(state, output.released))[0] != self.skeleton:
             raise NotDecided("the state does not stay of one kind")
-        kept = 0 if stop.value else len(self.offsets)
-        zero = (Symbol.of(0),) * (len(output.released) - kept)
-        shifted = replace(output, offsets=zero + self.offsets[:kept])
+        shifted = with_offsets(output, () if stop.value else self.offsets)
         (case,) = step.cases
-        pieces = pieces_of(shifted, case, Trusted(alignment, None))
+        pieces = pieces_of(
+            shifted, case, step_alignment(self.form, self.direction, self.skeleton, unseal=unseal)
+        )
         checks = PieceChecks(shifted, case)
         for piece in pieces:
             with checks.at(piece):

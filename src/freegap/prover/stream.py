@@ -2,45 +2,61 @@
 
 The state after any number of steps has a skeleton (everything discrete: counters, budgets spent) and
 numbers. The invariant, by induction over the steps: *after the same outputs so far, both runs are in states
-with the same skeleton, and the neighbour's numbers are the others plus fixed offsets δ; the draws so far are
-one-to-one and cost at most `worst[skeleton]`.*
+with the same skeleton, and the neighbour's numbers are the others plus known offsets δ; the draws so far are
+one-to-one and cost at most `worst[situation]`.*
 
 Start: the shifts are constants, so the offsets are what they add to the numbers of the first state (checked
-to be constants). Step: for each skeleton that can be reached (a finite worklist), the step is proved like a
-mechanism of its own on one answer, where the numbers of the state count as further answers, whose neighbours
-are the same plus δ. What must come out equal is the entry, the skeleton of the next state, whether it stops,
-and the next numbers up to δ. So the invariant holds again. The next skeleton and the draws must be
-determined by the entry, so that the number of draws is determined by the output. A shift may use the state,
-that is, earlier draws: recovered already, so one step at a time, each acyclic by itself, H' determines H.
+to be constants). Step: for each situation that can be reached (a skeleton and its offsets; a finite
+worklist), the step is proved like a mechanism of its own on one answer (`freegap.prover.steps`), where the
+numbers of the state count as further answers, whose neighbours are the same plus δ. What must come out equal
+is the entry, the skeleton of the next state, whether it stops, and the next numbers up to the next offsets,
+which are read off one path and then proved for all of them. So the invariant holds again. The next skeleton
+and the draws must be determined by the entry, so that the number of draws is determined by the output. A
+shift may use the state, that is, earlier draws: recovered already, so one step at a time, each acyclic by
+itself, H' determines H.
 
-Cost: worst[next] ≥ worst[skeleton] + the supremum of the step's cost. If this has a finite solution, its
+One answer moves ("one"): a difference that is spent once. Let d be what that answer is larger by on the
+neighbour, |d| ≤ Δ. Before its step both runs see the same answers; at its step the neighbour's is the other
+plus d; from then on they see the same again, but the numbers of the state may differ by polynomials in d. So
+offsets are polynomials in d, the situation says whether d was seen, and each of the three kinds of steps is
+proved for all d.
+
+Cost: worst[next] ≥ worst[situation] + the supremum of the step's cost. If this has a finite solution, its
 largest value bounds the cost of every run on every number of answers. A loop with a positive cost has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 import z3
 
 from freegap.forms import Stream
-from freegap.laws.labelled import LabelledNoise
 from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
-from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of
+from freegap.prover.pieces import Piece, PieceChecks, on_lattice, pieces_of
 from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import NeighbourCase, Problem
-from freegap.prover.report import CONDITIONS, Established, Proof, Tightness
+from freegap.prover.report import Proof, Tightness
+from freegap.prover.steps import (
+    established,
+    kept_numbers,
+    offset_formulas,
+    step_alignment,
+    step_program,
+    with_offsets,
+)
 from freegap.prover.tightness import Suprema
-from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, real
-from freegap.symbolic.subset import NoiseInterface, Trusted, follow, parameter
-from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic import NotDecided, Path, Symbol, SymbolicNoise, SymbolicVariable, integer, real
+from freegap.symbolic.subset import Trusted, follow, parameter
 from freegap.symbolic.symbols import constant
+from freegap.values.neighbours import directions_of
 
 __all__ = ["prove_stream"]
 
@@ -54,7 +70,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     states = 0
     laws: set[str] = set()
     try:
-        for direction in problem.directions:
+        for direction in directions_of(problem.neighbours):
             induction = _Induction(problem, form, direction)
             worst = max(worst, induction.run())
             over = induction.overcharge()
@@ -77,19 +93,13 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
         "injective": "one step at a time, each by earlier draws",
         "countable": "finitely many for each n",
     }
-    conditions = tuple(
-        Established(
-            name, True if reason is None else None, how[name] if reason is None else "not established"
-        )
-        for name in CONDITIONS
-    )
     return Proof(
         holds=True if reason is None else None,
         claim=(
             f"stream is private at ε = {_claimed(problem, form)} for all n "
             f"({problem.neighbours}, Δ = {problem.sensitivity})"
         ),
-        conditions=conditions,
+        conditions=established(how, reason),
         reason=reason,
         outputs=states,
         tightness=Tightness(worst, problem.epsilon, {}) if reason is None else None,
@@ -104,39 +114,67 @@ def _charged(form: Stream) -> str:
     return "" if form.entry_charge is None else ", and no more than the charge of each output"
 
 
+@dataclass(frozen=True, eq=False)
+class _Situation:
+    """A kind of state, and what the neighbour's is."""
+
+    skeleton: Any
+    offsets: tuple[Symbol, ...]
+    seen: bool
+    """Whether the one answer that differs was seen; False for ever where each may differ."""
+    ended: bool = False
+
+    @property
+    def key(self) -> Any:
+        return self.skeleton, tuple(offset.key for offset in self.offsets), self.seen, self.ended
+
+
 @dataclass(frozen=True)
 class _Edge:
-    target: Any
+    target: _Situation | None
     cost: Fraction
     charge: Fraction
-    stops: bool
-    kinds: tuple[Any, ...]
 
-    def agrees(self, other: _Edge) -> bool:
-        """The same next state, from the same draws."""
-        return (self.target, self.stops, self.kinds) == (other.target, other.stops, other.kinds)
+
+@dataclass(frozen=True)
+class _Move:
+    """How the answer of a step differs on the neighbour.
+
+    there: the neighbour's answer in terms of the answer and d; None where it is any that is near.
+    seen: whether d was seen, after the step.
+    """
+
+    name: str
+    formula: Any
+    there: Symbol | None
+    seen: bool
 
 
 class _Induction:
-    """The reachable skeletons under one direction, and the costs of the steps between them."""
+    """The situations that can be reached under one direction, and the costs of the steps between them."""
 
     def __init__(self, problem: Problem, form: Stream, direction: str) -> None:
-        self.problem, self.form, self.direction = problem, form, direction
+        self.problem, self.form = problem, form
+        self.one = direction == "one"
+        self.direction = "each" if self.one else direction
+        width = problem.resolution
+        self.change = real("change") if width is None else integer("change", width)
         self.edges: dict[Any, list[_Edge]] = {}
         self.laws: set[str] = set()
+        self._classes: dict[Any, list[OutputClass]] = {}
 
     def run(self) -> Fraction:
         """The largest cost of any run on any number of answers."""
         self.first, self.start_cost = self._start()
         ahead = [self.first]
         while ahead:
-            skeleton = ahead.pop()
-            if skeleton in self.edges:
+            here = ahead.pop()
+            if here.key in self.edges:
                 continue
             if len(self.edges) >= _MOST_STATES:
                 raise NotDecided(f"more than {_MOST_STATES} kinds of state")
-            self.edges[skeleton] = self._steps(skeleton)
-            ahead += [edge.target for edge in self.edges[skeleton] if not edge.stops]
+            self.edges[here.key] = list(self._steps(here))
+            ahead += [edge.target for edge in self.edges[here.key] if edge.target is not None]
         return self._longest(self.start_cost, [edge.cost for edges in self.edges.values() for edge in edges])
 
     def overcharge(self) -> Fraction:
@@ -150,7 +188,7 @@ class _Induction:
         weights = [edge.cost - edge.charge for edges in self.edges.values() for edge in edges]
         return self._longest(self.start_cost - start, weights)
 
-    def _start(self) -> tuple[Any, Fraction]:
+    def _start(self) -> tuple[_Situation, Fraction]:
         noise = SymbolicNoise(prefix="start")
         paths = follow(self.form.start, [noise], limits=self.problem.limits)
         if len(paths) != 1:
@@ -171,12 +209,11 @@ class _Induction:
             cost += law.price.of(shift, scale_of(draw), draw.step)
             moved[next(iter(draw.value.variables))] = draw.value + shift
         skeleton, numbers = flatten(paths[0].result)
-        offsets = [(number.substitute(moved) - number).as_constant() for number in numbers]
-        if any(offset is None for offset in offsets):
+        offsets = tuple(number.substitute(moved) - number for number in numbers)
+        if any(offset.variables for offset in offsets):
             raise NotDecided("the states of the two runs do not differ by constants at the start")
-        self.offsets = tuple(offset for offset in offsets if offset is not None)
         self._require_lattice(numbers)
-        return skeleton, cost
+        return _Situation(skeleton, offsets, seen=False), cost
 
     def _start_shifts(self, start: Path) -> dict[Any, Symbol]:
         (path,) = follow(self.form.start_shifts, [self.direction], limits=self.problem.limits)
@@ -195,24 +232,94 @@ class _Induction:
         if resolution is not None and not all(on_lattice(number, resolution) for number in numbers):
             raise NotDecided("the numbers of a state are not multiples of the resolution")
 
-    def _steps(self, skeleton: Any) -> list[_Edge]:
-        step = self._step_problem(skeleton)
-        classes = classes_of(step)
-        self.laws.update(check_laws(classes).split("; "))
-        edges: list[tuple[Any, _Edge]] = []
+    # Steps -----------------------------------------------------------------------------------------------
+
+    def _steps(self, here: _Situation) -> Iterator[_Edge]:
+        """What can follow: a step, however its answer may move, and the end."""
+        if not here.ended:
+            for move in self._moves(here):
+                yield from self._edges(here, move, ending=False)
+        if self.form.finish is not None:
+            yield from self._edges(here, self._move("the end", here, Symbol.of(0), here.seen), ending=True)
+
+    def _moves(self, here: _Situation) -> list[_Move]:
+        step = self._problem(here.skeleton, ending=False)
+        if not self.one:
+            return [_Move(self.direction, replace(step, queries=1).cases[0].formula, None, seen=False)]
+        moves = [self._move("one, and this answer stays", here, Symbol.of(0), here.seen)]
+        if not here.seen:
+            moves.append(self._move("one, and this answer moves", here, self.change, seen=True))
+        return moves
+
+    def _move(self, name: str, here: _Situation, by: Symbol, seen: bool) -> _Move:
+        step = self._problem(here.skeleton, ending=False)
+        delta = Symbol.of(self.problem.sensitivity).z3
+        there = step.answers[0] + by
+        sizes = [self.change.z3 <= delta, (-self.change).z3 <= delta]
+        return _Move(name, z3.And(step.neighbour[0].z3 == there.z3, *sizes), there, seen)
+
+    def _problem(self, skeleton: Any, *, ending: bool) -> Problem:
+        return replace(
+            self.problem,
+            mechanism=step_program(self.form, skeleton, ending=ending),
+            queries=1 + count_holes(skeleton),
+            neighbours=self.direction,
+            parameters={},
+            charge=None,
+        )
+
+    def _edges(self, here: _Situation, move: _Move, *, ending: bool) -> Iterator[_Edge]:
+        alignment = step_alignment(self.form, self.direction, here.skeleton, ending=ending)
         suprema = Suprema()
-        for output in classes:
-            entry, target, stops = self._parts(output)
-            cost = self._prove_step(step, skeleton, output, suprema)
-            edge = _Edge(target, cost, self._charge(entry), stops, output.kinds)
-            for other, known in edges:
-                # Not only equal entries: a number that varies can be the number that another entry has.
-                if half_holes(entry, other) is not None and not known.agrees(edge):
-                    raise NotDecided(
-                        f"the entry {show(entry)} does not determine the draws and the next state"
-                    )
-            edges.append((entry, edge))
-        return [edge for _, edge in edges]
+        for output in self._outputs(here.skeleton, ending=ending):
+            step = output.problem
+            case = NeighbourCase(move.name, z3.And(move.formula, *offset_formulas(step, here.offsets)))
+            pieces = pieces_of(output, case, alignment)
+            entry, skeleton, stops = _parts(output)
+            offsets = self._offsets(here, move, output, pieces)
+            cost = _proved(with_offsets(output, offsets), case, pieces, suprema)
+            last = ending or (stops and self.form.finish is None)
+            target = None if last else _Situation(skeleton, offsets, move.seen, ended=stops)
+            yield _Edge(target, cost, self._charge(entry))
+
+    def _outputs(self, skeleton: Any, *, ending: bool) -> list[OutputClass]:
+        """The kinds of output of a step, of which the entry determines the draws and the next skeleton."""
+        found = self._classes.get((skeleton, ending))
+        if found is not None:
+            return found
+        found = classes_of(self._problem(skeleton, ending=ending))
+        self.laws.update(check_laws(found).split("; "))
+        for one, other in combinations(found, 2):
+            # Not only equal entries: a number that varies can be the number that another entry has.
+            (entry, *after), (other_entry, *other_after) = _parts(one), _parts(other)
+            alike = (after, one.kinds) == (other_after, other.kinds)
+            if half_holes(entry, other_entry) is not None and not alike:
+                raise NotDecided(f"the entry {show(entry)} does not determine the draws and the next state")
+        for output in found:
+            for numbers in output.numbers:
+                self._require_lattice(numbers[len(numbers) - kept_numbers(output) :])
+        self._classes[skeleton, ending] = found
+        return found
+
+    def _offsets(
+        self, here: _Situation, move: _Move, output: OutputClass, pieces: list[Piece]
+    ) -> tuple[Symbol, ...]:
+        """By how much the neighbour's next numbers are larger, if one path tells: to be proved for all."""
+        step, kept = output.problem, kept_numbers(output)
+        back = {
+            _variable(p): q + offset
+            for q, p, offset in zip(step.answers[1:], step.neighbour[1:], here.offsets, strict=True)
+        }
+        if move.there is not None:
+            back[_variable(step.neighbour[0])] = move.there
+        known = self.change.variables if move.seen else frozenset()
+        for piece, numbers in product(pieces, output.numbers):
+            moved = {_variable(draw.value): draw.value + piece.shifts[draw.label] for draw in output.draws}
+            next_numbers = numbers[len(numbers) - kept :]
+            found = tuple(n.substitute(step.to_neighbour | moved).substitute(back) - n for n in next_numbers)
+            if all(offset.variables <= known for offset in found):
+                return found
+        raise NotDecided(f"the states of the two runs do not differ by constants after {output.name}")
 
     def _charge(self, entry: Any) -> Fraction:
         """The least that this kind of entry is charged."""
@@ -225,98 +332,11 @@ class _Induction:
             raise NotDecided(f"the charge of the entry {show(entry)} depends on the released numbers")
         return min(charge for charge in charges if charge is not None)
 
-    def _parts(self, output: OutputClass) -> tuple[Any, Any, bool]:
-        """Entry, next state and whether to stop, as skeletons; the next state has the offsets' numbers."""
-        entry, state, stop = output.skeleton.children
-        for released in output.numbers:
-            self._require_lattice([] if stop.value else released[-len(self.offsets) :])
-        skeleton, numbers = flatten(rebuild(state, output.released))
-        if not stop.value and len(numbers) != len(self.offsets):
-            raise NotDecided("the numbers of the state do not stay as many as at the start")
-        return flatten(rebuild(entry, output.released))[0], skeleton, stop.value
-
-    def _step_problem(self, skeleton: Any) -> Problem:
-        """One step as a mechanism: the answer, and the numbers of the state as further answers."""
-
-        def parts(found: Any) -> tuple[Any, Any, bool]:
-            if type(found) is not tuple or len(found) != 3 or type(found[2]) is not bool:
-                raise NotDecided("a step must return (state, entry, whether to stop: True or False)")
-            state, entry, stop = found
-            return entry, None if stop else state, stop
-
-        def meaning(machine: Machine, answers: list[Any], noise: NoiseInterface) -> Any:
-            state = rebuild(skeleton, answers[1:])
-            return parts(machine.call(self.form.step, [state, answers[0], noise]))
-
-        def on_numbers(answers: list[Any], noise: LabelledNoise[Any]) -> Any:
-            return parts(self.form.step(rebuild(skeleton, answers[1:]), answers[0], noise))
-
-        step = replace(
-            self.problem,
-            mechanism=Trusted(meaning, on_numbers),
-            queries=1 + len(self.offsets),
-            neighbours=self.direction,
-            parameters={},
-            charge=None,
-        )
-        moves = replace(step, queries=1).cases[0].formula
-        kept = [
-            p.z3 == (q + offset).z3
-            for q, p, offset in zip(step.answers[1:], step.neighbour[1:], self.offsets, strict=True)
-        ]
-        return replace(step, custom_cases=(NeighbourCase(self.direction, z3.And(moves, *kept)),))
-
-    def _prove_step(self, step: Problem, skeleton: Any, output: OutputClass, suprema: Suprema) -> Fraction:
-        """The largest cost of this step with this entry, which is proved to be aligned."""
-
-        def moved(shifts: Any, noise: Mapping[Any, Any]) -> Any:
-            if type(shifts) is not dict or not shifts.keys() <= noise.keys():
-                raise NotDecided(
-                    f"step_shifts must return shifts of the draws of the step: {sorted(map(str, noise))}"
-                )
-            if not all(type(shift) is Symbol or constant(shift) is not None for shift in shifts.values()):
-                raise NotDecided("a shift of a step is not a number")
-            return {label: noise[label] + shift for label, shift in shifts.items()}
-
-        def meaning(
-            machine: Machine, answers: Any, neighbour: Any, value: Any, noise: Mapping[Any, Any]
-        ) -> Any:
-            state = rebuild(skeleton, answers[1:])
-            given = [self.direction, state, value[0], answers[0], neighbour[0]]
-            return moved(machine.call(self.form.step_shifts, given), noise)
-
-        def on_numbers(answers: Any, neighbour: Any, value: Any, noise: Mapping[Any, Any]) -> Any:
-            state = rebuild(skeleton, answers[1:])
-            given = [self.direction, state, value[0], answers[0], neighbour[0]]
-            return moved(self.form.step_shifts(*given), noise)
-
-        alignment = Trusted(meaning, on_numbers)
-        _, _, stop = output.skeleton.children
-        entry_numbers = len(output.released) - (0 if stop.value else len(self.offsets))
-        offsets = (Fraction(0),) * entry_numbers + (() if stop.value else self.offsets)
-        shifted = replace(output, offsets=offsets)
-        (case,) = step.cases
-        pieces = pieces_of(shifted, case, alignment)
-        checks = PieceChecks(shifted, case)
-        for piece in pieces:
-            with checks.at(piece):
-                found = checks.violation(piece)
-                if found is not None:
-                    raise NotDecided(
-                        f"the {found[0]} is not established for the entry {output.name}; "
-                        "prove a bounded size for a refutation"
-                    )
-                suprema.add(checks, piece)
-        # Acyclic, and not only one-to-one for the same next state, which is not released.
-        if check_injective(shifted, case, pieces) != "acyclic":
-            raise NotDecided(f"the alignment for the entry {output.name} is not acyclic")
-        return suprema.of(shifted)
-
     def _longest(self, start: Fraction, weights: Iterable[Fraction]) -> Fraction:
         """The largest sum along any run, with one weight for each edge in order."""
         given = iter(weights)
         weighted = {source: [(edge, next(given)) for edge in edges] for source, edges in self.edges.items()}
-        worst = {self.first: start}
+        worst = {self.first.key: start}
         largest = start
         for _ in range(len(self.edges) + 1):
             changed = False
@@ -326,12 +346,43 @@ class _Induction:
                 for edge, weight in edges:
                     total = worst[source] + weight
                     largest = max(largest, total)
-                    if not edge.stops and (edge.target not in worst or total > worst[edge.target]):
-                        worst[edge.target] = total
+                    target = None if edge.target is None else edge.target.key
+                    if target is not None and (target not in worst or total > worst[target]):
+                        worst[target] = total
                         changed = True
             if not changed:
                 return largest
         raise NotDecided("the cost grows with the number of answers")
+
+
+def _parts(output: OutputClass) -> tuple[Any, Any, bool]:
+    """Entry, next state and whether to stop, as skeletons."""
+    entry, state, stop = output.skeleton.children
+    entry, state = (flatten(rebuild(part, output.released))[0] for part in (entry, state))
+    return entry, state, stop.value
+
+
+def _proved(output: OutputClass, case: NeighbourCase, pieces: list[Piece], suprema: Suprema) -> Fraction:
+    """The largest cost of this step with this entry, which is proved to be aligned."""
+    checks = PieceChecks(output, case)
+    for piece in pieces:
+        with checks.at(piece):
+            found = checks.violation(piece)
+            if found is not None:
+                raise NotDecided(
+                    f"the {found[0]} is not established for the entry {output.name}; "
+                    "prove a bounded size for a refutation"
+                )
+            suprema.add(checks, piece)
+    # Acyclic, and not only one-to-one for the same next state, which is not released.
+    if check_injective(output, case, pieces) != "acyclic":
+        raise NotDecided(f"the alignment for the entry {output.name} is not acyclic")
+    return suprema.of(output)
+
+
+def _variable(symbol: Symbol) -> SymbolicVariable:
+    (variable,) = symbol.variables
+    return variable
 
 
 def _start_charge(form: Stream) -> Trusted:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
 from freegap.errors import printable
 
-__all__ = ["safe", "shell"]
+__all__ = ["facts", "safe", "shell"]
 
 # Nothing is loaded from anywhere; styles stand in the page itself.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -43,6 +44,16 @@ def shell(title: str, body: str) -> str:
         f"<title>{safe(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{safe(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """A table of names and what is to be said of each.
+
+    >>> facts([("a", "1 < 2")])
+    '<table><tr><th>a</th><td>1 &lt; 2</td></tr></table>'
+    """
+    cells = (f"<tr><th>{safe(name)}</th><td>{safe(value)}</td></tr>" for name, value in rows)
+    return f"<table>{''.join(cells)}</table>"
 
 
 def safe(text: str) -> str:

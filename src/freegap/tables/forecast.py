@@ -12,14 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.estimate.bounds import gap_noise
-from freegap.estimate.fusion import blue_variance_ratio
+from freegap.estimate.expected import top_k_errors
 from freegap.laws import CONTINUOUS_NOISES
 from freegap.mechanisms.arguments import noise_argument
-from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.releases import selection_plan
-from freegap.tables.results import readable
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.values.measures import (
     Measure,
@@ -30,6 +27,7 @@ from freegap.values.measures import (
     rho_within,
 )
 from freegap.values.rationals import Rational
+from freegap.values.written import readable
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
 
@@ -148,16 +146,8 @@ def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
 
 
 def _top_k(asked: Pure | ZeroConcentrated, k: int, noise: str | None, measure: bool) -> Forecast:
-    selecting = selection_plan(asked, k, noise, measured=measure)
-    selection = float(selecting.law.variance(float(selecting.scale)))
-    gap_error = math.sqrt(2 * selection)
-    if not measure:
-        return Forecast("top-k", asked, selecting.charge, selecting.charge, gap_error, None)
-    scale, cost = measured_scale(asked.of(asked.spent / 2), selecting.k, Fraction(1))
-    measured = float(measured_law(asked).variance(float(scale)))
-    fused = measured * float(blue_variance_ratio(selecting.k, Fraction(selection / measured)))
-    charge = selecting.charge + cost
-    return Forecast("top-k", asked, charge, charge, gap_error, math.sqrt(fused))
+    made = top_k_errors(asked, k, noise, measured=measure)
+    return Forecast("top-k", asked, made.charge, made.charge, made.gap, made.estimate)
 
 
 def forecast_above(

@@ -16,25 +16,25 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
+from freegap.estimate.expected import selection_plan
 from freegap.estimate.selection import select_and_measure
-from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
+from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
-from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, privacy_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
-from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
+from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
 from freegap.values.thresholds import read_threshold
 
-__all__ = ["above", "selection_plan", "top_k"]
+__all__ = ["above", "top_k"]
 
 _CONFIDENCE = 0.95
 _MOST_PEOPLE = 2**62
@@ -158,29 +158,6 @@ def top_k(
 
         parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | _public(tallied)
         return charged(account, PlainPlan("top_k", asked, parameters), release)
-
-
-def selection_plan(
-    asked: Pure | ZeroConcentrated,
-    k: Any,
-    noise: Any,
-    *,
-    measured: bool,
-    resolution: Any = DEFAULT_RESOLUTION,
-) -> TopKPlan:
-    """How `top_k` selects: with half of what is asked where it measures as well."""
-    if noise == GEOMETRIC.name:
-        noise_argument(noise, CONTINUOUS_NOISES)  # it is for the order alone, and here gaps are released
-    amounts: dict[str, Any] = asked.of(asked.spent / 2 if measured else asked.spent).arguments()
-    return TopKPlan.read(
-        "noisy_top_k",
-        k=k,
-        monotonic=True,
-        noise=noise,
-        resolution=resolution,
-        last_gap=not measured or isinstance(asked, Pure),
-        **amounts,
-    )
 
 
 def above(

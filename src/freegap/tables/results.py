@@ -6,7 +6,6 @@ the positions of the selected items among the counts, which the mechanisms know 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,20 +13,13 @@ from typing import Any
 
 from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.sources import TableSource
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, one_each, text_of
+from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable, readable
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of", "readable"]
-
-_LONG_DENOMINATOR = 1000
+__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
 
 Intervals = tuple[tuple[float, float], ...]
-
-
-def readable(number: Fraction) -> str:
-    """A rational for people: with decimals too where its fraction says nothing to them."""
-    if number.denominator < _LONG_DENOMINATOR:
-        return str(number)
-    return f"about {float(number):.4g} (exactly {number})"
 
 
 @dataclass(frozen=True)
@@ -95,19 +87,16 @@ class TableRelease(Release):
 
     def columns(self) -> list[Column]:
         """Rank, item, gap, and estimates where there are any."""
-        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
+        rows = len(self.labels)
         columns = [
-            Column("rank", ranks, numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column(self.gap_title, one_each(aligned(self.gaps), len(ranks)), numeric=True),
+            ranks(rows),
+            items(self.labels),
+            Column(self.gap_title, one_each(self.gaps, rows), float, "gap", unit="people"),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
-            estimates = tuple(f"{float(estimate):,.1f}" for estimate in self.estimates)
-            errors = tuple(f"{error:,.1f}" for error in self.standard_errors)
-            intervals = tuple(f"{math.floor(low):,} to {math.ceil(high):,}" for low, high in self.intervals)
-            columns.append(Column("people", estimates, numeric=True))
-            columns.append(Column("std. error", errors, numeric=True))
-            columns.append(Column("95 % interval", intervals, numeric=True))
+            columns.append(Column("people", self.estimates, float, "estimate", ",.1f"))
+            columns.append(Column("std. error", self.standard_errors, float, "standard_error", ",.1f"))
+            columns.append(Column("95 % interval", self.intervals, tuple, form=",.0f"))
         return columns
 
     def footnotes(self) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from freegap.values.results import Column, Release, aligned, as_double, jsonable, text_of
+from freegap.values.columns import Column, items
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable
 
 __all__ = ["AboveThreshold"]
 
@@ -28,7 +30,7 @@ class AboveThreshold(Release):
     thresholds: the public threshold of each.
     """
 
-    questions: Sequence[Any]
+    questions: Sequence[Any] = field(hash=False)
     indices: tuple[int, ...]
     labels: tuple[Any, ...]
     gap_multiples: tuple[int, ...] | None
@@ -73,14 +75,14 @@ class AboveThreshold(Release):
 
     def columns(self) -> list[Column]:
         """The questions above the threshold."""
-        columns = [Column("item", tuple(text_of(label) for label in self.labels))]
+        columns = [items(self.labels)]
         if self.indices:
-            columns.insert(0, Column("question", tuple(str(i) for i in self.indices), numeric=True))
+            columns.insert(0, Column("question", self.indices, int, form="d"))
         if self.gap_multiples is not None:
-            columns.append(Column("gap to threshold", aligned(self.selected_gaps), numeric=True))
-            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
+            columns.append(Column("gap to threshold", self.selected_gaps, float, "gap"))
+            columns.append(Column("estimate", self.estimates, float))
         if any(self.branches):
-            columns.append(Column("branch", tuple(str(b) for b in self.branches), numeric=True))
+            columns.append(Column("branch", self.branches, int, form="d"))
         return columns
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,54 +2,30 @@
 
 Every result knows what was asked (`asked`), what was charged (`spent`, exact) and in which measure, and
 whether its noise came from a private source. It renders in a terminal (`print`, rich), in a notebook (HTML)
-and as JSON.
+and as JSON, and it is a table: a class says its columns once, and every form of it follows from them.
 """
 
 from __future__ import annotations
 
 import html
-import json
-import math
-import numbers
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from freegap.errors import printable
+from freegap.values import export
+from freegap.values.columns import Column
+from freegap.values.formatted import formatted
 from freegap.values.measures import Measure
 from freegap.values.plans import ReleasePlan
+from freegap.values.written import brief, json_text, jsonable, plain
 
-__all__ = [
-    "NOT_PRIVATE",
-    "Column",
-    "HybridTopK",
-    "Release",
-    "TopK",
-    "aligned",
-    "as_double",
-    "json_text",
-    "jsonable",
-    "one_each",
-    "text_of",
-]
+__all__ = ["NOT_PRIVATE", "Release"]
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded or recorded source. For tests and replay only."
-
-_JSON_SAFE_INTEGER = 2**53
-_LARGEST_IN_FULL = 10**15
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a rendered table."""
-
-    title: str
-    cells: tuple[str, ...]
-    numeric: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +42,16 @@ class Release:
     parameters: the public parameters of the plan, for the record.
     """
 
-    plan: ReleasePlan
+    plan: ReleasePlan = field(hash=False)
     spent: Fraction
     private: bool
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, Fraction):
+                object.__setattr__(self, name, formatted(value))
+            elif isinstance(value, tuple) and value and isinstance(value[0], Fraction):
+                object.__setattr__(self, name, tuple(map(formatted, value)))
 
     @property
     def asked(self) -> Measure:
@@ -106,7 +89,7 @@ class Release:
 
     def footnotes(self) -> list[str]:
         """Lines below the table."""
-        notes = [self.cost(_brief)]
+        notes = [self.cost(brief)]
         if not self.private:
             notes.append(NOT_PRIVATE)
         return notes
@@ -122,8 +105,95 @@ class Release:
         raise NotImplementedError
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The release as JSON."""
+        """The release as JSON; `from_json` reads it."""
         return json_text(self.to_dict(), indent=indent)
+
+    @staticmethod
+    def from_json(text: str) -> Release:
+        """A release that was written by `to_json`, with the same table and everything else that was said.
+
+        What JSON has no kind for, such as dates, comes back as text.
+
+        >>> import freegap as fg
+        >>> release = fg.noisy_top_k({"a": 1, "b": 90}, 1, epsilon=9, bits=fg.SeededBits(1))
+        >>> again = fg.Release.from_json(release.to_json())
+        >>> again.rows(exact=True) == release.rows(exact=True), again.spent
+        (True, Fraction(9, 1))
+        """
+        from freegap.values.kept import read_json
+
+        return read_json(text)
+
+    def __len__(self) -> int:
+        return max((len(column.values) for column in self.columns()), default=0)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows())
+
+    def rows(self, *, exact: bool = False) -> list[Any]:
+        """The table row by row, as named tuples. Numbers are floats; exact: rationals as they were released.
+
+        >>> import freegap as fg
+        >>> release = fg.noisy_top_k({"a": 1, "b": 90}, 1, epsilon=9, bits=fg.SeededBits(1))
+        >>> [row.item for row in release], release.rows()[0]._fields
+        (['b'], ('rank', 'item', 'gap'))
+        """
+        columns = self._plain(exact=exact, objects=True)
+        names = [column.name for column in columns]
+        row: Any = namedtuple("Row", names)  # type: ignore[misc]  # the names are known when it runs
+        return [row(*values) for values in zip(*(column.values for column in columns), strict=True)]
+
+    def to_pandas(self, *, exact: bool = False) -> Any:
+        """A pandas DataFrame. exact: `Fraction`s in place of floats.
+
+        >>> import freegap as fg
+        >>> release = fg.noisy_top_k({"a": 1, "b": 90}, 1, epsilon=9, bits=fg.SeededBits(1))
+        >>> list(release.to_pandas().columns)
+        ['rank', 'item', 'gap']
+        """
+        return export.to_pandas(self._plain(exact=exact, objects=True))
+
+    def to_polars(self, *, exact: bool = False) -> Any:
+        """A Polars DataFrame. exact: rationals as texts such as "450211/256" in place of floats."""
+        return export.to_polars(self._plain(exact=exact))
+
+    def to_arrow(self, *, exact: bool = False) -> Any:
+        """A PyArrow table. exact: as in `to_polars`."""
+        return export.to_arrow(self._plain(exact=exact))
+
+    def to_csv(self, path: Any = None, *, exact: bool = False, formulas: bool = False) -> str | None:
+        """CSV, in a file or as the text that is returned. exact: as in `to_polars`.
+
+        formulas: write names as they are. Without it those that a spreadsheet would take for formulas stand
+            after a quotation mark, and a warning says so; different names stay different.
+        """
+        text = export.csv_text(self._plain(exact=exact), formulas=formulas)
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8", newline="")
+        return None
+
+    def to_parquet(self, path: Any, *, exact: bool = False) -> None:
+        """A Parquet file. exact: as in `to_polars`."""
+        export.writer_for(Path(path), ".parquet")(self._plain(exact=exact), Path(path))
+
+    def to_excel(self, path: Any, *, exact: bool = False) -> None:
+        """A sheet for Excel, which takes no name for a formula. exact: as in `to_polars`."""
+        export.writer_for(Path(path), ".xlsx")(self._plain(exact=exact), Path(path))
+
+    def plot(self, path: Any = None) -> Any:
+        """The chart, as a figure of matplotlib; with a path also in a file, .svg, .png or .pdf."""
+        from freegap.report.pictures import require_drawable, save
+        from freegap.values.chart import draw
+
+        require_drawable(None if path is None else Path(path))
+        figure = draw(self)
+        if path is not None:
+            save(figure, Path(path))
+        return figure
+
+    def _plain(self, *, exact: bool, objects: bool = False) -> list[export.Plain]:
+        return [part for column in self.columns() for part in column.plain(exact=exact, objects=objects)]
 
     def __rich__(self) -> Any:
         """A table for the terminal."""
@@ -131,14 +201,15 @@ class Release:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(self.title), title_justify="left")
+        table = Table()
         columns = self.columns()
         for column in columns:
-            table.add_column(column.title, justify="right" if column.numeric else "left")
+            wide: Any = {"justify": "right", "no_wrap": True} if column.numeric else {"overflow": "fold"}
+            table.add_column(column.title, **wide)
         for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*(Text(printable(cell)) for cell in row))
         notes = [Text(note, style="bold red" if note == NOT_PRIVATE else "dim") for note in self.footnotes()]
-        return Group(table, *notes)
+        return Group(Text(printable(self.title), style="bold"), table, *notes)
 
     def __str__(self) -> str:
         """The released table as plain text."""
@@ -176,190 +247,13 @@ class Release:
     def _common(self) -> dict[str, Any]:
         return {
             "measure": self.measure,
-            **{name: _plain(amount) for name, amount in self.asked.arguments().items()},
-            "spent": _plain(self.spent),
+            **{name: plain(amount) for name, amount in self.asked.arguments().items()},
+            "spent": plain(self.spent),
             "private": self.private,
             "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
+            "table": {
+                "title": self.title,
+                "columns": [column.to_dict() for column in self.columns()],
+                "notes": self.footnotes(),
+            },
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class TopK(Release):
-    """The selected items from the largest down, each with its gap to the next.
-
-    labels: the selected items (by position, where the answers are a list or an array).
-    indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
-        whose order or grouping can be private.
-    gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
-    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected, where that was
-        asked for.
-    """
-
-    indices: tuple[int, ...]
-    labels: tuple[Any, ...]
-    gap_multiples: tuple[int, ...] | None
-    resolution: Fraction
-
-    @cached_property
-    def gaps(self) -> tuple[Fraction, ...]:
-        """The gap of each selected item to the next in rank, rounded down to the resolution; or none."""
-        return tuple(multiple * self.resolution for multiple in self.gap_multiples or ())
-
-    @property
-    def title(self) -> str:
-        """One line that says what this is."""
-        return f"Private top {len(self.labels)}" + (" with gaps" if self.gap_multiples is not None else "")
-
-    def columns(self) -> list[Column]:
-        """Rank, label and gap."""
-        ranks = tuple(str(rank) for rank in range(1, len(self.labels) + 1))
-        columns = [
-            Column("rank", ranks, numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-        ]
-        if self.gap_multiples is not None:
-            columns.append(Column("gap to next", one_each(aligned(self.gaps), len(ranks)), numeric=True))
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
-        return {
-            "mechanism": "noisy_top_k",
-            "indices": [jsonable(index) for index in self.indices],
-            "labels": [jsonable(label) for label in self.labels],
-            "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.gaps],
-            "resolution": _plain(self.resolution),
-            **self._common(),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class HybridTopK(TopK):
-    """The largest items above a threshold.
-
-    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
-
-    reached: whether the threshold was reached, so that no further items are above it.
-    """
-
-    threshold: Fraction
-    reached: bool
-
-    @cached_property
-    def estimates(self) -> tuple[Fraction, ...] | None:
-        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
-        if not self.reached:
-            return None
-        estimates: list[Fraction] = []
-        total = self.threshold
-        for gap in reversed(self.gaps[:-1]):
-            total += gap
-            estimates.append(total)
-        return tuple(reversed(estimates))
-
-    @property
-    def title(self) -> str:
-        """One line that says what this is."""
-        below = "all that are" if self.reached else "the first"
-        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
-
-    def columns(self) -> list[Column]:
-        """Rank, label and gap, and estimates where the threshold was reached."""
-        own = len(self.labels)
-        columns = [
-            Column("rank", tuple(str(rank) for rank in range(1, own + 1)), numeric=True),
-            Column("item", tuple(text_of(label) for label in self.labels)),
-            Column("gap to next", aligned(self.gaps[:own]), numeric=True),
-        ]
-        if self.estimates is not None:
-            columns.append(Column("estimate", aligned(self.estimates), numeric=True))
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
-        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
-        return super().to_dict() | {
-            "mechanism": "hybrid_top_k",
-            "threshold": str(self.threshold),
-            "reached": self.reached,
-            "estimates": estimates,
-        }
-
-
-def aligned(numbers_: Iterable[Fraction]) -> tuple[str, ...]:
-    """Numbers with three decimals, so that a column lines up; huge ones as powers of ten."""
-    return tuple(
-        f"{float(number):,.3f}" if abs(number) < _LARGEST_IN_FULL else f"{_decimal(number, 8):.6E}"
-        for number in numbers_
-    )
-
-
-def one_each(cells: tuple[str, ...], rows: int) -> tuple[str, ...]:
-    """A cell for each row: empty ones at the end, where there are too few."""
-    return cells + ("",) * (rows - len(cells))
-
-
-def as_double(number: Fraction) -> float | str:
-    """A rational as the nearest double, and as its exact text where it is beyond all doubles."""
-    try:
-        return float(number)
-    except OverflowError:
-        return _plain(number)
-
-
-def json_text(value: Any, *, indent: int | None = None) -> str:
-    """JSON that people can read and no terminal obeys: what is not printable is escaped.
-
-    JSON itself escapes only the characters below the blank; a terminal also obeys some above it, and a lone
-    surrogate cannot even be printed.
-
-    >>> print(json_text({"naïve": "\\x9b31m\\u202e"}))
-    {"naïve": "\\u009b31m\\u202e"}
-    """
-    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
-    return re.sub(r"[^\n\x20-\x7e]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
-
-
-def jsonable(value: Any) -> Any:
-    """A value that JSON can hold: rationals and integers beyond doubles as strings."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, numbers.Integral):
-        return int(value) if abs(int(value)) <= _JSON_SAFE_INTEGER else _plain(Fraction(int(value)))
-    if isinstance(value, Fraction):
-        return _plain(value)
-    if isinstance(value, numbers.Real):
-        return float(value) if math.isfinite(value) else str(value)
-    return text_of(value)
-
-
-def _brief(number: Fraction) -> str:
-    """A rational as it is, or to nine decimals and upwards where that would fill the line."""
-    exact = _plain(number)
-    if len(exact) <= 24:
-        return exact
-    if number >= _LARGEST_IN_FULL:
-        return f"{_decimal(number, 12):.9E}"
-    return f"{math.ceil(number * 10**9) / 10**9:.9f}"
-
-
-def _decimal(number: Fraction, digits: int) -> Decimal:
-    """A rational to so many digits, upwards: for sizes that doubles do not have."""
-    context = Context(prec=digits, rounding=ROUND_CEILING)
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
-
-
-def _plain(number: Fraction) -> str:
-    """A rational as text; to 30 digits where it has more than Python would turn into text."""
-    try:
-        return str(number)
-    except ValueError:
-        return str(_decimal(number, 30))
-
-
-def text_of(value: Any) -> str:
-    """What a label is called; the kind of thing it is where it has no text."""
-    try:
-        return str(value)
-    except Exception:  # a label may be any object, and a release that was paid for must be shown
-        return f"<{type(value).__name__}>"

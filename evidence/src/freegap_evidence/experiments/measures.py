@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import freegap as fg
-from freegap.laws import EXPONENTIAL, GUMBEL
+from freegap.estimate.expected import top_k_errors
 from freegap.report.pictures import BLUE, INK, ORANGE, panels
 from freegap.values.measures import Pure, ZeroConcentrated, rho_within
 from freegap.values.rationals import rational
@@ -22,16 +22,8 @@ _APART = 20_000  # so that every item keeps its place, and errors are those of t
 
 def errors(asked: Pure | ZeroConcentrated, k: int) -> tuple[float, float]:
     """The standard errors of a gap and, with half of the budget for measuring, of an estimate; for counts."""
-    if isinstance(asked, Pure):
-        epsilon = float(asked.epsilon)
-        gap = math.sqrt(2 * EXPONENTIAL.variance(k / epsilon))
-        selection, measured = (2 * k / epsilon) ** 2, 2 * (2 * k / epsilon) ** 2
-    else:
-        rho = float(asked.rho)
-        gap = math.sqrt(2 * GUMBEL.variance(math.sqrt((k + 1) / (8 * rho))))
-        selection, measured = GUMBEL.variance(math.sqrt(k / (4 * rho))), k / rho
-    ratio = selection / measured
-    return gap, math.sqrt(measured * (1 + ratio * k) / (k + ratio * k))
+    estimate = top_k_errors(asked, k, None, measured=True).estimate
+    return top_k_errors(asked, k, None, measured=False).gap, estimate or math.nan
 
 
 def _measured(asked: Pure | ZeroConcentrated, k: int, releases: int, seed: int) -> float:

@@ -1,4 +1,4 @@
-"""A release from a table as a page that stands alone: no script, no style sheet, no font, no network."""
+"""A release as a page that stands alone: no script, no style sheet, no font, no network."""
 
 from __future__ import annotations
 
@@ -7,34 +7,38 @@ from typing import Any
 
 from freegap.report.pictures import svg
 from freegap.report.shell import safe, shell
-from freegap.tables.chart import draw
-from freegap.tables.results import TableRelease, readable
-from freegap.values.results import NOT_PRIVATE, Column, jsonable
+from freegap.values.chart import draw, drawable
+from freegap.values.columns import Column
+from freegap.values.results import NOT_PRIVATE, Release
+from freegap.values.written import jsonable, readable
 
 __all__ = ["page"]
 
 
-def page(release: TableRelease, *, version: str, when: datetime | None = None) -> str:
+def page(release: Release, *, version: str, when: datetime | None = None) -> str:
     """The page as text. It shows what was released and public parameters, and nothing else."""
     moment = (when or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")
     warning = "" if release.private else f'<p class="warning">{safe(NOT_PRIVATE)}</p>'
+    figure = f"<figure>{svg(draw(release, titled=False))}</figure>" if drawable(release) else ""
+    privacy = release.to_dict().get("privacy", {})
     facts = {
         f"{release.asked.symbol} asked": readable(release.asked.spent),
         f"{release.asked.symbol} spent": readable(release.spent),
         **({} if release.delta is None else {"δ": readable(release.delta)}),
-        "One person": release.privacy.unit,
-        "Neighbours": release.privacy.neighbours,
-        "Domain": release.privacy.domain,
-        **({} if release.everything_else is None else {"Everything else": release.everything_else}),
+        **{said: privacy[name] for name, said in _PRIVACY.items() if name in privacy},
+        **dict(note.split(": ", 1) for note in release.footnotes() if note.startswith("Everything else: ")),
     }
     parameters = {name: str(jsonable(value)) for name, value in release.parameters.items()}
     return shell(
         release.title,
-        f"{warning}\n<figure>{svg(draw(release))}</figure>\n{_table(release.columns())}\n"
+        f"{warning}\n{figure}\n{_table(release.columns())}\n"
         f"<h2>What is protected, and what it cost</h2>\n{_facts(facts)}\n"
         f"<h2>Parameters</h2>\n{_facts(parameters)}\n"
         f"<footer>freegap {safe(version)}, {moment}</footer>",
     )
+
+
+_PRIVACY = {"unit": "One person", "neighbours": "Neighbours", "domain": "Domain"}
 
 
 def _table(columns: list[Column]) -> str:
@@ -47,7 +51,8 @@ def _table(columns: list[Column]) -> str:
         "<tr>" + "".join(cell("td", c, text) for c, text in zip(columns, row, strict=True)) + "</tr>\n"
         for row in zip(*(column.cells for column in columns), strict=True)
     )
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def _facts(facts: dict[str, Any]) -> str:

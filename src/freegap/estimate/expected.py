@@ -1,0 +1,70 @@
+"""How exact the top k will be: what follows from public parameters alone, before anything is looked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from freegap.estimate.fusion import blue_variance_ratio
+from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
+from freegap.mechanisms.measurement import measured_law, measured_scale
+from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.values.measures import Pure, ZeroConcentrated
+
+__all__ = ["ExpectedErrors", "selection_plan", "top_k_errors"]
+
+
+def selection_plan(
+    asked: Pure | ZeroConcentrated,
+    k: Any,
+    noise: Any,
+    *,
+    measured: bool,
+    resolution: Any = DEFAULT_RESOLUTION,
+) -> TopKPlan:
+    """How `top_k` on a table selects: with half of what is asked where it measures as well."""
+    if noise == GEOMETRIC.name:
+        noise_argument(noise, CONTINUOUS_NOISES)  # it is for the order alone, and here gaps are released
+    amounts: dict[str, Any] = asked.of(asked.spent / 2 if measured else asked.spent).arguments()
+    return TopKPlan.read(
+        "noisy_top_k",
+        k=k,
+        monotonic=True,
+        noise=noise,
+        resolution=resolution,
+        last_gap=not measured or isinstance(asked, Pure),
+        **amounts,
+    )
+
+
+@dataclass(frozen=True)
+class ExpectedErrors:
+    """Of the top k of counts: what is charged, and the standard errors of a gap and of an estimate, if any.
+
+    selection: the noise that selects.
+    """
+
+    selection: TopKPlan
+    charge: Fraction
+    gap: float
+    estimate: float | None
+
+
+def top_k_errors(asked: Pure | ZeroConcentrated, k: Any, noise: Any, *, measured: bool) -> ExpectedErrors:
+    """The errors of `top_k` on a table.
+
+    >>> top_k_errors(Pure(Fraction(1)), 10, None, measured=False).gap  # two exponential noises of scale 10
+    14.142135623730951
+    """
+    selecting = selection_plan(asked, k, noise, measured=measured)
+    variance = float(selecting.law.variance(float(selecting.scale)))
+    gap = math.sqrt(2 * variance)
+    if not measured:
+        return ExpectedErrors(selecting, selecting.charge, gap, None)
+    scale, cost = measured_scale(asked.of(asked.spent / 2), selecting.k, Fraction(1))
+    own = float(measured_law(asked).variance(float(scale)))
+    fused = own * float(blue_variance_ratio(selecting.k, Fraction(variance / own)))
+    return ExpectedErrors(selecting, selecting.charge + cost, gap, math.sqrt(fused))

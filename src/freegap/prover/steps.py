@@ -1,0 +1,118 @@
+"""One step of a `Stream` as a mechanism of its own, for proofs by induction over the steps.
+
+Its answers are the answer of the step and, after it, the numbers of the state; its output is the entry, the
+next state (None where nothing follows) and whether to stop. The end of a stream is a step without an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from freegap.forms import Stream
+from freegap.laws.labelled import LabelledNoise
+from freegap.prover.classes import OutputClass
+from freegap.prover.outputs import flatten, rebuild
+from freegap.prover.problem import Problem
+from freegap.prover.report import CONDITIONS, Established
+from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic.subset import NoiseInterface, Trusted
+from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.symbols import constant
+
+__all__ = ["established", "kept_numbers", "offset_formulas", "step_alignment", "step_program", "with_offsets"]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _called(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    return function(*given)
+
+
+def step_program(
+    form: Stream, skeleton: Any, *, ending: bool = False, seal: Callable[[Any], Any] = _same
+) -> Trusted:
+    """A step from states of this skeleton, or the end from there; `seal` is applied to the entry."""
+
+    def taken(call: Any, answers: Sequence[Any], noise: Any) -> tuple[Any, Any, bool]:
+        state = rebuild(skeleton, answers[1:])
+        if ending:
+            return seal(call(form.finish, [state, noise])), None, True
+        found = call(form.step, [state, answers[0], noise])
+        if type(found) is not tuple or len(found) != 3 or type(found[2]) is not bool:
+            raise NotDecided("a step must return (state, entry, whether to stop: True or False)")
+        after, entry, stop = found
+        return seal(entry), None if stop and form.finish is None else after, stop
+
+    def meaning(machine: Machine, answers: list[Any], noise: NoiseInterface) -> Any:
+        return taken(machine.call, answers, noise)
+
+    def on_numbers(answers: list[Any], noise: LabelledNoise[Any]) -> Any:
+        return taken(_called, answers, noise)
+
+    return Trusted(meaning, on_numbers)
+
+
+def step_alignment(
+    form: Stream,
+    direction: str,
+    skeleton: Any,
+    *,
+    ending: bool = False,
+    unseal: Callable[[Any], Any] = _same,
+) -> Trusted:
+    """The alignment of such a step: its shifts, added to its draws."""
+
+    def moved(call: Any, answers: Any, neighbour: Any, value: Any, noise: Mapping[Any, Any]) -> Any:
+        state, other = (rebuild(skeleton, numbers[1:]) for numbers in (answers, neighbour))
+        entry = unseal(value[0])
+        if ending:
+            shifts = call(form.finish_shifts, [direction, state, entry, other])
+        else:
+            given = [direction, state, entry, answers[0], neighbour[0]]
+            shifts = call(form.step_shifts, [*given, other] if form.both_states else given)
+        if type(shifts) is not dict or not shifts.keys() <= noise.keys():
+            name = "finish_shifts" if ending else "step_shifts"
+            raise NotDecided(f"{name} must return shifts of the draws there: {sorted(map(str, noise))}")
+        if not all(type(shift) is Symbol or constant(shift) is not None for shift in shifts.values()):
+            raise NotDecided("a shift of a step is not a number")
+        return {label: noise[label] + shift for label, shift in shifts.items()}
+
+    def meaning(machine: Machine, *context: Any) -> Any:
+        return moved(machine.call, *context)
+
+    def on_numbers(*context: Any) -> Any:
+        return moved(_called, *context)
+
+    return Trusted(meaning, on_numbers)
+
+
+def offset_formulas(step: Problem, offsets: Sequence[Symbol]) -> list[Any]:
+    """That the numbers of the neighbour's state are larger by the offsets."""
+    states = zip(step.answers[1:], step.neighbour[1:], offsets, strict=True)
+    return [p.z3 == (q + offset).z3 for q, p, offset in states]
+
+
+def kept_numbers(output: OutputClass) -> int:
+    """How many numbers of a step's output, at its end, are those of the next state."""
+    _, state, _ = output.skeleton.children
+    return len(flatten(rebuild(state, output.released))[1])
+
+
+def with_offsets(output: OutputClass, offsets: Sequence[Symbol]) -> OutputClass:
+    """The same kind of output, where the entry must be equal, and the next state larger by the offsets."""
+    zero = (Symbol.of(0),) * (len(output.released) - len(offsets))
+    return replace(output, offsets=zero + tuple(offsets))
+
+
+def established(how: Mapping[str, str], reason: str | None) -> tuple[Established, ...]:
+    """The conditions of a proof: all of them so established, or none, for a reason."""
+    return tuple(
+        Established(
+            name, True if reason is None else None, how[name] if reason is None else "not established"
+        )
+        for name in CONDITIONS
+    )

@@ -1,0 +1,114 @@
+"""Results of the ranking mechanisms: the selected items from the largest down, with gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.results import Release
+from freegap.values.written import as_double, jsonable, plain
+
+__all__ = ["HybridTopK", "TopK"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopK(Release):
+    """The selected items from the largest down, each with its gap to the next.
+
+    labels: the selected items (by position, where the answers are a list or an array).
+    indices: their positions in a list or an array. There are none for labelled answers and for `Counts`,
+        whose order or grouping can be private.
+    gap_multiples: the gaps as whole multiples of `resolution`, or None without gaps.
+    gaps: the gaps as exact rationals; the last one is the gap to the first item not selected, where that was
+        asked for.
+    """
+
+    indices: tuple[int, ...]
+    labels: tuple[Any, ...]
+    gap_multiples: tuple[int, ...] | None
+    resolution: Fraction
+
+    @cached_property
+    def gaps(self) -> tuple[Fraction, ...]:
+        """The gap of each selected item to the next in rank, rounded down to the resolution; or none."""
+        return tuple(multiple * self.resolution for multiple in self.gap_multiples or ())
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        return f"Private top {len(self.labels)}" + (" with gaps" if self.gap_multiples is not None else "")
+
+    def columns(self) -> list[Column]:
+        """Rank, label and gap."""
+        rows = len(self.labels)
+        columns = [ranks(rows), items(self.labels)]
+        if self.gap_multiples is not None:
+            columns.append(Column("gap to next", one_each(self.gaps, rows), float, "gap"))
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        return {
+            "mechanism": "noisy_top_k",
+            "indices": [jsonable(index) for index in self.indices],
+            "labels": [jsonable(label) for label in self.labels],
+            "gaps": None if self.gap_multiples is None else [as_double(gap) for gap in self.gaps],
+            "resolution": plain(self.resolution),
+            **self._common(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridTopK(TopK):
+    """The largest items above a threshold.
+
+    gaps: of each item to the next; one more where the threshold was reached, its own gap to the next item.
+
+    reached: whether the threshold was reached, so that no further items are above it.
+    """
+
+    threshold: Fraction
+    reached: bool
+
+    @cached_property
+    def estimates(self) -> tuple[Fraction, ...] | None:
+        """The threshold plus the gaps down to it: an estimate of each answer; None if it was not reached."""
+        if not self.reached:
+            return None
+        estimates: list[Fraction] = []
+        total = self.threshold
+        for gap in reversed(self.gaps[:-1]):
+            total += gap
+            estimates.append(total)
+        return tuple(reversed(estimates))
+
+    @property
+    def title(self) -> str:
+        """One line that says what this is."""
+        below = "all that are" if self.reached else "the first"
+        return f"{len(self.labels)} above the threshold {self.threshold} ({below}), with gaps"
+
+    def columns(self) -> list[Column]:
+        """Rank, label and gap, and estimates where the threshold was reached."""
+        own = len(self.labels)
+        columns = [
+            ranks(own),
+            items(self.labels),
+            Column("gap to next", self.gaps[:own], float, "gap"),
+        ]
+        if self.estimates is not None:
+            columns.append(Column("estimate", self.estimates, float))
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release as plain values."""
+        estimates = None if self.estimates is None else [as_double(e) for e in self.estimates]
+        return super().to_dict() | {
+            "mechanism": "hybrid_top_k",
+            "threshold": str(self.threshold),
+            "reached": self.reached,
+            "estimates": estimates,
+        }
