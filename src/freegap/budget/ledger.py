@@ -118,7 +118,7 @@ class Ledger:
             if last is None:
                 balance = accounting.opened(budget.total)
                 last = journal.append(
-                    "create", name, budget.text(), budget, balance, what="create", who=who()
+                    "create", name, budget.text(), budget, balance, what="create", who=self._who()
                 )
             elif (last.budget.declared, last.budget.total.delta) != (total, budget.total.delta):
                 raise InvalidArgument(
@@ -227,7 +227,7 @@ class Ledger:
             budget,
             accounting.reserve(last.balance, cost),
             what=what,
-            who=who(),
+            who=self._who(),
             parameters=parameters,
         )
         return Reservation(self, line.sequence, line.hash, line.dataset, asked, what)
@@ -340,7 +340,11 @@ class Ledger:
 
     def _close(self, reservation: Reservation, spent: Fraction | None, what: str) -> None:
         with self._store.journal(write=True) as journal:
-            self._closed(journal, reservation, spent, what)
+            for one in (reservation, *reservation.beside):
+                self._closed(journal, one, spent, what)
+
+    def _who(self) -> str:
+        return who()
 
     def _closed(self, journal: Journal, reservation: Reservation, spent: Fraction | None, what: str) -> Line:
         """Settle a reservation at `spent`, or abandon it where that is None."""
@@ -364,7 +368,7 @@ class Ledger:
                 budget,
                 accounting.close(last.balance, held, cost),
                 what=what,
-                who=who(),
+                who=self._who(),
                 parameters="{}" if spent is None else reservation.release,
                 reservation=reservation.sequence,
             )
