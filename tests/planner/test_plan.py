@@ -157,6 +157,18 @@ def test_other_items_have_nobody() -> None:
     assert many.exact < 0.1 < 0.9 < few.exact
     listed = fg.plan(np.array([60, 30] + [0] * 8), k=1, epsilon="0.1").at
     assert listed == fg.plan([60, 30], k=1, epsilon="0.1", items=10).at
+    assert fg.plan([5000, 900], k=1, items=2**62).suggested is not None
+
+
+def test_extreme_budgets() -> None:
+    """Much noise makes it a lottery, and little makes it certain, but for ties."""
+    for epsilon, chance in (("1e-90", 1 / 3), ("1e90", 1.0)):
+        at = fg.plan([900, 800, 5], k=2, epsilon=epsilon).at
+        assert at is not None
+        assert at.exact == pytest.approx(chance, abs=1e-3)
+    tied = fg.plan([10**17, 10**17 - 64, 10**17 - 64], k=2, epsilon="1e90").at
+    assert tied is not None
+    assert tied.exact == pytest.approx(0.5, abs=1e-3)
 
 
 def test_an_old_release_as_the_assumption(tmp_path: Path) -> None:
@@ -196,6 +208,7 @@ def test_an_old_release_as_the_assumption(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arguments", "argument"), [
     ({"k": 0}, "k"), ({"k": 200}, "k"), ({"k": 10**5}, "k"),
+    ({"k": 300, "threshold": 5}, "k"), ({"threshold": 10**400}, "threshold"),
     ({"goal": "width"}, "goal"), ({"goal": "recall"}, "goal"), ({"target": 1}, "target"),
     ({"epsilon": 1, "rho": 1}, "epsilon"), ({"epsilon": 0}, "epsilon"), ({"budget": "delta"}, "budget"),
     ({"noise": "gauss"}, "noise"), ({"noise": "gumbel"}, "noise"), ({"items": 5}, "items"),
