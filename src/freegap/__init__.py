@@ -24,10 +24,11 @@ _HOMES = {
         "LedgerDamaged LedgerError LedgerUnavailable MechanismFailed MissingExtra PrivacyViolated "
         "UnsettledWarning"
     ),
-    "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
+    "freegap.estimate.bounds": "expected_gap gap_variances",
     "freegap.estimate.correction": "threshold_shift",
+    "freegap.estimate.intervals": "confidence_intervals lower_bounds",
     "freegap.estimate.selection": "Estimates select_and_measure",
-    "freegap.forms": "Change Selection Stream",
+    "freegap.forms": "Change Composition Ranking Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
     "freegap.mechanisms.hybrids": "hybrid_sparse_vector hybrid_top_k",
     "freegap.mechanisms.measurement": "Measurement measure",

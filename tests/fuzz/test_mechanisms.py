@@ -73,6 +73,7 @@ CALLS: dict[str, dict[str, Any]] = {
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
+    "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
     "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
@@ -123,6 +124,7 @@ CANDIDATE = {
     "ledger": None,
     "bits": None,
 }
+STREAM = fg.Stream(len, len, len, len)  # type: ignore[arg-type]
 OTHERS: dict[str, dict[str, Any]] = {
     "select_private_candidate": CANDIDATE | {"threshold": 20},
     "best_private_candidate": CANDIDATE,
@@ -145,6 +147,9 @@ OTHERS: dict[str, dict[str, Any]] = {
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
     | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None}
     | {"both_states": False, "finish": None, "finish_shifts": None},
+    "Ranking": {"k": 1, "law": "laplace", "scale": 2, "shift": len, "item_charge": 1, "threshold": None}
+    | {"threshold_scale": None, "lift": len, "start_charge": 0, "direction": "each"},
+    "Composition": {"first": STREAM, "second": STREAM, "budgets": (1, 1), "chosen": True},
 }
 OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": None}
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from freegap.errors import FreegapError
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
 from freegap.values.balls import as_ball
 
@@ -68,6 +69,14 @@ def _log_moment(t: Floats, scale: float) -> Floats:
     return np.where(exists, logs - np.euler_gamma * z, np.inf)
 
 
+def _difference_tail(x: float, s: float, r: float) -> float:
+    """1/(1 + e^(x/s)), the logistic law, for equal scales."""
+    if s != r:
+        raise FreegapError("the difference of Gumbel noises is known for equal scales alone")
+    small = math.exp(-abs(x) / s)
+    return small / (1 + small) if x >= 0 else 1 / (1 + small)
+
+
 GUMBEL = ExactLaw(
     name="gumbel",
     one_sided=False,
@@ -76,6 +85,7 @@ GUMBEL = ExactLaw(
     mean=_mean,
     variance=_variance,
     log_moment=_log_moment,
+    difference_tail=_difference_tail,
     tail=_tail,
     sample=lambda rng, s, size: rng.gumbel(0.0, s, size),
     quantile=lambda u: -((-((1 - u).log())).log()),

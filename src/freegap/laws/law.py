@@ -55,6 +55,8 @@ class ShiftPrice(Enum):
 
     def of(self, shift: Fraction, scale: Fraction, step: Fraction | None = None) -> Fraction:
         """The largest ln(f(x)/f(x + shift))."""
+        if shift == 0:
+            return Fraction(0)
         if self is ShiftPrice.UNBOUNDED:
             raise FreegapError("a shift of this noise has no finite price")
         if self is ShiftPrice.STAIRS and step is not None:

@@ -18,7 +18,7 @@ from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
+__all__ = ["Intervals", "ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -62,7 +62,8 @@ class TableRelease(Release):
     labels: the selected items, the largest first.
     gap_multiples: their gaps as whole multiples of `resolution`.
     estimates: of the number of people of each item; None where there are none.
-    standard_errors, intervals: of the estimates; the intervals have 95 % confidence.
+    standard_errors: of the estimates.
+    intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     """
 
@@ -154,10 +155,12 @@ class ItemsAbove(TableRelease):
     """The items with more people than a threshold, the largest first, each with its gap to the threshold.
 
     complete: fewer than k were found, so these are all that the release says are above.
+    rest: of an unknown domain, what can be said of the items that are not named.
     """
 
     threshold: Fraction
     complete: bool
+    rest: str | None = None
 
     gap_title = "above by"
 
@@ -166,6 +169,11 @@ class ItemsAbove(TableRelease):
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
         return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+
+    @property
+    def everything_else(self) -> str | None:
+        """Of an unknown domain, what can be said of the items that are not named."""
+        return self.rest
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
