@@ -76,9 +76,9 @@ GOALS = {
             "of all that come out, how many are above the threshold",
         ),
         Goal(
-            "error",
-            "the standard error of an estimate is {target} people",
-            "the standard error of an estimate, in people",
+            "width",
+            "a 95 % interval for the people of an item is {target} wide",
+            "of a 95 % interval for the people of an item, far enough above the threshold if there is one",
             rising=False,
         ),
     )
@@ -97,7 +97,8 @@ class PlannedRelease:
     recall: the expected share of the items above the threshold that come out, of k at most.
     precision: of all items that come out, the share that is above the threshold.
     found: how many items come out, on average.
-    gap, error: the standard errors of a gap and of an estimate of the number of people.
+    gap: the standard error of a gap, in people.
+    width: of a 95 % interval for the people of an item; with a threshold, of one that is clearly above it.
     A figure that the question does not have is None.
     """
 
@@ -113,11 +114,11 @@ class PlannedRelease:
     precision: float | None = None
     found: float | None = None
     gap: float
-    error: float | None = None
+    width: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; exact amounts as text."""
-        figures = "spent exact share first recall precision found gap error".split()
+        figures = "spent exact share first recall precision found gap width".split()
         return {
             "call": self.call,
             "noise": self.noise,
@@ -166,8 +167,8 @@ class Question:
     def goals(self) -> tuple[str, ...]:
         """The figures that this question has, the one that is meant where nothing is said first."""
         if self.threshold is not None:
-            return "recall", "precision", "exact", "error"
-        return ("exact", "share", "first", "error") if self.measured else ("exact", "share", "first")
+            return "recall", "precision", "exact", "width"
+        return ("exact", "share", "first", "width") if self.measured else ("exact", "share", "first")
 
     def design(self, asked: Any) -> Design:
         """The release at this budget."""
@@ -209,7 +210,7 @@ class Question:
             asked=design.asked,
             spent=float(design.least) + float(design.each) * self._paid(design, right + wrong),
             gap=design.gap_error,
-            error=design.estimate_error,
+            width=design.width,
             **figures,
         )
 
