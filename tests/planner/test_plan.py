@@ -230,10 +230,8 @@ def test_every_kind_of_old_release_is_understood() -> None:
     class Private(fg.SeededBits):
         private = True
 
-    counts, shared = (
-        [600 // rank for rank in range(1, 21)],
-        {"epsilon": 20, "monotonic": True, "bits": Private(1)},
-    )
+    counts = [600 // rank for rank in range(1, 21)]
+    shared: dict[str, Any] = {"epsilon": 20, "monotonic": True, "bits": Private(1)}
     labelled = {f"{rank:02}": count for rank, count in enumerate(counts)}
     of_unknown: dict[str, Any] = {"epsilon": 20, "delta": "1e-8", "bits": Private(1)}
     releases: list[Any] = [
