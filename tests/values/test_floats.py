@@ -106,7 +106,9 @@ def test_every_half_precision_float(per_unit: int) -> None:
 @pytest.mark.parametrize("per_unit", [10, 100, 1000])
 def test_an_array_of_decimals_is_what_was_written(per_unit: int) -> None:
     steps = np.arange(-3000, 3000)
-    assert np.array_equal(floats_on_grid(steps / per_unit, per_unit), steps)  # 0.29·100 is below 29 in doubles
+    assert np.array_equal(
+        floats_on_grid(steps / per_unit, per_unit), steps
+    )  # 0.29·100 is below 29 in doubles
 
 
 @given(st.sampled_from([n for n in PER_UNIT if n <= 2**53]), st.integers(-(2**52) + 1, 2**52 - 1))
