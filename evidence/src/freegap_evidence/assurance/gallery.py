@@ -120,7 +120,7 @@ _HEAD = """# A gallery of proofs and counterexamples
 
 Made by `freegap prove --gallery --page docs/gallery.md`: the benchmark programs of LightDP, ShadowDP and
 CheckDP, right and broken, and what `freegap.prove` says of each. Their texts are in
-`freegap_evidence.assurance.gallery` and `freegap_evidence.catalogue`, where the wrong line carries the reason.
+`freegap_evidence.assurance.gallery` and `freegap_evidence.catalogue`; the wrong line carries the reason.
 
 A program for any number of answers is a form, with its alignment; for the others nothing is given but the
 program. A refuted one is shown by two lists of answers and an event, whose probabilities are computed in ball
