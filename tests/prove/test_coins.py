@@ -192,3 +192,28 @@ def test_the_same_program_can_be_audited() -> None:
     }
     assert fg.audit(response, epsilon=0.5, **options).violated
     assert not fg.audit(response, epsilon=1.11, **options).violated
+
+
+def test_uniform_noise_must_stay() -> None:
+    """Its density ends, so that a shift has no price: the sum below is not private at any ε."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        return answers[0] + noise.uniform(10, label="sum")
+
+    def alignment(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
+        return {"sum": noise["sum"] + answers[0] - neighbour[0]}
+
+    def constant(answers: Any, noise: Any) -> Any:
+        return answers[0] - answers[0] + noise.uniform(10, label="sum") - noise.uniform(10, label="other")
+
+    proof = fg.prove(program, alignment, epsilon=5, queries=1)
+    assert proof.counterexample is not None
+    assert proof.counterexample.ratio is None
+    moved = fg.prove(
+        constant,
+        lambda answers, neighbour, output, noise: {"sum": noise["sum"] + 1, "other": noise["other"] + 1},
+        epsilon=5,
+        queries=1,
+    )
+    assert moved.holds is None
+    assert "uniform noise is not log-Lipschitz" in str(moved.reason)
