@@ -114,6 +114,9 @@ class Sealed:
     key: Any
     symbol: Symbol = field(compare=False)
 
+    def __repr__(self) -> str:
+        return str(self.symbol)
+
 
 def seal(value: Any) -> Any:
     """The value with its numbers that are made of public parameters sealed."""
