@@ -148,6 +148,16 @@ def test_the_exponential_mechanism() -> None:
     assert fg.prove(exponential, neighbours="monotonic", **half).holds
 
 
+def test_any_two_exponents_count() -> None:
+    """The first one is public; the two others move against each other, by more than either moves alone."""
+
+    def program(answers: Any, noise: Any) -> int:
+        return int(noise.exponential_choice([0, answers[0] / 2, answers[1] / 2], label="place"))
+
+    assert fg.prove(program, epsilon=1, queries=2, growth=False).holds
+    assert not fg.prove(program, epsilon=Fraction(3, 4), queries=2)
+
+
 def test_noisy_max_with_gumbel_noise_is_the_exponential_mechanism() -> None:
     def place(answers: Any, noise: Any) -> int:
         noisy = [answer + noise.gumbel(2, label=i) for i, answer in enumerate(answers)]
@@ -192,6 +202,22 @@ def test_the_same_program_can_be_audited() -> None:
     }
     assert fg.audit(response, epsilon=0.5, **options).violated
     assert not fg.audit(response, epsilon=1.11, **options).violated
+
+
+def test_draws_that_nobody_sees() -> None:
+    """An output is as private as its law, whatever is drawn besides: a constant tells nothing."""
+
+    def program(answers: Any, noise: Any) -> int:
+        if answers[0] > 0:
+            noise.laplace(1, label="x")
+        return 0
+
+    def tells(answers: Any, noise: Any) -> int:
+        return 1 if answers[0] > 0 and noise.laplace(1, label="x") > 0 else 0
+
+    assert fg.prove(program, epsilon=Fraction(1, 10**6), queries=1, growth=False).holds
+    assert not fg.prove(program, lambda *_: {}, epsilon=1, queries=1, counterexample=False)
+    assert fg.prove(tells, epsilon=5, queries=1).holds is False
 
 
 def test_uniform_noise_must_stay() -> None:
