@@ -24,8 +24,9 @@ _HOMES = {
         "LedgerDamaged LedgerError LedgerUnavailable MechanismFailed MissingExtra PrivacyViolated "
         "UnsettledWarning"
     ),
-    "freegap.estimate.bounds": "expected_gap gap_variances lower_bounds",
+    "freegap.estimate.bounds": "expected_gap gap_variances",
     "freegap.estimate.correction": "threshold_shift",
+    "freegap.estimate.intervals": "confidence_intervals lower_bounds",
     "freegap.estimate.selection": "Estimates select_and_measure",
     "freegap.forms": "Change Composition Ranking Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
@@ -39,6 +40,10 @@ _HOMES = {
     "freegap.mechanisms.unknown_counts": "UnknownCounts unknown_counts",
     "freegap.mechanisms.unknown_domain": "UnknownTopK unknown_top_k",
     "freegap.padding": "pad_to",
+    "freegap.planner.assumed": "PowerLaw",
+    "freegap.planner.budget_plan": "BudgetPlan",
+    "freegap.planner.plan": "plan",
+    "freegap.planner.questions": "PlannedRelease",
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
     "freegap.tables.releases": "above top_k",

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import freegap as fg
 from freegap import base2
 from freegap.values.results import Release
-from tests.fuzz.outcome import FEW, attempt, require_shown_safely
+from tests.fuzz.outcome import FEW, FEWER, attempt, require_shown_safely
 from tests.fuzz.strategies import answers, anything, numbers, spoiled
 from tests.test_public_surface import RECORDS
 
@@ -73,11 +73,17 @@ CALLS: dict[str, dict[str, Any]] = {
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
+    "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
     "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
     | {"questions": 100, "false_alarms": 1},
 }
+PLAN: dict[str, Any] = (
+    {"counts": [480, 33, 12, 0], "k": 1, "threshold": None, "measure": False, "goal": None}
+    | {"target": None, "epsilon": 1, "rho": None, "delta": None, "budget": "epsilon", "domain": None}
+    | {"noise": None, "items": None, "public": False, "item": None, "person": None, "count": None}
+)
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},
     "AdaptiveSparseVector": without(SHARED, "answers") | {"branches": 1, "margin": 2, "stop_after": None},
@@ -131,6 +137,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "resolution": 1,
     },
     "Counts": {"values": [5, 0], "sizes": [1, 100], "name": lambda group, member: (group, member)},
+    "PowerLaw": {"items": 100, "largest": 500, "exponent": "0.7"},
     "SeededBits": {"seed": 1},
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
@@ -167,11 +174,11 @@ def check(function: Any, arguments: dict[str, Any]) -> Any:
     return result
 
 
-def offline(function: Any, good: dict[str, Any]) -> Callable[[], None]:
+def offline(function: Any, good: dict[str, Any], often: settings = FEW) -> Callable[[], None]:
     """A function that answers at once."""
     assert set(inspect.signature(function).parameters) == set(good)
 
-    @FEW
+    @often
     @given(spoiled(good, **{key: OWN[key] for key in OWN if key in good}))
     def run(arguments: dict[str, Any]) -> None:
         check(function, arguments)
@@ -243,6 +250,7 @@ TARGETS: dict[str, Callable[[], None]] = {
     **{f"base2.{name}": offline(getattr(base2, name), good) for name, good in BASE2_CALLS.items()},
     **{name: online(getattr(fg, name), good) for name, good in ONLINE.items()},
     **{f"base2.{name}": online(getattr(base2, name), good) for name, good in BASE2_ONLINE.items()},
+    "plan": offline(fg.plan, PLAN, FEWER),
     "Counts.over": counts_over,
     "bits": bits,
 }

@@ -250,6 +250,8 @@ def _drawn_above(
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
+        among=population.items,
+        largest=True,
         spent=plan.charge(sparse_vector_charge(plan, (items, gaps))),
         private=source.private,
     )

@@ -31,6 +31,7 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.integers import discrete_gaussian
+from freegap.exact.many import MANY, many_discrete_gaussian
 from freegap.forms import Stream
 from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
@@ -49,7 +50,7 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
+__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale", "measuring_noise"]
 
 
 def form(scale: Any, each: Any) -> Stream:
@@ -180,7 +181,7 @@ def _drawn(
 ) -> Measurement:
     n = len(read)
     law = measured_law(plan.asked)
-    noise = _laplace(n, scale / grid, source) if law is LAPLACE else _gaussian(n, scale / grid, source)
+    noise = measuring_noise(law, n, scale / grid, source)
     per_value = int(read.grain / grid)
     return Measurement(
         plan=plan,
@@ -194,11 +195,18 @@ def _drawn(
     )
 
 
+def measuring_noise(law: Law, n: int, steps: Fraction, source: BitSource) -> list[int]:
+    """The noise of n answers, in steps of the grid: of the law that `measured_law` has, of so many steps."""
+    return _laplace(n, steps, source) if law is LAPLACE else _gaussian(n, steps, source)
+
+
 def _laplace(n: int, steps: Fraction, source: BitSource) -> list[int]:
     """Laplace noise of so many steps, each rounded to the nearest step."""
     return floored_noise(LAPLACE, n, factor=steps, offset=Fraction(1, 2), digits=KeyedDigits(source, n))
 
 
 def _gaussian(n: int, steps: Fraction, source: BitSource) -> list[int]:
-    """Discrete Gaussian noise of so many steps."""
+    """Discrete Gaussian noise of so many steps. Of many the law is the same, on other bits."""
+    if n >= MANY:
+        return many_discrete_gaussian(n, steps**2, source)
     return [discrete_gaussian(steps**2, source) for _ in range(n)]

@@ -8,12 +8,15 @@ from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
+from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
+from freegap.prover.counterexample import find_counterexample
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
-from freegap.prover.report import Proof
+from freegap.prover.report import Proof, Refutation
 from freegap.prover.sampled import sample_alignment
 from freegap.prover.schema import Composed, Schema, prove_schema
 from freegap.prover.selection import prove_selection
@@ -41,6 +44,7 @@ def prove_any(
     resolution: Any,
     tightness: bool,
     growth: bool,
+    counterexample: bool,
     seconds: Any,
     certificate: Certificate | None,
     samples: int | None,
@@ -73,7 +77,7 @@ def prove_any(
         certificate=certificate,
     )
     if isinstance(mechanism, Composition | Selection | Ranking | Stream):
-        return _prove_form(problem, mechanism)
+        return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
         problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
     if samples is not None:
@@ -85,16 +89,44 @@ def prove_any(
 
     def attempt(at: Problem) -> Proof:
         if alignment is None:
-            return synthesise(at, tightness=tightness, progress=progress)
+            return _without_alignment(at, tightness, progress)
         return prove_alignment(at, alignment, tightness=tightness, progress=progress)
 
     start = monotonic()
     proof = attempt(problem)
+    if not proof.holds and counterexample and proof.counterexample is None:
+        return _searched(problem, proof)
     if not (proof.holds and growth):
         return proof
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
+    """By the probabilities themselves, where these are a finite table; else by an alignment that is found."""
+    try:
+        proof = prove_apart(problem, classes_of(problem))
+    except NotDecided:  # the search for an alignment says why
+        proof = None
+    return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof
+
+
+def _searched(problem: Problem, proof: Proof) -> Proof:
+    """With a violation of privacy, if one is found: then the mechanism is refuted, not only an alignment."""
+    point = proof.refutation if proof.holds is False else None  # of an alignment that was given
+    try:
+        quiet = replace(problem, limits=replace(problem.limits, certificate=None))
+        found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+    except NotDecided as undecided:
+        if str(undecided) == proof.reason:
+            return proof
+        why = str(undecided).removeprefix("not decided: ")
+        return replace(proof, searched=f"a violation of privacy was not looked for: {why}")
+    if found is None:
+        return replace(proof, searched="no violation of privacy was found: it is neither proved nor refuted")
+    point = point or Refutation("privacy", found.answers, found.neighbour, {}, None)
+    return replace(proof, holds=False, reason=None, refutation=replace(point, counterexample=found))
 
 
 def _growth(proof: Proof, more: Proof) -> str:
@@ -115,7 +147,7 @@ def _growth(proof: Proof, more: Proof) -> str:
 ForAll = Composition | Selection | Ranking | Stream
 
 
-def _prove_form(problem: Problem, form: ForAll) -> Proof:
+def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
     proof = _prove_for_all(problem, form)
     if proof.holds:
@@ -128,7 +160,7 @@ def _prove_form(problem: Problem, form: ForAll) -> Proof:
             local = replace(problem, queries=queries, neighbours=direction, charge=at.charge)
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
-                return bounded
+                return _searched(local, bounded) if counterexample else bounded
     return proof
 
 

@@ -132,7 +132,8 @@ def summarised(name: str, found: dict[str, Any]) -> str:
         wrong = found["number_of_disagreements"]
         differ = f"{wrong} DIFFER, " if wrong else ""
         return f"{found['cases']} cases, {differ}twin {_caught(found['twin_caught'])}"
-    return f"ε ≥ {found['lower_bound']:.2f} of {found['epsilon']:.2f}, twin {_caught(found['twin_caught'])}"
+    bound = f"{found['symbol']} ≥ {found['lower_bound']:.2f} of {found['charge']:.2f}"
+    return f"{bound}, twin {_caught(found['twin_caught'])}"
 
 
 def _caught(caught: bool) -> str:
