@@ -13,6 +13,7 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
+from freegap.values.measures import Approximate
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -171,6 +172,7 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
         law=law,
         pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
         regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
+        measure=Approximate,
         delta=delta,
         costly=True,
     )
@@ -210,6 +212,7 @@ def _unknown_counts() -> Row:
         law=law,
         pairs=(((1, 1), (0, 0)), ((9, 9), (8, 8)), ((6, 4), (5, 4))),
         regimes=NoFastPath("noise is drawn for each item, as whole numbers"),
+        measure=Approximate,
         delta=delta,
         costly=True,
     )
@@ -303,9 +306,6 @@ def _estimated(found: fg.Estimates) -> Any:
     return found.indices, wide(found.selection.gap_multiples), wide(measured)
 
 
-COMPOSED = Cited("sequential composition of the selection and of `measure`, both proved in this table")
-
-
 def _select_and_measure(noise: ContinuousNoiseName) -> Row:
     """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
 
@@ -318,7 +318,7 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
         function="select_and_measure",
         noise=noise,
         theorem="composition of noisy_top_k and measure",
-        proof=COMPOSED,
+        proof=Proved("noisy top-k, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
         law=law,
         pairs=(((2, -1), (1, 0)),),
@@ -342,7 +342,7 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         noise=noise,
         variant="above a threshold",
         theorem="composition of sparse_vector and measure",
-        proof=COMPOSED,
+        proof=Proved("sparse vector, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
