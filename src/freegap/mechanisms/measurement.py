@@ -21,7 +21,6 @@ Theorem  on the grid an answer moves by at most Δ/γ whole steps, and discrete 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,7 +32,7 @@ from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.integers import discrete_gaussian
 from freegap.exact.many import MANY, many_discrete_gaussian
-from freegap.forms import Aligned
+from freegap.forms import Stream
 from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
@@ -54,18 +53,27 @@ from freegap.values.written import as_double, jsonable
 __all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale", "measuring_noise"]
 
 
-def form(scale: Fraction) -> Aligned:
-    """The mechanism before rounding, for any kind of number: what is proved private."""
+def form(scale: Any, each: Any) -> Stream:
+    """The mechanism before rounding, for any kind of number: what is proved private.
 
-    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> list[Any]:
-        return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
+    each: what each answer is charged, Δ/scale.
+    """
 
-    def alignment(
-        answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
-    ) -> dict[Any, Any]:
-        return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}
+    def step(state: None, answer: Any, noise: LabelledNoise[Any]) -> tuple[None, Any, bool]:
+        return None, answer + noise.laplace(scale, label="answer"), False
 
-    return Aligned(program, alignment)
+    def step_shifts(direction: str, state: None, entry: Any, answer: Any, neighbour: Any) -> dict[str, Any]:
+        return {"answer": answer - neighbour}
+
+    return Stream(
+        lambda noise: None,
+        step,
+        lambda direction: {},
+        step_shifts,
+        place_alone=True,
+        start_charge=0,
+        entry_charge=lambda entry: each,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ For each kind of output, each draw's shift is one of
     0    ±Δ    qᵢ − q'ᵢ    ±Δ + qᵢ − q'ᵢ    rise    qᵢ − q'ᵢ + rise
 
 where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
-answer, for outputs that name answers by their place.
+answer, for outputs that name answers by their place; or the change of a weighted sum of answers that a number
+is put out of with the draw added.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from freegap.laws import ShiftPrice
 from freegap.prover.classes import OutputClass
 from freegap.prover.outputs import Hole, pattern, whole_numbers
 from freegap.prover.problem import Alignment
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided, Symbol, SymbolicVariable
 from freegap.symbolic.subset import remember_source
 
 __all__ = ["Shift", "Template", "compiled", "source_of", "templates_of"]
+
+_MOST_SUMS = 3
 
 Owners = Mapping[Any, tuple[int, ...]]
 """For each draw, the answers that it is added to wherever it occurs."""
@@ -84,31 +88,64 @@ def templates_of(classes: list[OutputClass]) -> list[Template]:
     for label in {label for output in classes for label in output.noise}:
         if not _writable(label):
             raise NotDecided(f"the label {label!r} cannot be written as Python text")
-    owners = _owners(classes)
-    return [_template(output, owners) for output in classes]
+    owners, sums = _owners(classes), _sums(classes)
+    return [_template(output, owners, sums) for output in classes]
 
 
 def _writable(label: Any) -> bool:
     return isinstance(label, int | str) or (isinstance(label, tuple) and all(map(_writable, label)))
 
 
-def _template(output: OutputClass, owners: Owners) -> Template:
+def _template(output: OutputClass, owners: Owners, sums: Mapping[Any, Sequence[str]]) -> Template:
     n = output.problem.queries
     named = {number for number in whole_numbers(output.skeleton) if 0 <= number < n}
     labels = {i: label for label in output.noise for i in owners[label]}
     rest = tuple(i for i in range(n) if i not in named)
     if not named or not rest or any(i not in labels for i in rest):
         rest = ()
-    choices = {}
+    choices: dict[Any, tuple[Shift, ...]] = {}
+    fixed = {draw.label: draw.law.price is ShiftPrice.UNBOUNDED for draw in output.draws}
     for label in output.noise:
+        if fixed[label]:
+            choices[label] = (Shift("0"),)
+            continue
         found = ["0", "sensitivity", "-sensitivity"]
         for i in owners[label]:
             change = f"answers[{i}] - neighbour[{i}]"
             found += [change, f"sensitivity + {change}", f"{change} - sensitivity"]
             found += [f"{change} + rise"] if rest else []
         found += ["rise"] if rest else []
+        found += [text for text in sums.get(label, ()) if text not in found]
         choices[label] = tuple(map(Shift, found))
     return Template(output, choices, rest, {i: labels[i] for i in rest})
+
+
+def _sums(classes: list[OutputClass]) -> dict[Any, tuple[str, ...]]:
+    """For each draw, what makes up for the change of a sum of answers that it is added to; few are tried."""
+    found: dict[Any, dict[str, None]] = {}
+    for output in classes:
+        places = {next(iter(q.variables)): i for i, q in enumerate(output.problem.answers)}
+        for numbers in output.numbers:
+            for number in numbers:
+                for label, drawn in output.noise.items():
+                    weight = number.terms.get((next(iter(drawn.variables)),))
+                    if weight:
+                        parts = {places[v]: c / weight for (v,), c in _linear(number) if v in places}
+                        found.setdefault(label, {})[_change(parts)] = None
+    return {label: tuple(texts)[:_MOST_SUMS] for label, texts in found.items()}
+
+
+def _linear(number: Symbol) -> Sequence[tuple[tuple[SymbolicVariable, ...], Fraction]]:
+    return [(monomial, c) for monomial, c in number.terms.items() if len(monomial) == 1]
+
+
+def _change(parts: Mapping[int, Fraction]) -> str:
+    texts = []
+    for i, c in sorted(parts.items()):
+        change = f"answers[{i}] - neighbour[{i}]"
+        weight = f" * {c.numerator}" * (c.numerator != 1) + f" / {c.denominator}" * (c.denominator != 1)
+        texts.append(f"({change}){weight}" if weight else change)
+    return " + ".join(texts) or "0"
 
 
 def _owners(classes: list[OutputClass]) -> Owners:
@@ -146,21 +183,31 @@ def source_of(
             lines.append(f"    if all(a {sign} b for a, b in zip(answers, neighbour)):")
             deep = 2
         lines.append("    " * deep + "match output:")
+        cases: dict[str, str] = {}
         for template, choices in _special_first(entries):
-            text, guard = pattern(template.output.skeleton)
-            lines.append("    " * (deep + 1) + f"case {text}{guard}:")
-            lines.append(_indented("\n".join(_body(template, choices)), deep + 2))
+            text, guard = _case(template, [other for other, _ in entries])
+            body = _indented("\n".join(_body(template, choices)), deep + 2)
+            if cases.setdefault(f"case {text}{guard}:", body) != body:
+                raise NotDecided("one kind of output comes with draws that only their scales tell apart")
+        for case, body in cases.items():
+            lines += ["    " * (deep + 1) + case, body]
     text = "\n".join(lines)
     return ("from fractions import Fraction\n\n\n" if "Fraction(" in text else "") + text + "\n"
+
+
+def _case(template: Template, others: Sequence[Template]) -> tuple[str, str]:
+    """The pattern of a kind of output and its guard; by its draws, where others have the same pattern."""
+    text, guard = pattern(template.output.skeleton)
+    labels = [tuple(t.output.noise) for t in others if pattern(t.output.skeleton) == (text, guard)]
+    if len(set(labels)) > 1:
+        guard += f"{' and' if guard else ' if'} tuple(noise) == {tuple(template.output.noise)!r}"
+    return text, guard
 
 
 def _special_first(
     entries: Sequence[tuple[Template, Mapping[Any, Shift]]],
 ) -> list[tuple[Template, Mapping[Any, Shift]]]:
     """The fewer numbers vary, the more special the pattern; a number alone fits everything, and is last."""
-    patterns = [pattern(template.output.skeleton) for template, _ in entries]
-    if len(set(patterns)) < len(patterns):
-        raise NotDecided("one kind of output comes with different draws: no alignment can tell them apart")
     return sorted(entries, key=lambda e: (isinstance(e[0].output.skeleton, Hole), len(e[0].output.released)))
 
 

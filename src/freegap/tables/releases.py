@@ -9,14 +9,16 @@ docs/mathematics/concentrated.md), select and measure (composition), hybrid spar
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
-from freegap.estimate.bounds import gap_noise
+from freegap.estimate.bounds import gap_variances
 from freegap.estimate.expected import selection_plan
+from freegap.estimate.intervals import Interval, confidence_intervals
 from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
@@ -38,7 +40,6 @@ from freegap.values.thresholds import read_threshold
 
 __all__ = ["above", "top_k"]
 
-_CONFIDENCE = 0.95
 _MOST_PEOPLE = 2**62
 
 
@@ -294,7 +295,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         resolution=selection.resolution,
         estimates=None if fused is None else fused.estimates,
         standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
+        intervals=None if fused is None else _of_people(fused.intervals()),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -302,27 +303,28 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
 
 
 def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
-    law = gap_noise(plan, 0)
-    # A gap was rounded down: half a step is missing on average, and at most a whole one.
+    # A gap was rounded down: half a step is missing on average.
     step = found.resolution
     estimates = tuple(estimate + step / 2 for estimate in found.estimates)
-    tail = (1 - _CONFIDENCE) / 2
-    over, under = law.quantile(1 - tail), law.quantile(tail)
-    intervals = tuple((float(e) - over, float(e + step) - under) for e in found.estimates)
     return ItemsAbove(
         plan=plan,
         labels=people.tally.names(found.labels),
         gap_multiples=found.gap_multiples or (),
         resolution=step,
         estimates=estimates,
-        standard_errors=(math.sqrt(law.variance),) * len(estimates),
-        intervals=intervals,
+        standard_errors=tuple(map(math.sqrt, gap_variances(found))),
+        intervals=_of_people(confidence_intervals(found)),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
         threshold=bar,
         complete=len(estimates) < plan.k,
     )
+
+
+def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]:
+    """Intervals of numbers of people, which are not negative: where nothing is known below, that is."""
+    return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
 
 
 def _public(people: Counted) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.sources import TableSource
 from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
 
@@ -66,7 +67,8 @@ class TableRelease(Release):
     labels: the selected items, the largest first.
     gap_multiples: their gaps as whole multiples of `resolution`.
     estimates: of the number of people of each item; None where there are none.
-    standard_errors, intervals: of the estimates; the intervals have 95 % confidence.
+    standard_errors: of the estimates.
+    intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     """
 
@@ -110,7 +112,7 @@ class TableRelease(Release):
         rest = [] if self.everything_else is None else [f"Everything else: {self.everything_else}"]
         if not self.labels:
             rest.append(_EMPTY)
-        return [*rest, self.cost(readable), *self.privacy.lines(), *warnings]
+        return [*rest, self.cost(readable), *remarks_on(self.asked), *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
@@ -123,6 +125,7 @@ class TableRelease(Release):
             "intervals": None if self.intervals is None else [list(pair) for pair in self.intervals],
             "resolution": jsonable(self.resolution),
             "privacy": self.privacy.to_dict(),
+            "remarks": remarks_on(self.asked),
             **self._common(),
         }
 

@@ -139,6 +139,7 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
     return {
         "claims": len(held),
         "proved": sum(held),
+        "for_all": any(claim.every_parameter for claim, _ in proofs),
         "twin_refuted": twin.holds is False,
         "ok": bool(held) and all(held) and twin.holds is False,
     }
@@ -162,6 +163,7 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         resolution=claim.resolution,
         tightness=False,
         growth=False,
+        counterexample=False,
         seconds=120,
         certificate=None,
         samples=None,
