@@ -115,6 +115,7 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "AdaptiveSparseVector": lambda a, bits: _online(
         fg.AdaptiveSparseVector(2, k=1, epsilon=1, bits=bits), _numbers(a)
     ),
+    "confidence_intervals": lambda a, bits: fg.confidence_intervals(fg.measure(a, epsilon=1, bits=bits)),
     "lower_bounds": lambda a, bits: fg.lower_bounds(fg.sparse_vector(a, 2, k=1, epsilon=1, bits=bits)),
     "gap_variances": lambda a, bits: fg.gap_variances(fg.hybrid_top_k(a, 2, k=2, epsilon=1, bits=bits)),
     "base2.sparse_vector": lambda a, bits: base2.sparse_vector(a, 2, bits=bits, **BASE2, **RANGE),
@@ -161,6 +162,8 @@ NOT_OF_PRIVATE_DATA = {
         "Stream",
         "base2",
         "expected_gap",
+        "plan",
+        "PowerLaw",
         "threshold_shift",
     ),
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),

@@ -32,11 +32,14 @@ from freegap.errors import PrivacyViolated as PrivacyViolated
 from freegap.errors import UnsettledWarning as UnsettledWarning
 from freegap.estimate.bounds import expected_gap as expected_gap
 from freegap.estimate.bounds import gap_variances as gap_variances
-from freegap.estimate.bounds import lower_bounds as lower_bounds
 from freegap.estimate.correction import threshold_shift as threshold_shift
+from freegap.estimate.intervals import confidence_intervals as confidence_intervals
+from freegap.estimate.intervals import lower_bounds as lower_bounds
 from freegap.estimate.selection import Estimates as Estimates
 from freegap.estimate.selection import select_and_measure as select_and_measure
 from freegap.forms import Change as Change
+from freegap.forms import Composition as Composition
+from freegap.forms import Ranking as Ranking
 from freegap.forms import Selection as Selection
 from freegap.forms import Stream as Stream
 from freegap.mechanisms.exponential import Choice as Choice
@@ -62,6 +65,10 @@ from freegap.mechanisms.unknown_counts import unknown_counts as unknown_counts
 from freegap.mechanisms.unknown_domain import UnknownTopK as UnknownTopK
 from freegap.mechanisms.unknown_domain import unknown_top_k as unknown_top_k
 from freegap.padding import pad_to as pad_to
+from freegap.planner.assumed import PowerLaw as PowerLaw
+from freegap.planner.budget_plan import BudgetPlan as BudgetPlan
+from freegap.planner.plan import plan as plan
+from freegap.planner.questions import PlannedRelease as PlannedRelease
 from freegap.prover import prove as prove
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation

@@ -58,17 +58,14 @@ def test_what_cannot_be_followed_is_said_plainly() -> None:
 
 
 def test_the_grid_reaches_far_and_moves() -> None:
-    grid = [
-        dict(parameters)
-        for parameters in parameter_grid({"T": float}, ONES_AND_TWOS, epsilon=0.5, sensitivity=1)
-    ]
+    grid = [dict(parameters) for parameters in parameter_grid({"T": float}, ONES_AND_TWOS, 2.0)]
     thresholds = [parameters["T"] for parameters in grid]
     assert thresholds[0] == 1.5
     assert max(thresholds) > 30
     assert min(thresholds) < -30
-    assert parameter_grid({}, ONES_AND_TWOS, epsilon=1, sensitivity=1) == [()]
+    assert parameter_grid({}, ONES_AND_TWOS, 1.0) == [()]
     assert is_count("N", int)
     assert not is_count("T", float)
     assert (("N", 1), ("T", 2.0)) in mutations((("N", 1), ("T", 1)), {"N": int, "T": float}, 1.0)
-    flags = parameter_grid({"fast": bool}, ONES_AND_TWOS, epsilon=1, sensitivity=1)
+    flags = parameter_grid({"fast": bool}, ONES_AND_TWOS, 1.0)
     assert {dict(parameters)["fast"] for parameters in flags} == {True, False}

@@ -155,6 +155,13 @@ def test_an_unknown_domain_needs_a_delta_and_no_list(shop: Path) -> None:
     assert "with 125 people more than the item in place 1,001 has" in done.stdout
     forecast = json.loads(run(*unknown, "--delta", "1e-8", "--dry-run", "--json").stdout)
     assert (forecast["delta"], forecast["charged_at_most"]) == ("1/100000000", "1")
+    bounded = ("--domain", "unknown", "-k", "5", "--delta", "1e-6", "--items-per-person", "1")
+    release = json.loads(run("top-k", "baskets.csv", *ASK, *bounded, "--measure", "--json").stdout)
+    assert release["parameters"]["items_per_person"] == 1
+    assert len(release["estimates"]) == len(release["labels"])
+    lines = ("above", "baskets.csv", *ASK, *bounded, "--threshold", "3")
+    assert json.loads(run(*lines, "--json").stdout)["threshold"] == "14"
+    assert "more likely than not, with 15 people or more" in run(*lines, "--dry-run").stdout
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,19 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 from flint import arb
 
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
-from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
-from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NoiseName
+from freegap.estimate.noise_laws import GapNoise
+from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, NoiseName
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.balls import at_precision
 
 ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
+HIGH = [40, 35, 32, 29, 38, 2, 1, 0]
 
 
 def weight_rows(k: int, ratio: Fraction) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
@@ -34,6 +34,21 @@ def weight_rows(k: int, ratio: Fraction) -> tuple[list[list[Fraction]], list[lis
         for row in of_gaps
     ]
     return of_measurements, of_noise
+
+
+def partly_towards(r: fg.Estimates, best: list[Fraction], *, weight: Fraction, dimension: int) -> None:
+    """From the measurements to the best estimates, the part of the way that James and Stein allow."""
+    assert r.measurement is not None
+    variance = r.measurement.variance
+    away = [a - b for a, b in zip(r.measured, best, strict=True)]
+    total, limit = sum(d * d for d in away), Fraction(3, 2) * max(dimension - 2, 0) * variance * weight
+    part = min(Fraction(1), limit / total) if total else Fraction(0)
+    for estimate, measured, distance in zip(r.estimates, r.measured, away, strict=True):
+        assert abs(estimate - (measured - part * distance)) <= abs(distance) / 2**40
+    if part < 1:
+        assert r.standard_errors[0] ** 2 == pytest.approx(
+            float(variance - limit * part / 3 / len(best)), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
@@ -57,94 +72,59 @@ def test_selected_by_rank(noise: NoiseName, k: int, split: str, monotonic: bool)
     of_measurements, of_noise = weight_rows(k, ratio)
     half = r.selection.resolution / 2
     heights = [-sum((gap + half for gap in r.selection.gaps[:i]), Fraction(0)) for i in range(k)]
-    for i in range(k):
-        by_matrix = sum((w * a for w, a in zip(of_measurements[i], r.measured, strict=True)), Fraction(0))
-        by_matrix += sum((w * n for w, n in zip(of_noise[i], heights, strict=True)), Fraction(0))
-        assert r.estimates[i] == by_matrix
-        spread = r.measurement.variance * sum(w**2 for w in of_measurements[i])
-        spread += of_one * sum(w**2 for w in of_noise[i])
-        assert r.standard_errors[i] == pytest.approx(math.sqrt(spread), rel=1e-12)
-        mine = sorted([*(float(w) for w in of_measurements[i]), *(float(w) for w in of_noise[i])])
-        assert sorted(term.weight for term in r.terms[i]) == pytest.approx(mine, rel=1e-12, abs=1e-15)
-        kinds = [(term.law.name, term.scale) for term in r.terms[i]]
-        assert kinds == [("laplace", float(measured))] * k + [(noise, float(scale))] * k
+    best = [
+        sum((w * a for w, a in zip(of_measurements[i], r.measured, strict=True)), Fraction(0))
+        + sum((w * n for w, n in zip(of_noise[i], heights, strict=True)), Fraction(0))
+        for i in range(k)
+    ]
+    partly_towards(r, best, weight=1 / (1 + ratio), dimension=k - 1)
+    if k > 3:  # the least error that is stated is that of the best weights
+        spread = r.measurement.variance * sum(w**2 for w in of_measurements[0])
+        spread += of_one * sum(w**2 for w in of_noise[0])
+        assert r.standard_errors[0] >= math.sqrt(spread) * (1 - 1e-12)
     assert r.spent == budget
-    assert r.rounding == float(r.selection.resolution) * (k + 1)
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 def test_selected_above_a_threshold(noise: NoiseName) -> None:
     grid: Any = {"resolution": 1} if noise == "geometric" else {}
     r = fg.select_and_measure(
-        ANSWERS, 4, epsilon=2, threshold=10, split="1/4", noise=noise, bits=fg.SeededBits(3), **grid
+        HIGH, 4, epsilon=2, threshold=10, split="1/4", noise=noise, bits=fg.SeededBits(3), **grid
     )
     assert isinstance(r.selection, fg.AboveThreshold)
     plan = r.selection.plan
     assert isinstance(plan, ThresholdPlan)
     assert r.measurement is not None
-    assert len(r.labels) >= 2
-    for i, branch in enumerate(r.selection.branches):
-        law = gap_noise(plan, branch)
-        half = 0 if noise == "geometric" else r.selection.resolution / 2
-        by_gap = r.selection.estimates[i] + half - Fraction(law.mean)
-        a, b = r.measurement.variance, Fraction(law.variance)
-        assert r.estimates[i] == (r.measured[i] / a + by_gap / b) / (1 / a + 1 / b)
-        assert r.standard_errors[i] == pytest.approx(math.sqrt(1 / (1 / a + 1 / b)), rel=1e-12)
-        own = float((1 / a) / (1 / a + 1 / b))
-        wanted = [
-            ("laplace", float(r.measurement.scale), own),
-            (noise, float(law.scale), 1 - own),
-            (noise, float(law.threshold_scale), own - 1),
-        ]
-        for term, (kind, scale, weight) in zip(r.terms[i], wanted, strict=True):
-            assert (term.law.name, term.scale) == (kind, scale)
-            assert term.weight == pytest.approx(weight, rel=1e-12)
+    assert len(r.labels) >= 3
+    law = gap_noise(plan, 0)
+    half = 0 if noise == "geometric" else r.selection.resolution / 2
+    a, b = r.measurement.variance, Fraction(law.variance)
+    best = [
+        (measured / a + (by_gap + half - Fraction(law.mean)) / b) / (1 / a + 1 / b)
+        for measured, by_gap in zip(r.measured, r.selection.estimates, strict=True)
+    ]
+    partly_towards(r, best, weight=a / (a + b), dimension=len(best))
+    assert r.estimates != r.measured
     measured = Fraction(3, 2) * len(r.labels) / 4  # three quarters of ε for four, of which these were found
     assert r.measurement.spent == measured
     assert r.spent == r.selection.spent + measured
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, "999/1000"])
-def test_intervals_have_a_tail_on_each_side(confidence: Any) -> None:
+def test_intervals_are_the_measurements_and_exact_quantiles(confidence: Any) -> None:
     r = fg.select_and_measure(ANSWERS, 3, epsilon=1, noise="exponential", bits=fg.SeededBits(1))
-    tail = (1 - float(Fraction(confidence) if isinstance(confidence, str) else confidence)) / 2
-    for (low, high), estimate, terms in zip(
-        r.intervals(confidence=confidence), r.estimates, r.terms, strict=True
-    ):
-        turned = tuple(WeightedNoise(t.law, t.scale, -t.weight) for t in terms)
-        assert low == pytest.approx(float(estimate) - tail_bound(terms, tail) - r.rounding, rel=1e-12)
-        assert high == pytest.approx(float(estimate) + tail_bound(turned, tail) + r.rounding, rel=1e-12)
-        assert tail_bound(terms, tail) != pytest.approx(tail_bound(turned, tail))  # the noise is one-sided
+    assert r.measurement is not None
+    width = 6 * math.log(1 / (1 - Fraction(str(confidence)))) + 1 / 2048  # Laplace noise of scale 6, rounded
+    for (low, high), measured in zip(r.intervals(confidence=confidence), r.measured, strict=True):
+        assert (low, high) == pytest.approx((float(measured) - width, float(measured) + width), rel=1e-9)
+        assert high - low >= 2 * width
+    assert r.intervals(confidence=confidence) == fg.confidence_intervals(r.measurement, confidence=confidence)
 
 
 def test_nothing_selected_is_nothing_measured() -> None:
     r = fg.select_and_measure([1, 2], 1, epsilon=10, threshold=10_000, bits=fg.SeededBits(1))
     assert (r.labels, r.estimates, r.measured, r.measurement) == ((), (), (), None)
     assert r.spent == r.selection.spent < 10
-
-
-@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-@pytest.mark.parametrize("branches", [0, 1, 2])
-def test_lower_bounds_leave_each_branch_its_share_of_the_error(noise: NoiseName, branches: int) -> None:
-    grid: Any = {"resolution": 1} if noise == "geometric" else {}
-    r = fg.adaptive_sparse_vector(
-        [90, 12, 60, 11, 13, 40, 9, 200], 10, k=4, epsilon=4, branches=branches, noise=noise,
-        bits=fg.SeededBits(2), **grid,
-    )  # fmt: skip
-    scales = [Fraction(scale) for scale in r.parameters["scales"]]
-    assert len(scales) == branches + 1
-    assert scales == sorted(scales, reverse=True)  # the cheapest branch has the most noise
-    confidence = 0.9
-    for bound, estimate, branch in zip(
-        fg.lower_bounds(r, confidence=confidence), r.estimates, r.branches, strict=True
-    ):
-        law = GapNoise(LAWS[noise], scales[len(scales) - 1 - branch], r.parameters["threshold_scale"])
-        error, allowed = float(estimate) - bound, (1 - confidence) / (branches + 1)
-        assert law.upper_tail(error) <= allowed * (1 + 1e-9)
-        less = error - (1 + 1e-6 if noise == "geometric" else 1e-6 * (1 + abs(error)))
-        assert law.upper_tail(less) > allowed
-    if branches:
-        assert len(set(r.branches)) > 1
 
 
 def test_gap_noise_of_each_branch() -> None:
@@ -221,24 +201,6 @@ def test_variances_and_means_of_geometric_noise(scale: float) -> None:
     assert law.mean + law.shift == pytest.approx(mean, rel=1e-9)
 
 
-@pytest.mark.parametrize("noise", ["laplace", "exponential", "geometric"])
-@pytest.mark.parametrize("weight", [0.7, -0.7])
-def test_moments_are_those_of_the_noise(noise: NoiseName, weight: float) -> None:
-    """ln E[e^(s·w·(X − mean))], and no moment where there is none."""
-    scale, at = 3.0, [0.01, 0.1, 0.3]
-    moments = WeightedNoise(LAWS[noise], scale, weight).log_moment(np.array([*at, 40.0]))
-    for s, moment in zip(at, moments, strict=False):
-        z = s * weight * scale
-        q = math.exp(-1 / scale)
-        wanted = {
-            "laplace": -math.log(1 - z * z),
-            "exponential": -z - math.log(1 - z),
-            "geometric": math.log((1 - q) / (1 - q * math.exp(s * weight))) - s * weight * q / (1 - q),
-        }[noise]
-        assert moment == pytest.approx(wanted, rel=1e-9)
-    assert math.isinf(moments[-1]) == (noise == "laplace" or weight > 0)
-
-
 @pytest.mark.parametrize(("s", "r"), [(Fraction(3), Fraction(1)), (Fraction(7, 3), Fraction(11, 5))])
 def test_quantiles_are_never_too_low_and_hardly_too_high(s: Fraction, r: Fraction) -> None:
     """In ball arithmetic: the computed tail is off by some units in the last place; there is room."""
@@ -256,7 +218,7 @@ def test_quantiles_are_never_too_low_and_hardly_too_high(s: Fraction, r: Fractio
             return float((above if x >= 0 else below) - (1 - arb(level)))
 
         assert at_precision(200, partial(tail, t, confidence)) <= 0
-        assert at_precision(200, partial(tail, t - 2.0**-36 * (1 + abs(t)), confidence)) > 0
+        assert at_precision(200, partial(tail, t - 2.0**-25 * (1 + abs(t)), confidence)) > 0
 
 
 def test_which_columns_are_numbers() -> None:
@@ -275,9 +237,3 @@ def test_a_split_that_cannot_be_measured_with_is_refused_before_anything_is_draw
     with pytest.raises(InvalidArgument, match="split"):
         fg.select_and_measure([5, 3, 1, 2, 2, 2, 2, 2], 7, epsilon=1, split=split, bits=bits)
     assert bits.record == ""
-
-
-def test_bounds_of_estimates_beyond_all_doubles() -> None:
-    r = fg.sparse_vector([10**400], 10, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
-    (bound,) = fg.lower_bounds(r)
-    assert 1e308 < bound < math.inf

@@ -144,21 +144,6 @@ def coverage_of_intervals(noise: NoiseName, threshold: Any, runs: int, answers: 
     return inside / total
 
 
-def coverage_of_lower_bounds(noise: NoiseName, runs: int, branches: int = 0) -> float:
-    """Of the questions asked, the share that is not reported with a bound above the truth."""
-    answers = [30, 5, -10, 60]
-    source = SeededBits(f"lower {noise} {branches}")
-    wrong = asked = 0
-    for _ in range(runs):
-        release = fg.adaptive_sparse_vector(
-            answers, 0, k=2, epsilon=1, monotonic=True, noise=noise, branches=branches, bits=source
-        )
-        bounds = fg.lower_bounds(release, confidence=0.9)
-        wrong += sum(bound > answers[i] for i, bound in zip(release.indices, bounds, strict=True))
-        asked += release.answered
-    return 1 - wrong / asked
-
-
 # At the nominal level itself the share of 10^5 trials exceeds 0.9 − 6·0.001 but for a chance of 1e-9.
 INTERVALS = [
     ("exponential", None),
@@ -177,15 +162,9 @@ def test_intervals_cover(noise: NoiseName, threshold: Any) -> None:
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_intervals_cover_where_selection_matters_most(noise: NoiseName) -> None:
-    """Equal answers: the selected are those with the largest noise."""
+    """Equal answers: the selected are those with the largest noise; measurements do not know."""
     equal = np.full(12, 50, dtype=np.int64)
-    assert coverage_of_intervals(noise, None, 1000, equal) >= 0.9
-
-
-@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-@pytest.mark.parametrize("branches", [0, 1])
-def test_lower_bounds_cover(noise: NoiseName, branches: int) -> None:
-    assert coverage_of_lower_bounds(noise, 2000, branches) >= 0.9 - 6 * 0.3 / math.sqrt(4000)
+    assert abs(coverage_of_intervals(noise, None, 1000, equal) - 0.9) < 6 * 0.3 / math.sqrt(3000)
 
 
 @pytest.mark.long
@@ -193,24 +172,6 @@ def test_lower_bounds_cover(noise: NoiseName, branches: int) -> None:
 def test_intervals_cover_over_many_runs(noise: NoiseName, threshold: Any) -> None:
     spread = np.array([100, 40, 180, 60, 0, 15, 75], dtype=np.int64)
     assert coverage_of_intervals(noise, threshold, 100_000, spread) >= 0.9 - 0.006
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-@pytest.mark.parametrize("branches", [0, 1])
-def test_lower_bounds_cover_over_many_runs(noise: NoiseName, branches: int) -> None:
-    assert coverage_of_lower_bounds(noise, 100_000, branches) >= 0.9 - 0.006
-
-
-def test_lower_bounds_are_not_vacuous() -> None:
-    """A question far above gets a bound above the truth in nearly 10 % of all runs: the level is used."""
-    source = SeededBits("tight")
-    wrong = 0
-    for _ in range(4000):
-        release = fg.sparse_vector([300], 0, k=1, epsilon=1, monotonic=True, bits=source)
-        (bound,) = fg.lower_bounds(release, confidence=0.9)
-        wrong += bound > 300
-    assert abs(wrong / 4000 - 0.1) < 6 * 0.3 / math.sqrt(4000)
 
 
 def test_the_charge_adds_up() -> None:
@@ -292,13 +253,3 @@ def test_a_split_that_leaves_too_little_is_refused_whatever_was_selected(answers
     """Found only when something is measured, the error would tell that something was above the threshold."""
     with pytest.raises(InvalidArgument, match="scale"):
         fg.select_and_measure(answers, 1, threshold=100, epsilon=1, split=1 - Fraction(1, 10**150))
-
-
-@pytest.mark.parametrize("epsilon", [5000, 10**20])
-def test_geometric_noise_without_variance_decides(epsilon: int) -> None:
-    """The gap is then exact, and takes all the weight."""
-    release = fg.select_and_measure(
-        [5, 3, 900], 1, threshold=100, epsilon=epsilon, noise="geometric", bits=fg.SeededBits(1)
-    )
-    assert release.estimates == (Fraction(900),)
-    assert release.standard_errors == (0.0,)

@@ -11,7 +11,6 @@ import pytest
 
 import freegap as fg
 from freegap.estimate.fusion import blue
-from freegap.laws import GUMBEL, NORMAL
 from freegap.values.measures import rho_within
 
 COUNTS = [900, 800, 700, 600, 500, 10]
@@ -31,30 +30,34 @@ def test_each_half_is_charged_what_it_costs() -> None:
     assert other.spent == other.selection.spent + other.measurement.spent <= 1
 
 
-def test_the_weights_are_those_of_the_variances() -> None:
+def test_the_weights_are_those_of_the_variances_at_most() -> None:
+    """σ = 2, λ = π²/24, and three things that four items' gaps say: the factor is 3/2·4."""
     found = fg.select_and_measure(COUNTS, 4, rho=1, monotonic=True, bits=fg.SeededBits(2))
     ratio = math.pi**2 / 6 / 4
     gaps = [gap + Fraction(1, 2048) for gap in found.selection.gaps[:3]]  # type: ignore[operator]
-    expected = blue(found.measured, gaps, Fraction(ratio))
-    assert [float(e) for e in found.estimates] == pytest.approx([float(e) for e in expected], abs=1e-9)
-    variance = 4 * (1 + 4 * ratio) / (4 + 4 * ratio)
-    assert found.standard_errors == pytest.approx([math.sqrt(variance)] * 4, rel=1e-9)
-    assert {term.law for term in found.terms[0]} == {GUMBEL, NORMAL}
+    best = blue(found.measured, gaps, Fraction(ratio))
+    away = [float(a - b) for a, b in zip(found.measured, best, strict=True)]
+    part = min(1.0, 6 / (1 + ratio) / sum(d * d for d in away))
+    moved = [float(a) - part * d for a, d in zip(found.measured, away, strict=True)]
+    assert [float(e) for e in found.estimates] == pytest.approx(moved, abs=1e-9)
+    best_error, measured = math.sqrt(4 * (1 + 4 * ratio) / (4 + 4 * ratio)), 2
+    assert all(best_error <= error <= measured for error in found.standard_errors)
 
 
 def test_estimates_have_the_errors_that_they_state() -> None:
-    """Far apart, so that everybody keeps the place: no bias, and the stated spread."""
-    errors, inside = [], 0
+    """Far apart, so that everybody keeps the place: no bias, the stated spread, and the stated coverage."""
+    errors, stated, inside = [], [], 0
     bits = fg.SeededBits(5)
     for _ in range(400):
         found = fg.select_and_measure(COUNTS, 4, rho=1, monotonic=True, bits=bits)
         errors += [float(e) - COUNTS[i] for e, i in zip(found.estimates, found.indices, strict=True)]
+        stated += [error**2 for error in found.standard_errors]
         pairs = zip(found.intervals(confidence=0.9), found.indices, strict=True)
         inside += sum(low <= COUNTS[i] <= high for (low, high), i in pairs)
-    spread = found.standard_errors[0]
-    assert abs(np.mean(errors)) < 6 * spread / math.sqrt(len(errors) / 4)
-    assert np.std(errors) == pytest.approx(spread, rel=0.12)
-    assert inside >= 0.9 * len(errors)
+    assert abs(np.mean(errors)) < 6 * 2 / math.sqrt(len(errors) / 4)
+    # With four items Stein's estimate is often below the least that is possible, and then raised to it.
+    assert 0.9 * np.mean(stated) / 1.3 < np.mean(np.square(errors)) < 1.1 * np.mean(stated)
+    assert abs(inside / len(errors) - 0.9) < 6 * 0.3 / math.sqrt(len(errors))
 
 
 def test_with_a_threshold_the_charge_is_the_same_whatever_is_found() -> None:

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import freegap as fg
 from freegap import base2
 from freegap.values.results import Release
-from tests.fuzz.outcome import FEW, attempt, require_shown_safely
+from tests.fuzz.outcome import FEW, FEWER, attempt, require_shown_safely
 from tests.fuzz.strategies import answers, anything, numbers, spoiled
 from tests.test_public_surface import RECORDS
 
@@ -73,11 +73,17 @@ CALLS: dict[str, dict[str, Any]] = {
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
+    "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
     "expected_gap": {"theta": 0.5},
     "threshold_shift": without(SHARED, "answers", "threshold", "resolution", "ledger", "bits")
     | {"questions": 100, "false_alarms": 1},
 }
+PLAN: dict[str, Any] = (
+    {"counts": [480, 33, 12, 0], "k": 1, "threshold": None, "measure": False, "goal": None}
+    | {"target": None, "epsilon": 1, "rho": None, "delta": None, "budget": "epsilon", "domain": None}
+    | {"noise": None, "items": None, "public": False, "item": None, "person": None, "count": None}
+)
 ONLINE: dict[str, dict[str, Any]] = {
     "SparseVector": without(SHARED, "answers") | {"gap": True},
     "AdaptiveSparseVector": without(SHARED, "answers") | {"branches": 1, "margin": 2, "stop_after": None},
@@ -118,6 +124,7 @@ CANDIDATE = {
     "ledger": None,
     "bits": None,
 }
+STREAM = fg.Stream(len, len, len, len)  # type: ignore[arg-type]
 OTHERS: dict[str, dict[str, Any]] = {
     "select_private_candidate": CANDIDATE | {"threshold": 20},
     "best_private_candidate": CANDIDATE,
@@ -130,6 +137,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "resolution": 1,
     },
     "Counts": {"values": [5, 0], "sizes": [1, 100], "name": lambda group, member: (group, member)},
+    "PowerLaw": {"items": 100, "largest": 500, "exponent": "0.7"},
     "SeededBits": {"seed": 1},
     "pad_to": {"seconds": "1/1000", "release": lambda: fg.noisy_max(VISITS, epsilon=1)},
     "ReplayedBits": {"record": "0101"},
@@ -139,6 +147,9 @@ OTHERS: dict[str, dict[str, Any]] = {
     "Stream": {name: len for name in ("start", "step", "start_shifts", "step_shifts")}
     | {"direction": "each", "place_alone": False, "start_charge": None, "entry_charge": None}
     | {"both_states": False, "finish": None, "finish_shifts": None},
+    "Ranking": {"k": 1, "law": "laplace", "scale": 2, "shift": len, "item_charge": 1, "threshold": None}
+    | {"threshold_scale": None, "lift": len, "start_charge": 0, "direction": "each"},
+    "Composition": {"first": STREAM, "second": STREAM, "budgets": (1, 1), "chosen": True},
 }
 OVER = {"domain": ["a", "b", "c"], "counts": {"a": 3}, "items": None, "values": None}
 
@@ -163,11 +174,11 @@ def check(function: Any, arguments: dict[str, Any]) -> Any:
     return result
 
 
-def offline(function: Any, good: dict[str, Any]) -> Callable[[], None]:
+def offline(function: Any, good: dict[str, Any], often: settings = FEW) -> Callable[[], None]:
     """A function that answers at once."""
     assert set(inspect.signature(function).parameters) == set(good)
 
-    @FEW
+    @often
     @given(spoiled(good, **{key: OWN[key] for key in OWN if key in good}))
     def run(arguments: dict[str, Any]) -> None:
         check(function, arguments)
@@ -239,6 +250,7 @@ TARGETS: dict[str, Callable[[], None]] = {
     **{f"base2.{name}": offline(getattr(base2, name), good) for name, good in BASE2_CALLS.items()},
     **{name: online(getattr(fg, name), good) for name, good in ONLINE.items()},
     **{f"base2.{name}": online(getattr(base2, name), good) for name, good in BASE2_ONLINE.items()},
+    "plan": offline(fg.plan, PLAN, FEWER),
     "Counts.over": counts_over,
     "bits": bits,
 }

@@ -13,7 +13,9 @@ import pytest
 
 import freegap as fg
 from freegap.bits import SeededBits
-from freegap.estimate.noise_laws import GapNoise, WeightedNoise, tail_bound
+from freegap.errors import FreegapError
+from freegap.estimate.intervals import error_bars
+from freegap.estimate.noise_laws import GapNoise
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import LazyNoise
@@ -61,8 +63,7 @@ def test_estimates(waiting: ExactLaw) -> None:
     both = [GapNoise(law, Fraction(3), Fraction(2)) for law in (waiting, EXPONENTIAL)]
     assert both[0].quantile(0.95) == both[1].quantile(0.95)
     assert both[0].variance == 13
-    bounds = [tail_bound((WeightedNoise(law, 3.0, 0.5),), 0.05) for law in (waiting, EXPONENTIAL)]
-    assert bounds[0] == bounds[1]
+    assert error_bars(both[0]) == error_bars(both[1])
 
 
 def test_proofs(waiting: ExactLaw) -> None:
@@ -80,11 +81,10 @@ def test_gumbel_noise_in_estimates() -> None:
     assert gap.shift == pytest.approx(np.euler_gamma, abs=2.0**-20)
     assert gap.mean == pytest.approx(np.euler_gamma - gap.shift, abs=1e-12)
     assert gap.variance == pytest.approx(math.pi**2 / 6 * 13)
-    drawn = 0.5 * (GUMBEL.sample(np.random.default_rng(1), 3.0, 10**6) - 3 * np.euler_gamma)
-    for level in (0.1, 0.01, 0.001):
-        bound = tail_bound((WeightedNoise(GUMBEL, 3.0, 0.5),), level)
-        assert (drawn > bound).mean() <= level
-        assert bound < 3 * float(np.quantile(drawn, 1 - level))
+    equal = GapNoise(GUMBEL, Fraction(3), Fraction(3))  # the difference is logistic
+    assert equal.over(0.01) == pytest.approx(3 * math.log(99), rel=1e-7)
+    with pytest.raises(FreegapError, match="equal scales alone"):
+        gap.over(0.01)
 
 
 def test_gumbel_noise_is_not_decided() -> None:

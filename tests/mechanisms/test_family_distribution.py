@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.fit import ALPHA, fit_p
-from freegap_evidence.assurance.rows.selection import exponential_law, weighted_choice
+from freegap_evidence.assurance.gumbel_law import gumbel_cells
+from freegap_evidence.assurance.rows.selection import weighted_choice
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
@@ -221,7 +222,7 @@ def exponential_releases(form: str, monotonic: bool, runs: int) -> Counter[Any]:
             bits=source,
         )
         assert choice.utility_gap is not None
-        seen[choice.index, int(choice.utility_gap)] += 1
+        seen[(choice.index,), (int(choice.utility_gap),)] += 1
     return seen
 
 
@@ -229,7 +230,7 @@ def exponential_releases(form: str, monotonic: bool, runs: int) -> Counter[Any]:
 @pytest.mark.parametrize("monotonic", [False, True])
 def test_exponential_mechanism(form: str, monotonic: bool) -> None:
     rate = float(EPSILON) / (1 if monotonic else 2)
-    law = exponential_law([2.0, 0.0, 1.0], rate, 30)
+    law = gumbel_cells([2, 0, 1], 1, 1 / rate, 30)
     assert fit_p(exponential_releases(form, monotonic, SOME), law) > ALPHA
 
     def p(factor: float) -> float:
@@ -237,7 +238,8 @@ def test_exponential_mechanism(form: str, monotonic: bool) -> None:
         ranked = np.sort(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
         chosen = np.argmax(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
         gaps = np.floor(ranked[:, 2] - ranked[:, 1]).astype(int)
-        return fit_p(Counter(zip(chosen.tolist(), gaps.tolist(), strict=True)), law)
+        seen = Counter(((i,), (j,)) for i, j in zip(chosen.tolist(), gaps.tolist(), strict=True))
+        return fit_p(seen, law)
 
     assert p(1.0) > ALPHA
     assert p(1.02) < ALPHA
@@ -249,7 +251,7 @@ def test_exponential_mechanism(form: str, monotonic: bool) -> None:
 @pytest.mark.parametrize("monotonic", [False, True])
 def test_exponential_mechanism_on_many_runs(form: str, monotonic: bool) -> None:
     rate = float(EPSILON) / (1 if monotonic else 2)
-    law = exponential_law([2.0, 0.0, 1.0], rate, 30)
+    law = gumbel_cells([2, 0, 1], 1, 1 / rate, 30)
     assert fit_p(exponential_releases(form, monotonic, MANY), law) > ALPHA
 
 

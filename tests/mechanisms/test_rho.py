@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from freegap_evidence.assurance.fit import ALPHA, fit_p
+from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.rows.concentrated import gaussian_cells
-from freegap_evidence.assurance.rows.selection import exponential_law
 
 import freegap as fg
 from freegap.errors import InvalidArgument
@@ -128,9 +128,9 @@ def test_the_law_of_a_choice_with_its_gap() -> None:
 
     def drawn(rho: str) -> Any:
         choice = fg.exponential_mechanism([2, 0, 1], rho=rho, resolution=1, bits=bits)
-        return choice.index, int(choice.utility_gap or 0)
+        return (choice.index,), (int(choice.utility_gap or 0),)
 
-    law = exponential_law([2.0, 0.0, 1.0], 0.5, 30)
+    law = gumbel_cells([2, 0, 1], 1, 2.0, 30)
     assert fit_p(Counter(drawn("1/4") for _ in range(RUNS)), law) > ALPHA
     assert fit_p(Counter(drawn("1") for _ in range(RUNS)), law) < ALPHA
 

@@ -23,7 +23,7 @@ import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.laws import GUMBEL, Law
-from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, Slots, UnknownPlan, read_slots
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, Slots, UnknownPlan, read_slots, slots_of
 from freegap.values.labels import key_of_label
 from freegap.values.measures import Approximate, ZeroConcentrated, converted
 
@@ -412,3 +412,23 @@ def test_more_people_and_fewer_items_of_each_change_the_bar() -> None:
     assert _plan(delta="1e-3", people=1000).delta == Fraction(1, 1000)
     assert _plan(pool=100).lift == _plan(pool=1000, items_per_person=100).lift < _plan(pool=1000).lift
     assert _plan(delta="2/3", people=1, pool=1, items_per_person=1).lift == 1  # c is never below 0
+
+
+def test_the_pool_is_found_among_the_largest_counts() -> None:
+    """With ties at the edge, labels twice and labels without a key: as if keys were made for all of them."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        size, pool = int(rng.integers(0, 14)), int(rng.integers(1, 9))
+        labels: list[Any] = [
+            object() if rng.random() < 0.3 else f"item {rng.integers(8)}" for _ in range(size)
+        ]
+        counts = rng.integers(0, 4, size).tolist()
+        largest: dict[str, int] = {}
+        for label, count in zip(labels, counts, strict=True):
+            if isinstance(label, str) and count > 0:
+                largest[label] = max(count, largest.get(label, 0))
+        order = sorted(largest, key=lambda label: (-largest[label], label))
+        found = slots_of(labels, counts, pool)
+        assert found.labels == order[:pool]
+        assert found.counts == [largest[label] for label in order[:pool]]
+        assert found.outside == (largest[order[pool]] if len(order) > pool else 0)

@@ -16,6 +16,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from freegap.laws import UNIFORM
+from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic.subset import remember_source
 
 FARTHEST = 8
@@ -25,17 +27,37 @@ TAIL = 2 * 3 * math.exp(-(FARTHEST + 1) / 1.0)
 _HEAD = "import math\nfrom collections import Counter\nfrom fractions import Fraction\n"
 
 
+_COINS = (
+    "noise.coin(Fraction(1, 4), label='c')",
+    "noise.coin(0.75, label='c')",
+    "noise.uniform(1, label='c') < Fraction(1, 2)",
+    "noise.uniform(4, label='c') >= 3",
+    "noise.coin(x, label='c')",  # which depends on the answer
+    "(noise.coin(Fraction(3, 4), label='c') == (x > 0))",
+)
+_CHOICES = (
+    "noise.choice([1, 3], label='w')",
+    "noise.choice([2, 1, 1], label='w')",
+    "noise.choice([1, x], label='w')",
+    "(0 if x > 1 else noise.choice([2, 2], label='w'))",
+)
+
+
 class Writer:
     """Writes programs; each choice from one source."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tossing: bool = False) -> None:
         self.random = random.Random(seed)
+        self.tossing = tossing
+        """Whether programs toss coins, `c`, and make choices, `w`."""
 
     def one(self, *options: str) -> str:
         return self.random.choice(options)
 
     def number(self, deep: int = 2) -> str:
         simple = self.one("x", "y", "y", "z", "0", "1", "-1", "Fraction(1, 2)", "0.5", "2")
+        if self.tossing and self.random.random() < 0.2:
+            simple = self.one("w", "int(c)")
         if deep == 0 or self.random.random() < 0.3:
             return simple
         a, b, c = self.number(deep - 1), self.number(deep - 1), self.truth(deep - 1)
@@ -57,6 +79,8 @@ class Writer:
     def truth(self, deep: int = 2) -> str:
         a, b = self.number(max(deep - 1, 0)), self.number(max(deep - 1, 0))
         plain = self.one(f"{a} > {b}", f"{a} >= {b}", f"{a} == {b}", f"{a} != {b}", f"{a} < {b}")
+        if self.tossing and self.random.random() < 0.3:
+            plain = self.one("c", "not c", "w == 1", "c == (x > 0)")
         if deep == 0 or self.random.random() < 0.3:
             return f"({plain})"
         c, d = self.truth(deep - 1), self.truth(deep - 1)
@@ -94,11 +118,15 @@ class Writer:
         z = self.one(
             "0", "1", "x", "noise.discrete_laplace(1, label='z')", "x + noise.discrete_laplace(1, label='z')"
         )
+        if self.tossing:  # mostly without other noise
+            y, z = self.one("0", "x", "x", y), self.one("0", "x", "1")
         lines = [
             f"    x = {self.one('answers[0]', 'answers[0]', 'answers[-1]')}",
             f"    y = {y}",
             f"    z = {z}",
         ]
+        if self.tossing:
+            lines += [f"    c = {self.one(*_COINS)}", f"    w = {self.one(*_CHOICES)}"]
         for name in "ab"[: self.random.randrange(3)]:
             lines.append(f"    {name} = {self.number()}")
         ways = self.random.random()
@@ -142,12 +170,12 @@ class Generated:
     epsilon: Fraction
 
 
-def generated(count: int, seed: int = 1) -> Iterator[Generated]:
+def generated(count: int, seed: int = 1, *, tossing: bool = False) -> Iterator[Generated]:
     """So many programs."""
     for place in range(count):
-        writer = Writer(seed * 1_000_003 + place)
+        writer = Writer(seed * 1_000_003 + place, tossing=tossing)
         text = writer.program()
-        file = f"<generated {seed} {place}>"
+        file = f"<generated {seed} {place} {tossing}>"
         remember_source(file, text)
         space: dict[str, Any] = {}
         with warnings.catch_warnings():
@@ -163,37 +191,54 @@ def generated(count: int, seed: int = 1) -> Iterator[Generated]:
 # What a program tells -----------------------------------------------------------------------------------
 
 
-class _Noise:
+class _Noise(LabelledNoise[Any]):
+    """Given values; uniform noise in quarters of its scale, which is all that programs ask for."""
+
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
 
-    def discrete_laplace(self, scale: Any, label: str) -> Any:
+    def draw(self, law: Any, scale: Any, label: Any = None, **options: Any) -> Any:
+        assert law is UNIFORM
+        return self.values[label] * scale
+
+    def discrete_laplace(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
         return self.values[label]
 
-    def geometric(self, scale: Any, label: str) -> Any:
+    def geometric(self, scale: Any, label: Any = None, *, resolution: Any = 1) -> Any:
         return abs(self.values[label])
 
 
 def distribution(program: Any, text: str, answer: int, kind: type) -> dict[Any, float]:
     """The probability of each output, types and signs of zeros included, up to `TAIL`."""
     found: dict[Any, float] = {}
+    for output, mass in outcomes(program, text, answer, kind):
+        seen = looks(output)
+        found[seen] = found.get(seen, 0.0) + mass
+    return found
+
+
+_QUARTERS = {Fraction(2 * i + 1, 8): 0.25 for i in range(4)}
+
+
+def outcomes(program: Any, text: str, answer: Any, kind: type) -> Iterator[tuple[Any, float]]:
+    """Outputs of the program with their probabilities, in pieces."""
     geometric = "geometric" in text
     places = range(-FARTHEST, FARTHEST + 1)
     weight = {n: math.exp(-abs(n)) for n in places}
     half = {n: weight[n] for n in places if n >= 0}
     used = [label for label in "yz" if f"label='{label}'" in text]
-    sides = [half if geometric and label == "y" else weight for label in used]
+    sides: list[dict[Any, float]] = [half if geometric and label == "y" else weight for label in used]
+    tossed = [label for label in "cw" if f"label='{label}'" in text]
+    sides += [_QUARTERS] * len(tossed)
+    totals = [sum(side.values()) for side in sides]
     for values in product(*sides):
-        mass = 1.0
-        for side, n in zip(sides, values, strict=True):
-            mass *= side[n] / sum(side.values())
-        noise = _Noise({label: kind(n) for label, n in zip(used, values, strict=True)})
+        mass = math.prod(side[n] / total for side, n, total in zip(sides, values, totals, strict=True))
+        noise = _Noise({label: kind(n) for label, n in zip(used + tossed, values, strict=True)})
         try:
-            output = looks(program([kind(answer)], noise))
+            output = program([kind(answer)], noise)
         except Exception as error:
             output = ("raised", type(error).__name__)
-        found[output] = found.get(output, 0.0) + mass
-    return found
+        yield output, mass
 
 
 def looks(value: Any) -> Any:

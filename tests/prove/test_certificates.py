@@ -50,18 +50,21 @@ def test_nothing_is_written_without_a_proof(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-CLAIMS = [
-    (entry, claim)
-    for entry in LIBRARY
-    for claim in entry.claims
-    if claim.queries in (None, 1) and claim.neighbours == "each" and "exponential" in claim.label + entry.name
-]
+NAMES = (
+    "noisy top-k with gap",
+    "hybrid sparse vector",
+    "sparse vector, then measure",
+    "adaptive sparse vector",
+    "base-2 sparse vector with gap",
+)
+CLAIMS = [(entry, entry.claims[0]) for entry in LIBRARY if entry.name in NAMES]
 
 
-@pytest.mark.parametrize(("entry", "claim"), CLAIMS[:5], ids=lambda part: getattr(part, "name", ""))
+@pytest.mark.parametrize(("entry", "claim"), CLAIMS, ids=lambda part: getattr(part, "name", ""))
 def test_the_library_s_statements_stand_alone(entry: Any, claim: Any) -> None:
     """z3 reads each from its text, without anything else of the proof, and answers the same."""
     certificate = Certificate()
+    assert claim.every_parameter
     assert prove_claim(entry, claim, certificate=certificate).holds
     assert len(certificate.statements) > 3
     assert all(checker_named("z3")(statement.text) for statement in certificate.statements.values())

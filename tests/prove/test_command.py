@@ -121,7 +121,7 @@ def test_a_part_of_the_library() -> None:
     assert done.exit_code == 0, done.output
     record = json.loads(done.output)
     assert record["proved"]
-    assert len(record["claims"]) == 3
+    assert len(record["claims"]) == 4
     assert all(claim["claim"].startswith("measure") for claim in record["claims"])
 
 

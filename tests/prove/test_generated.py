@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -10,28 +12,31 @@ import freegap as fg
 from freegap.prover import outputs
 from freegap.symbolic.paths import Exploration
 
-from .generated import Generated, generated, violation
+from .generated import TAIL, Generated, generated, outcomes, violation
 
 
-def verdict(case: Generated) -> bool | None:
+def attempt(case: Generated, *, counterexample: bool = False, search: bool = False) -> Any:
     return fg.prove(
         case.program,
-        case.alignment,
+        None if search else case.alignment,
         epsilon=case.epsilon,
         queries=1,
         resolution=1,
         tightness=False,
         growth=False,
+        counterexample=counterexample,
         seconds=1,
-    ).holds
+    )
 
 
-def false_proofs(count: int, seed: int) -> tuple[list[str], dict[bool | None, int]]:
+def false_proofs(
+    count: int, seed: int, *, tossing: bool = False, search: bool = False
+) -> tuple[list[str], dict[bool | None, int]]:
     """Violations of what was proved, and how often each verdict came out."""
     found = []
     seen: dict[bool | None, int] = {True: 0, False: 0, None: 0}
-    for case in generated(count, seed):
-        holds = verdict(case)
+    for case in generated(count, seed, tossing=tossing):
+        holds = attempt(case, search=search).holds
         seen[holds] += 1
         if holds:
             wrong = violation(case)
@@ -46,6 +51,40 @@ def test_no_false_proof() -> None:
     assert min(seen.values()) >= 50  # all three verdicts are visited
 
 
+@pytest.mark.parametrize("search", [False, True])
+def test_no_false_proof_with_coins(search: bool) -> None:
+    """With the alignment of the text, and without one: by a finite table, where there is no other noise."""
+    found, seen = false_proofs(30, seed=1, tossing=True, search=search)
+    assert not found, found[0]
+    assert seen[True] >= 3
+
+
+def false_counterexamples(count: int, seed: int, *, tossing: bool) -> tuple[list[str], int]:
+    """Counterexamples whose probabilities are not those of an enumeration, and how many there were."""
+    found, seen = [], 0
+    for case in generated(count, seed, tossing=tossing):
+        claimed = attempt(case, counterexample=True, search=tossing).counterexample
+        if claimed is None:
+            continue
+        seen += 1
+        for (answer,), ball in (
+            (claimed.answers, claimed.probability),
+            (claimed.neighbour, claimed.probability_of_neighbour),
+        ):
+            masses = outcomes(case.program, case.text, answer, Fraction)
+            enumerated = sum(mass for output, mass in masses if claimed.event.contains(output))
+            if not ball.lower - TAIL <= enumerated <= ball.upper + TAIL:
+                found.append(f"{claimed}\n{enumerated} at {answer}\n{case.text}")
+    return found, seen
+
+
+@pytest.mark.parametrize("tossing", [False, True])
+def test_no_false_counterexample(tossing: bool) -> None:
+    found, seen = false_counterexamples(30, 4, tossing=tossing)
+    assert not found, found[0]
+    assert seen >= 4
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_no_false_proof_among_many(seed: int) -> None:
@@ -53,10 +92,27 @@ def test_no_false_proof_among_many(seed: int) -> None:
     assert not found, found[0]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_no_false_verdict_with_coins_among_many(seed: int) -> None:
+    for search in (False, True):
+        proofs, _ = false_proofs(500, seed=seed, tossing=True, search=search)
+        assert not proofs, proofs[0]
+    counterexamples, _ = false_counterexamples(300, seed, tossing=seed % 2 == 0)
+    assert not counterexamples, counterexamples[0]
+
+
 def test_a_dropped_path_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault of a comparison that is taken for true: the other side is never followed."""
     monkeypatch.setattr(Exploration, "backtrack", lambda self: False)
     found, _ = false_proofs(150, seed=1)
+    assert found
+
+
+def test_a_wrong_table_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of probabilities that are never compared: a coin for the answer is then proved."""
+    monkeypatch.setattr("freegap.prover.apart._exceeds", lambda kind, here, there: False)
+    found, _ = false_proofs(10, seed=4, tossing=True, search=True)
     assert found
 
 

@@ -10,18 +10,22 @@ from typing import Any
 
 import pytest
 from freegap_evidence.assurance.library import plan
-from freegap_evidence.assurance.schemas import threshold_schema
+from freegap_evidence.assurance.schemas import base2_schema, measure_schema, threshold_schema
 
+from freegap.base2 import ideal
+from freegap.forms import Stream
 from freegap.mechanisms import sparse_vector
+from freegap.mechanisms.measurement import measured_scale
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.prover.report import Proof
 from freegap.prover.schema import Schema, prove_schema
-from freegap.symbolic import Limits, Symbol, is_public, public, real, reciprocal
+from freegap.symbolic import GivenNoise, Limits, Symbol, is_public, public, real, reciprocal
+from freegap.values.measures import Pure
 
 EACH = threshold_schema(plan(1, "laplace", False, halvings=1))
 
 
-def proved(schema: Schema, neighbours: str = "each") -> Proof:
+def proved(schema: Schema[Stream], neighbours: str = "each") -> Proof:
     return prove_schema(schema, neighbours, Limits())
 
 
@@ -41,7 +45,7 @@ def test_the_noise_for_monotonic_answers_is_not_enough_for_others() -> None:
     assert "the cost is not established" in str(proof.reason)
 
 
-def with_form(**changes: Any) -> Schema:
+def with_form(**changes: Any) -> Schema[Stream]:
     return replace(EACH, form=replace(EACH.form, **changes))
 
 
@@ -117,6 +121,145 @@ def test_alignments_and_charges_that_are_wrong(name: str) -> None:
     assert reason in str(proof.reason)
 
 
+# Discrete noise, counts and numbers of answers -------------------------------------------------------
+
+BASE2, MEASURE = base2_schema(width=3), measure_schema()
+GEOMETRIC = threshold_schema(plan(1, "geometric", False, halvings=1))
+
+
+@pytest.mark.parametrize("halvings", [0, 1])
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_geometric_noise(monotonic: bool, halvings: int) -> None:
+    schema = threshold_schema(plan(1, "geometric", monotonic, halvings=halvings))
+    proof = proved(schema, "monotonic" if monotonic else "each")
+    assert proof.holds, str(proof)
+    assert "whole Δ > 0" in proof.claim
+
+
+def test_base_2_and_measuring() -> None:
+    for schema in (BASE2, base2_schema(width=None), MEASURE):
+        proof = proved(schema)
+        assert proof.holds, str(proof)
+        assert "for all n" in proof.claim
+
+
+def change(schema: Schema[Stream], **changes: Any) -> Schema[Stream]:
+    return replace(schema, form=replace(schema.form, **changes))
+
+
+def one_more(state: Any, answer: Any, noise: Any) -> Any:
+    after, entry, _ = BASE2.form.step(state, answer, noise)
+    return after, entry, entry is not None and state[0] == 0
+
+
+def counts_nothing(state: Any, answer: Any, noise: Any) -> Any:
+    after, entry, stop = BASE2.form.step(state, answer, noise)
+    return (state[0], after[1]), entry, stop
+
+
+def counts_by_half(state: Any, answer: Any, noise: Any) -> Any:
+    after, entry, stop = BASE2.form.step(state, answer, noise)
+    return (state[0] - Fraction(1, 2) if entry is not None else state[0], after[1]), entry, stop
+
+
+def leaves_the_lattice(state: Any, answer: Any, noise: Any) -> Any:
+    after, entry, stop = BASE2.form.step(state, answer, noise)
+    return (after[0], after[1] / 2), entry, stop
+
+
+def rounds_up(state: Any, answer: Any, noise: Any) -> Any:
+    """One more than the distance where ρ is on the one side of an answer, one less on the other."""
+    after, entry, stop = BASE2.form.step(state, answer, noise)
+    return after, entry if entry is None else entry + (1 if state[1] > answer else -1), stop
+
+
+def tells_the_last(state: Any, answer: Any, noise: Any) -> Any:
+    return answer, answer + noise.laplace(SCALE, label="answer") - state, False
+
+
+def draws_first(noise: Any) -> Any:
+    return noise.laplace(SCALE, label="first")
+
+
+def narrow_noise(state: Any, answer: Any, noise: Any) -> Any:
+    return None, answer + noise.laplace(SCALE * Fraction(9, 10), label="answer"), False
+
+
+def one_lower(direction: str) -> dict[str, Any]:
+    return {"threshold": WHOLE - 1}
+
+
+def between(direction: str) -> dict[str, Any]:
+    return {"threshold": WHOLE + Fraction(1, 2)}
+
+
+SCALE: Any = public("scale")
+WHOLE: Any = public("Δ", whole=True)
+DISCRETE: dict[str, tuple[Schema[Stream], str]] = {
+    "one entry more than is counted": (change(BASE2, step=one_more), "counts down"),
+    "nothing is counted": (change(BASE2, step=counts_nothing), "counts down"),
+    "half of what is charged is counted": (change(BASE2, step=counts_by_half), "stay whole"),
+    "a state between the multiples": (change(BASE2, step=leaves_the_lattice), "stay whole"),
+    "a gap that tells on which side": (change(BASE2, step=rounds_up), "the output"),
+    "the threshold rises by one too little": (change(BASE2, start_shifts=one_lower), ""),
+    "the threshold rises to between": (change(BASE2, start_shifts=between), "off its lattice"),
+    "entries are free": (change(BASE2, entry_charge=free), "the cost"),
+    "the start is free": (change(BASE2, start_charge=0), "the start costs"),
+    "real answers": (replace(BASE2, resolution=None), "not on the lattice"),
+    "any Δ": (replace(GEOMETRIC, sensitivity=DELTA), ""),
+    "geometric: rises to between": (change(GEOMETRIC, start_shifts=between), "off its lattice"),
+    "geometric: one too little": (change(GEOMETRIC, start_shifts=one_lower), ""),
+    "geometric: entries are free": (change(GEOMETRIC, entry_charge=free), "the cost"),
+    "measure: any number of answers": (replace(MEASURE, answers=None), "no number of the state"),
+    "measure: narrow noise": (change(MEASURE, step=narrow_noise), "the cost"),
+    "measure: for nothing": (change(MEASURE, entry_charge=free), "the cost"),
+    "measure: the last answer": (change(MEASURE, start=draws_first, step=tells_the_last), "the output"),
+}
+
+
+@pytest.mark.parametrize(("schema", "reason"), DISCRETE.values(), ids=DISCRETE)
+def test_discrete_schemas_that_are_wrong(schema: Schema[Stream], reason: str) -> None:
+    proof = proved(schema)
+    assert proof.holds is None
+    assert reason in str(proof.reason)
+
+
+@pytest.mark.parametrize("schema", [BASE2, MEASURE], ids=["base 2", "measure"])
+def test_which_facts_these_need(schema: Schema[Stream]) -> None:
+    """All but Δ > 0, and that a clamp has a width, which the noise does not depend on."""
+    for left_out in range(1, 5 if schema is BASE2 else 4):
+        fewer = replace(schema, facts=schema.facts[:left_out] + schema.facts[left_out + 1 :])
+        assert proved(fewer).holds is None, schema.facts[left_out]
+
+
+def test_base_2_and_measuring_as_released_are_instances() -> None:
+    random = Random(2)
+    for _ in range(20):
+        k, delta, n = (random.randrange(1, 30) for _ in range(3))
+        eta = Fraction(random.randrange(1, 9), 8), Fraction(random.randrange(1, 9), 8)
+        form = ideal.form(k=k, eta=eta, sensitivity=Fraction(delta), width=5, gaps=(1, 2))
+        drawn = GivenNoise({})
+        form.program([0], drawn)
+        scales = [scale for _, scale, _, _ in drawn.drawn.values()]
+        values = {"Δ": delta, "k": k, "width": 5, "ε": sum(eta), "1/scale 0": 1 / scales[0]}
+        values |= {"1/scale 1": 1 / scales[1]}
+        assert holds(BASE2, values)
+        assert form.start_charge == delta / scales[0]
+        assert form.entry_charge is not None
+        assert form.entry_charge(0) == 2 * delta / scales[1]
+        scale, charge = measured_scale(Pure(eta[0]), n, Fraction(delta))
+        assert holds(MEASURE, {"Δ": delta, "n": n, "ε": charge, "1/scale": 1 / scale})
+
+
+def holds(schema: Schema[Stream], values: dict[str, Any]) -> bool:
+    known = {
+        next(iter(public(name, whole=whole).variables)): value
+        for name, value in values.items()
+        for whole in (False, True)
+    }
+    return all(fact.substitute(known) is True for fact in schema.facts)
+
+
 @pytest.mark.parametrize("left_out", range(len(EACH.facts)))
 def test_which_facts_it_needs(left_out: int) -> None:
     """Nothing is assumed that it could do without."""
@@ -138,8 +281,7 @@ def test_the_plans_of_the_library_are_instances() -> None:
             made = ThresholdPlan.read("m", monotonic=monotonic, noise="laplace", branches=halvings, **given)
             values = {"Δ": made.sensitivity, "ε": made.epsilon, "1/threshold scale": 1 / made.threshold_scale}
             values |= {f"1/scale {j}": 1 / branch.scale for j, branch in enumerate(made.branches)}
-            known = {next(iter(public(name).variables)): value for name, value in values.items()}
-            assert all(fact.substitute(known) is True for fact in schema.facts)
+            assert holds(schema, values)
             factor = 1 if monotonic else 2
             assert made.threshold_budget == made.sensitivity / made.threshold_scale
             assert all(b.budget * b.scale == factor * made.sensitivity for b in made.branches)

@@ -63,8 +63,19 @@ def test_draws_that_the_output_does_not_tell() -> None:
         return "done"
 
     proof = fg.prove(program, no_shift, epsilon=1, queries=1)
-    assert proof.holds is None
-    assert "can come from the draws" in str(proof.reason)
+    assert proof.holds  # as if the list of draws were released too, which is private here
+    assert "as if the list were released" in next(c.how for c in proof.conditions if c.name == "draws")
+
+
+def test_draws_that_the_output_does_not_tell_and_that_leak() -> None:
+    """The output is the same, but the list of draws is not on the neighbour: nothing is proved."""
+
+    def program(answers: Any, noise: Any) -> str:
+        if answers[0] + noise.laplace(1, label="first") > 0:
+            noise.laplace(1, label="second")
+        return "done"
+
+    assert not fg.prove(program, no_shift, epsilon=1, queries=1, counterexample=False)
 
 
 def test_draws_that_the_numbers_tell() -> None:

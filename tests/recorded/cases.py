@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import freegap as fg
 from freegap import base2
+from tests.recorded import formerly
 
 __all__ = ["CASES", "Case"]
 
@@ -107,7 +108,7 @@ def sparse_vector(noise: str, gap: bool, bits: fg.SeededBits) -> Iterator[Any]:
         )
         yield release
         if gap:
-            yield [fg.lower_bounds(release), fg.lower_bounds(release, confidence="0.99")]
+            yield [formerly.lower_bounds(release), formerly.lower_bounds(release, 0.99)]
             yield fg.gap_variances(release)
     each = numbers(12, 40, 77).tolist()
     yield fg.sparse_vector(numbers(12, 40), each, k=3, epsilon=6, **options)
@@ -138,7 +139,7 @@ def hybrid_sparse_vector(noise: str, bits: fg.SeededBits) -> Iterator[Any]:
             yield fg.hybrid_sparse_vector(answers, 25, k=4, epsilon=6, **adjacency, **options)
         release = fg.hybrid_sparse_vector(grouped(salt), "20.5", k=5, epsilon=40, share="1/5", **options)
         yield release
-        yield [fg.lower_bounds(release), fg.gap_variances(release)]
+        yield [formerly.lower_bounds(release), fg.gap_variances(release)]
     yield fg.hybrid_sparse_vector(numbers(4000, 99), 90, k=60, epsilon=90, **COUNTS, **options)
 
 

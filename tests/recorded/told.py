@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import freegap as fg
+from tests.recorded import formerly
 
 __all__ = ["told"]
 
@@ -46,9 +47,7 @@ def told(result: Any) -> Any:
                 *_budget(result),
                 _plain(result.indices),
                 _plain(result.labels),
-                _plain(result.estimates),
-                _plain(result.standard_errors),
-                _plain(result.intervals()),
+                *map(_plain, formerly.estimated(result)),
                 told(result.selection),
                 None if result.measurement is None else told(result.measurement),
             ]
@@ -75,9 +74,7 @@ def _items(result: fg.TopItems | fg.ItemsAbove) -> list[Any]:
         *_budget(result),
         _plain(result.labels),
         _plain(result.gaps),
-        _plain(result.estimates),
-        _plain(result.standard_errors),
-        _plain(result.intervals),
+        *map(_plain, formerly.estimated_items(result)),
     ]
 
 

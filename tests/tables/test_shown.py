@@ -210,6 +210,16 @@ def test_forecasts_by_hand() -> None:
     assert (measured.least, measured.most) == (Fraction(1, 2), Fraction(1, 2))
     one = forecast_top_k(k=1, epsilon=1, measure=True)
     assert one.estimate_error == pytest.approx(math.sqrt(2) * 2)  # nothing to fuse with: Laplace of scale 2
+    assert one.estimate_error == one.most_error
+    assert one.lines()[4] == "95 % interval: 6.0 people to either side of what was measured"  # 2·ln 20
+    many = forecast_top_k(k=20, epsilon=1, measure=True)
+    assert many.lines()[3] == "standard error of an estimate: 34.5 people where gaps are wide, 56.6 at most"
+    assert many.bars is not None
+    assert many.to_dict()["interval"] == {
+        "below": many.bars.below,
+        "above": many.bars.above,
+        "from_excess": 0.0,
+    }
     above = forecast_above(k=2, epsilon="1/2")
     assert above.gap_error == above.estimate_error
     assert (above.what, above.most) == ("above", Fraction(1, 2))
@@ -222,6 +232,11 @@ def test_forecasts_by_hand() -> None:
     ]
     assert above.lines()[1] == f"ε charged: {readable(above.least)} at least, 1/2 at most"
     assert above.lines()[3] == f"standard error of an estimate: {above.gap_error:,.1f} people"
+    assert above.bars is not None
+    assert above.lines()[4] == (
+        f"95 % interval: {above.bars.below:,.1f} people down and {above.bars.above:,.1f} up, "
+        f"for an item that is found by {above.bars.excess:,.1f} or more; further down for others"
+    )
     assert plain.instead is not None
     assert plain.to_dict() == {
         "dry_run": "top-k",
@@ -230,6 +245,8 @@ def test_forecasts_by_hand() -> None:
         "charged_at_most": "1/2",
         "gap_standard_error": plain.gap_error,
         "estimate_standard_error": None,
+        "estimate_standard_error_at_most": None,
+        "interval": None,
         "instead": {
             "rho": float(plain.instead.asked.spent),
             "gap_standard_error": plain.instead.gap_error,

@@ -92,9 +92,9 @@ def released(table: Any, domain: Any, how_many: int = 2) -> list[dict[str, Any]]
     return [ask().to_dict() for ask in asks[:how_many]]
 
 
-def of_unknown(table: Any) -> Any:
+def of_unknown(table: Any, **more: Any) -> Any:
     """Of a small pool, at whose edge there are ties."""
-    shared: dict[str, Any] = {"item": "item", "person": "person", "epsilon": 12, "domain": "unknown"}
+    shared: dict[str, Any] = {"item": "item", "person": "person", "epsilon": 12, "domain": "unknown"} | more
     return fg.top_k(table, k=6, delta="1/4", people=4, pool=9, bits=fg.SeededBits(9), **shared)
 
 
@@ -107,7 +107,8 @@ def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch
 
 def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, texts = frame(spark, NUMBERS), frame(spark, TEXTS)
-    assert of_unknown(texts) == of_unknown(arrow(TEXTS))
+    for more in ({}, {"items_per_person": 2, "measure": True}):
+        assert of_unknown(texts, **more) == of_unknown(arrow(TEXTS), **more)
     wanted, wanted_texts = released(arrow(NUMBERS), range(50)), released(arrow(TEXTS), TEXT_DOMAIN, 1)
     assert released(texts, TEXT_DOMAIN, 1) == wanted_texts
 

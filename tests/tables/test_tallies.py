@@ -15,6 +15,7 @@ import pytest
 
 import freegap as fg
 from freegap.errors import InvalidArgument
+from freegap.estimate.intervals import error_bars
 from freegap.estimate.noise_laws import GapNoise
 from freegap.laws import LAWS, ContinuousNoiseName
 from freegap.tables.domains import ListedDomain, listed_in_order
@@ -120,14 +121,18 @@ def test_what_is_said_of_items_above(noise: ContinuousNoiseName) -> None:
     assert r.intervals is not None
     (scale,) = r.parameters["scales"]
     law = GapNoise(LAWS[noise], Fraction(scale), r.parameters["threshold_scale"])
+    bars = error_bars(law, found=2, among=3)
     for gap, estimate, error, (low, high) in zip(
         r.gaps, r.estimates, r.standard_errors, r.intervals, strict=True
     ):
         at_least = 20 + gap  # the gap was rounded down
         assert estimate == at_least + r.resolution / 2
         assert error == pytest.approx(math.sqrt(law.variance), rel=1e-12)
-        assert low == pytest.approx(float(at_least) - law.quantile(0.975), rel=1e-12)
-        assert high == pytest.approx(float(at_least + r.resolution) - law.quantile(0.025), rel=1e-12)
+        assert high == pytest.approx(float(at_least + r.resolution) + bars.above, rel=1e-12)
+        # The last of k might have been the first that was left out: its lower end is that of all three.
+        assert bars.floor is not None
+        below = bars.below if gap - r.gaps[-1] >= bars.excess else bars.floor
+        assert low == pytest.approx(max(float(at_least) - below, 0), rel=1e-12)
     assert not r.complete  # two were asked for, and two found: there may be more
     fewer = fg.above(
         TABLE, item="item", person="person", threshold=400, k=2, epsilon=4, domain=["milk", "rice", "tea"],

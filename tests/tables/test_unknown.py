@@ -122,7 +122,9 @@ def test_the_ledger_knows_before_anything_is_drawn(tmp_path: Path) -> None:
     [
         ({"delta": None}, "delta"),
         ({"delta": "1e-3"}, "people"),
-        ({"measure": True}, "measure.*no theorem.*ε, δ"),
+        ({"measure": 1}, "measure"),
+        ({"rho": 1, "epsilon": None}, "rho.*no theorem"),
+        ({"items_per_person": 0}, "items_per_person"),
         ({"noise": "laplace"}, "noise.*not a known noise"),
         ({"domain_column": "item"}, "domain_column"),
         ({"observed_keys_are_public": True}, "need not be said"),
@@ -134,8 +136,3 @@ def test_errors_come_before_the_table_is_read(options: dict[str, Any], names: st
     asked: dict[str, Any] = {"k": 3, "epsilon": 1, "delta": "1e-7"} | ASK | options
     with pytest.raises(fg.InvalidArgument, match=names):
         fg.top_k("nowhere.csv", **asked)
-
-
-def test_above_has_no_theorem() -> None:
-    with pytest.raises(fg.InvalidArgument, match="top_k alone"):
-        fg.above(arrow(TEXTS), threshold=3, k=1, epsilon=1, **ASK)

@@ -428,7 +428,7 @@ def test_answers_above_a_threshold_word_for_word() -> None:
     assert ABOVE.to_dict() == {
         "mechanism": "a mechanism", "answered": 3, "questions": ["a", "b", "c"], "indices": [],
         "labels": ["c", "a"], "gaps": [2.5, 1.5], "branches": [0, 0], "thresholds": ["10", "20"],
-        "resolution": "1/2", "private": False, **COMMON, "table": ABOVE.to_dict()["table"],
+        "resolution": "1/2", "among": None, "private": False, **COMMON, "table": ABOVE.to_dict()["table"],
     }  # fmt: skip
     assert ABOVE.footnotes() == ["ε asked 1/3, spent 1/4", NOT_PRIVATE]
     listed = replace(ABOVE, questions=range(3), indices=(2, 0), labels=(2, 0), branches=(1, 0))

@@ -164,45 +164,40 @@ class _Truth(_Known):
     __hash__ = None
 
 
-class _Column(_Known):
-    """A real number for each run: adds, subtracts, multiplies, divides by what is known, and compares, all as
-    Python does with floats."""
+def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Callable[[Any, Any], Any]:
+    """The operator of a column and another one, or a number."""
 
-    def _with(self, other: Any, operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Any:
+    def apply(column: _Column, other: Any) -> Any:
         if isinstance(other, _Column):
             right: Any = other.now()
         elif isinstance(other, numbers.Real):
             right = float(other)
         else:
             return NotImplemented
-        here = self.now()
+        here = column.now()
         values = operation(right, here) if swap else operation(here, right)
-        return (_Truth if values.dtype == np.bool_ else _Column)(self.group, values)
+        return (_Truth if values.dtype == np.bool_ else _Column)(column.group, values)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, operator.add)
+    return apply
 
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, operator.add, swap=True)
 
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, operator.sub)
+class _Column(_Known):
+    """A real number for each run: adds, subtracts, multiplies, divides by what is known, and compares, all as
+    Python does with floats."""
 
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, operator.sub, swap=True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, operator.mul)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._with(other, operator.mul, swap=True)
+    __add__, __radd__ = _infix(operator.add), _infix(operator.add, swap=True)
+    __sub__, __rsub__ = _infix(operator.sub), _infix(operator.sub, swap=True)
+    __mul__, __rmul__ = _infix(operator.mul), _infix(operator.mul, swap=True)
+    __lt__, __le__ = _infix(operator.lt), _infix(operator.le)
+    __gt__, __ge__ = _infix(operator.gt), _infix(operator.ge)
+    __eq__, __ne__ = _infix(operator.eq), _infix(operator.ne)
 
     def __truediv__(self, other: Any) -> Any:
         if not isinstance(other, numbers.Real):
             raise NotBatched("a division by a column")
         if other == 0:
             raise ZeroDivisionError("float division by zero")
-        return self._with(other, operator.truediv)
+        return _infix(operator.truediv)(self, other)
 
     def __neg__(self) -> _Column:
         return _Column(self.group, -self.now())
@@ -212,24 +207,6 @@ class _Column(_Known):
 
     def __abs__(self) -> _Column:
         return _Column(self.group, np.abs(self.now()))
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._with(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._with(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._with(other, operator.ge)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._with(other, operator.eq)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._with(other, operator.ne)
 
     def __bool__(self) -> bool:
         return bool(self != 0)

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.auditor.features import Component, Feature, Reading, path_text, spread, value_text
+from freegap.auditor.features import AtPlace, Component, Feature, Reading, path_text, spread, value_text
 from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Floats, Label, Outputs, Path
 from freegap.errors import MissingExtra
 
@@ -145,15 +146,10 @@ def _terms(first: Outputs, second: Outputs, answers: Sequence[float]) -> list[Te
 
 
 @dataclass(frozen=True)
-class LowestBit:
+class LowestBit(AtPlace):
     """The power of two that the lowest set bit of a number is worth."""
 
-    path: Path = ()
-
-    @property
-    def text(self) -> str:
-        """The feature in words."""
-        return f"power of two of the lowest set bit of {path_text(self.path)}"
+    words: ClassVar[str] = "power of two of the lowest set bit of {}"
 
     def read(self, outputs: Outputs) -> Reading:
         """Nothing for zero, which has no set bit, and for what is not a number.
@@ -172,15 +168,10 @@ class LowestBit:
 
 
 @dataclass(frozen=True)
-class ZeroSign:
+class ZeroSign(AtPlace):
     """Whether a zero is negative: -0.0 is equal to 0.0, and another output all the same."""
 
-    path: Path = ()
-
-    @property
-    def text(self) -> str:
-        """The feature in words."""
-        return f"sign of the zero {path_text(self.path)}"
+    words: ClassVar[str] = "sign of the zero {}"
 
     def read(self, outputs: Outputs) -> Reading:
         """A label for zeros alone.

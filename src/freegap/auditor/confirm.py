@@ -83,7 +83,8 @@ def confirm(
 
     number: tells the confirmations of one audit apart, so that each has samples of its own.
     """
-    one_by_one = source.mechanism.one_by_one
+    lead, one_by_one = result.lead, source.mechanism.one_by_one
+    parameters = lead.candidate.parameters
     counts, trials, piece = EventCounts(0, 0, 0, 0), 0, 0
     for until, share in zip(spending.trials, spending.shares, strict=True):
         if until > spending.usual and not promising(result):
@@ -94,7 +95,7 @@ def confirm(
         trials, piece = until, piece + len(pieces)
         together = min(100, max(1, int(TASK / (PIECE * workers.pace)))) if one_by_one and workers.pace else 1
         tasks = [pieces[i : i + together] for i in range(0, len(pieces), together)]
-        work = partial(_count, source, result.lead, bins)
+        work = partial(_count, source, (lead.first, lead.second), parameters, lead.finding.event, bins)
         for part, histogram in workers.map(work, tasks, sizes[0] * together, total=sum(sizes)):
             result.blocks += part
             counts = sum(part, counts)
@@ -105,8 +106,8 @@ def confirm(
                 "carries something from one call to the next, so that the runs are not independent and no "
                 "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
                 "harm); seen",
-                list(result.lead.first),
-                dict(result.lead.candidate.parameters),
+                list(lead.first),
+                dict(parameters),
             )
         result.looks.append(Look(counts, share))
         if settled(result):
@@ -119,16 +120,20 @@ def _sizes(trials: int, most: int) -> list[int]:
 
 
 def _count(
-    source: OutputSource, lead: Lead, bins: Bins | None, task: list[tuple[int, int, tuple[int, ...]]]
+    source: OutputSource,
+    inputs: tuple[Answers, Answers],
+    parameters: Parameters,
+    event: Event,
+    bins: Bins | None,
+    task: Sequence[tuple[int, int, tuple[int, ...]]],
 ) -> tuple[list[EventCounts], Histogram]:
     """How often the event happened in every block of a few pieces of trials, and the histogram of all."""
-    parameters, inputs = lead.candidate.parameters, (lead.first, lead.second)
     blocks: list[tuple[Outputs, Outputs]] = []
     for size, most, key in task:
         blocks += source.toss(inputs, parameters, size, max(1, min(most, size // LEAST_IN_BLOCK)), key)
     first, second = join([one for one, _ in blocks]), join([two for _, two in blocks])
-    hits1 = _by_block(lead.finding.event.holds(first), [len(one) for one, _ in blocks])
-    hits2 = _by_block(lead.finding.event.holds(second), [len(two) for _, two in blocks])
+    hits1 = _by_block(event.holds(first), [len(one) for one, _ in blocks])
+    hits2 = _by_block(event.holds(second), [len(two) for _, two in blocks])
     counts = [
         EventCounts(h1, h2, len(one), len(two))
         for h1, h2, (one, two) in zip(hits1, hits2, blocks, strict=True)
@@ -146,9 +151,8 @@ def count_again(
     """How often an event happens on the two inputs, in so many trials."""
     total = EventCounts(0, 0, 0, 0)
     for piece, size in enumerate(_sizes(runs, PIECE if source.mechanism.one_by_one else CHUNK)):
-        blocks = source.toss(inputs, parameters, size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, piece))
-        for one, two in blocks:
-            total += EventCounts(event.hits(one), event.hits(two), len(one), len(two))
+        task = [(size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, piece))]
+        total = sum(_count(source, inputs, parameters, event, None, task)[0], total)
     return total
 
 

@@ -169,11 +169,18 @@ class Family:
         """Scores for the event being likelier on the first input, and on the second."""
         return self.forecast.bound(np.stack([c1, c2]), np.stack([c2, c1]), choices)
 
+    def _keep_best(
+        self, conditions: Callable[[int], Condition], c1: Tally, c2: Tally, scores: Floats
+    ) -> None:
+        """The event with the best score, in each direction."""
+        for swapped, score in zip((False, True), scores, strict=True):
+            best = int(np.argmax(score))
+            self.keep(conditions(best), swapped, int(c1[best]), int(c2[best]), score[best])
+
     def anything(self, one: Ordered, two: Ordered) -> None:
         """The event that there is a number at all."""
-        scores = self._both_ways(np.array(one.count), np.array(two.count))
-        for swapped in (False, True):
-            self.keep(Between(), swapped, one.count, two.count, scores[int(swapped)])
+        c1, c2 = np.array([one.count]), np.array([two.count])
+        self._keep_best(lambda at: Between(), c1, c2, self._both_ways(c1, c2))
 
     def sets(self, values: Sequence[Any], names: Sequence[str], c1: Tally, c2: Tally) -> None:
         """Single values, and unions taken in order of the ratio of the counts.
@@ -185,10 +192,7 @@ class Family:
         def one_of(chosen: Sequence[int]) -> OneOf:
             return OneOf(tuple(values[i] for i in chosen), tuple(names[i] for i in chosen))
 
-        singles = self._both_ways(c1, c2, len(values))
-        for swapped, single in zip((False, True), singles, strict=True):
-            best = int(np.argmax(single))
-            self.keep(one_of([best]), swapped, int(c1[best]), int(c2[best]), single[best])
+        self._keep_best(lambda at: one_of([at]), c1, c2, self._both_ways(c1, c2, len(values)))
         if len(values) <= 2:  # the union of two is everything
             return
         some1, some2 = _halves(c1, c2)
@@ -210,12 +214,12 @@ class Family:
         if not len(values):
             return
         c1, c2 = one.tally(values), two.tally(values)
-        scores = self._both_ways(c1, c2, choices)
-        for swapped in (False, True):
-            best = int(np.argmax(scores[int(swapped)]))
-            value = OneOf((float(values[best]),))
-            self.keep(value, swapped, int(c1[best]), int(c2[best]), scores[int(swapped)][best])
-        self.keep_one_sided(lambda at: OneOf((float(values[at]),)), c1, c2)
+
+        def value(at: int) -> OneOf:
+            return OneOf((float(values[at]),))
+
+        self._keep_best(value, c1, c2, self._both_ways(c1, c2, choices))
+        self.keep_one_sided(value, c1, c2)
 
     def intervals(self, cuts: Floats, one: Ordered, two: Ordered) -> None:
         """Both tails at every cut point, and every interval between two of them."""
@@ -228,15 +232,15 @@ class Family:
         inner = len(tails) - int(tails.sum())
         choices = np.where(tails, (len(tails) - inner) // 4, inner // 4)
         scores = self._both_ways(h1, h2, choices)
-        for family in (tails, ~tails):
-            places = np.flatnonzero(family)
-            for swapped in (False, True) if len(places) else ():
-                best = places[int(np.argmax(scores[int(swapped), places]))]
-                condition = Between(float(starts[low[best]]), float(ends[high[best]]))
-                self.keep(condition, swapped, int(h1[best]), int(h2[best]), scores[int(swapped), best])
-        outer = np.flatnonzero(tails)
-        ranges = [Between(float(starts[low[at]]), float(ends[high[at]])) for at in outer]
-        self.keep_one_sided(ranges.__getitem__, h1[outer], h2[outer])
+
+        def between(places: Tally) -> Callable[[int], Condition]:
+            return lambda at: Between(float(starts[low[places[at]]]), float(ends[high[places[at]]]))
+
+        outer, within = np.flatnonzero(tails), np.flatnonzero(~tails)
+        for part in (outer, within):
+            if len(part):
+                self._keep_best(between(part), h1[part], h2[part], scores[:, part])
+        self.keep_one_sided(between(outer), h1[outer], h2[outer])
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from freegap.auditor.outputs import (
 )
 
 __all__ = [
+    "AtPlace",
     "Component",
     "CountOf",
     "Difference",
@@ -86,6 +87,8 @@ class Feature(Protocol):
 
 def path_text(path: Path) -> str:
     """A place in the output, as one would write it in Python."""
+    if path == TYPE:
+        return "type(output)"
     return "output" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path)
 
 
@@ -98,15 +101,21 @@ def value_text(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Component:
-    """One place of the output."""
+class AtPlace:
+    """What looks at one place of the output; `words` say at what, of the place."""
 
     path: Path = ()
+    words: ClassVar[str] = "{}"
 
     @property
     def text(self) -> str:
         """The feature in words."""
-        return "type(output)" if self.path == TYPE else path_text(self.path)
+        return self.words.format(path_text(self.path))
+
+
+@dataclass(frozen=True)
+class Component(AtPlace):
+    """One place of the output."""
 
     def read(self, outputs: Outputs) -> Reading:
         """The cells of that place."""
@@ -114,15 +123,10 @@ class Component:
 
 
 @dataclass(frozen=True)
-class KindOf:
+class KindOf(AtPlace):
     """The type of one place of the output: a mechanism may say more by it than by the value."""
 
-    path: Path = ()
-
-    @property
-    def text(self) -> str:
-        """The feature in words."""
-        return f"type({path_text(self.path)})"
+    words: ClassVar[str] = "type({})"
 
     def read(self, outputs: Outputs) -> Reading:
         """Labels named after the types."""

@@ -35,7 +35,6 @@ __all__ = [
 
 MOST_COUNT = 3
 FARTHEST = 1000
-MILLISECONDS = 10_000  # for one branch, which takes a few: what is found should not depend on the machine
 STEPS = 20_000_000
 MOST_COMBINATIONS = 24
 MOST_CANDIDATES = 100
@@ -58,18 +57,18 @@ def numbers_found(found: Mapping[str, Any]) -> list[str]:
     return [name for name, kind in found.items() if kind not in others and not is_count(name, kind)]
 
 
-def parameter_grid(
-    found: Mapping[str, Any], pair: Pair, *, epsilon: float, sensitivity: float
-) -> list[Parameters]:
+def parameter_grid(found: Mapping[str, Any], pair: Pair, scale: float) -> list[Parameters]:
     """Combinations of values for the parameters to be found, the most promising first.
 
+    scale: the noise scale to be expected.
+
     >>> pair = Pair((1, 1), (2, 2), "all above")
-    >>> parameter_grid({"threshold": float}, pair, epsilon=1.0, sensitivity=1)[0]
+    >>> parameter_grid({"threshold": float}, pair, 1.0)[0]
     (('threshold', 1.5),)
     """
     if not found:
         return [()]
-    values = [_values(name, kind, pair, sensitivity / epsilon) for name, kind in found.items()]
+    values = [_values(name, kind, pair, scale) for name, kind in found.items()]
     combined = sorted(product(*[list(enumerate(options)) for options in values]), key=_farthest)
     return [
         freeze({name: value for name, (_, value) in zip(found, combination, strict=True)})
@@ -268,14 +267,14 @@ class Proposals:
     """Pairs with parameters, from the source where it can be followed (Ding 2020, algorithm 4) and from a
     grid.
 
+    scale: the noise scale to be expected.
     scalar: the mechanism as plain code, one run at a time; None where there is none to follow.
     trouble: why the source could not be followed.
     """
 
     mechanism: Mechanism
     pairs: Sequence[Pair]
-    epsilon: float
-    sensitivity: float
+    scale: float
     scalar: Callable[..., Any] | None
     most: int = MOST_CANDIDATES
     trouble: str | None = None
@@ -284,9 +283,7 @@ class Proposals:
     @property
     def first(self) -> Parameters:
         """The first of the grid of the first pair."""
-        return parameter_grid(
-            self.mechanism.found, self.pairs[0], epsilon=self.epsilon, sensitivity=self.sensitivity
-        )[0]
+        return parameter_grid(self.mechanism.found, self.pairs[0], self.scale)[0]
 
     def candidates(self) -> list[SearchCandidate]:
         """The best parameters of every pair first, then more of them for long pairs."""
@@ -297,9 +294,7 @@ class Proposals:
                 self.suggested(pair)
         grids = []
         for pair in self.pairs:
-            grid = parameter_grid(
-                self.mechanism.found, pair, epsilon=self.epsilon, sensitivity=self.sensitivity
-            )
+            grid = parameter_grid(self.mechanism.found, pair, self.scale)
             short = pair.far or len(pair.first) < longest // 2
             grids.append(list(dict.fromkeys([*self.suggested(pair), *grid[: 1 if short else None]])))
         deepest = max(map(len, grids))

@@ -134,7 +134,7 @@ def audit(
     )
     takes_size = wrapped.vectorized
     longest = max((pair for pair in pairs if not pair.far), key=lambda pair: len(pair.first))
-    grid = parameter_grid(wrapped.found, longest, epsilon=claim.scale, sensitivity=change)
+    grid = parameter_grid(wrapped.found, longest, change / claim.scale)
     for name in numbers_found(wrapped.found):
         here = dict(grid[0])
         moved = freeze({**here, name: here[name] + 1.5})
@@ -167,7 +167,7 @@ def audit(
         pairs=pairs,
         stop_early=stop_early,
         proposals=Proposals(
-            wrapped, pairs, claim.scale, change, scalar or (None if takes_size else mechanism), candidates
+            wrapped, pairs, change / claim.scale, scalar or (None if takes_size else mechanism), candidates
         ),
     )
     with Progress(progress, run.workers, seconds) as shown:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -139,14 +138,14 @@ class OutputSource:
 
     def refuses(self, answers: Answers, parameters: Parameters) -> bool:
         """Whether the mechanism turns this input down: a ValueError in each of ten runs."""
-        return all(self._turned_down(answers, parameters, (9, i)) for i in range(10))
-
-    def _turned_down(self, answers: Answers, parameters: Parameters, key: tuple[int, ...]) -> bool:
-        try:
-            self.draw(answers, parameters, 1, key)
-        except MechanismFailed as failure:
-            return isinstance(failure.__cause__, ValueError)
-        return False
+        for i in range(10):
+            try:
+                self.draw(answers, parameters, 1, (9, i))
+                return False
+            except MechanismFailed as failure:
+                if not isinstance(failure.__cause__, ValueError):
+                    return False
+        return True
 
 
 @dataclass
@@ -275,9 +274,7 @@ class Progress:
             self._task = self._bar.add_task("audit", total=1, best="")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -40,7 +40,7 @@ class _Shrinker:
     workers: Workers
     plan: Plan
     pairs: Sequence[Pair]
-    sensitivity: float
+    scale: float
     first_look: Mapping[SearchCandidate, float]
     seen: int
     """Samples that show the event often enough, or as many as there may be."""
@@ -119,9 +119,7 @@ class _Shrinker:
         names = self.source.mechanism.found
         for other in self.pairs:
             if len(other.first) <= len(pair.first) and not other.far:
-                scale = self.plan.claim.scale
-                grid = parameter_grid(names, other, epsilon=scale, sensitivity=self.sensitivity)
-                for plain in dict.fromkeys([parameters, grid[0]]):
+                for plain in dict.fromkeys([parameters, parameter_grid(names, other, self.scale)[0]]):
                     yield SearchCandidate(other, plain)
         for smaller in () if pair.given else _smaller_pairs(pair):
             yield SearchCandidate(smaller, parameters)
@@ -135,18 +133,19 @@ def shrink(
     lead: Lead,
     *,
     plan: Plan,
-    sensitivity: float,
+    scale: float,
     pairs: Sequence[Pair],
     first_look: Mapping[SearchCandidate, float],
     rate: float,
 ) -> Lead:
     """A smaller lead that still looks like a violation, or the same one.
 
+    scale: the noise scale to be expected.
     first_look: what the search thought of candidates at first.
     rate: how often the event of the lead happens.
     """
     seen = min(2 * plan.samples, int(ENOUGH_HITS / max(rate, 1e-9)))
-    shrinker = _Shrinker(source, workers, plan, pairs, sensitivity, first_look, seen)
+    shrinker = _Shrinker(source, workers, plan, pairs, scale, first_look, seen)
     tried: set[SearchCandidate] = set()
     current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):

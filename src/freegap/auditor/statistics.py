@@ -125,9 +125,9 @@ class TestedClaim(ABC):
         return self.amount
 
     @property
-    @abstractmethod
     def scale(self) -> float:
         """An ε of about this size: the search looks at inputs and parameters as far apart as its noise."""
+        return self.amount
 
     @abstractmethod
     def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
@@ -169,11 +169,6 @@ class PureClaim(TestedClaim):
     amount: float
     symbol: ClassVar[str] = "ε"
 
-    @property
-    def scale(self) -> float:
-        """ε."""
-        return self.amount
-
     def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
         """ln(P1/P2)."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -208,11 +203,6 @@ class ApproximateClaim(TestedClaim):
     amount: float
     delta: float
     symbol: ClassVar[str] = "ε"
-
-    @property
-    def scale(self) -> float:
-        """ε."""
-        return self.amount
 
     def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
         """ln((P1 - δ)/P2); where P1 is below δ and a search asks, how far from the claim it is, below 0."""

@@ -17,7 +17,7 @@ from typing import Any
 from freegap.forms import Stream
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["charge", "clamp", "form"]
+__all__ = ["charge", "clamp", "form", "scaled_form"]
 
 
 def clamp(value: Any, centre: Any, width: Any) -> Any:
@@ -36,20 +36,46 @@ def form(
 ) -> Stream:
     """Ilvento 2020, algorithm 4: for each question None, or how many of the rising gaps were reached.
 
-    The state is how many ⊤ are left, and ρ. Section 5 moves ρ to ρ + Δ, and each ν above the threshold makes
-    up for what the clamp does.
+    Section 5 moves ρ to ρ + Δ, and each ν above the threshold makes up for what the clamp does.
+    """
+    return scaled_form(
+        k=k,
+        budgets=(eta[0], eta[1] / k),
+        scales=(sensitivity / eta[0], 2 * k * sensitivity / eta[1]),
+        sensitivity=sensitivity,
+        width=width,
+        gaps=gaps,
+        resolution=resolution,
+    )
+
+
+def scaled_form(
+    *,
+    k: Any,
+    budgets: tuple[Any, Any],
+    scales: tuple[Any, Any],
+    sensitivity: Any,
+    width: Any,
+    gaps: Sequence[Any] | None,
+    resolution: Any = 1,
+) -> Stream:
+    """The same with budgets and scales of the threshold and of an answer, which may be symbols. Where gaps is
+    None the distance itself is released, of which the number of gaps that are reached is a function.
+
+    The state is how many ⊤ are left, and ρ.
     """
 
     def start(noise: LabelledNoise[Any]) -> tuple[int, Any]:
-        return k, noise.discrete_laplace(sensitivity / eta[0], label="threshold", resolution=resolution)
+        return k, noise.discrete_laplace(scales[0], label="threshold", resolution=resolution)
 
     def step(state: tuple[int, Any], answer: Any, noise: LabelledNoise[Any]) -> tuple[Any, Any, bool]:
         left, rho = state
-        nu = noise.discrete_laplace(2 * k * sensitivity / eta[1], label="answer", resolution=resolution)
+        nu = noise.discrete_laplace(scales[1], label="answer", resolution=resolution)
         distance = answer + nu - clamp(rho, answer, width)
         if distance < 0:
             return (left, rho), None, False
-        return (left - 1, rho), sum(1 for gap in gaps if distance >= gap), left == 1
+        reached = distance if gaps is None else sum(1 for gap in gaps if distance >= gap)
+        return (left - 1, rho), reached, left == 1
 
     def step_shifts(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> dict[str, Any]:
         if entry is None:
@@ -64,8 +90,8 @@ def form(
         lambda direction: {"threshold": sensitivity},
         step_shifts,
         place_alone=True,
-        start_charge=charge(eta, k, 0),
-        entry_charge=lambda entry: 0 if entry is None else charge(eta, k, 1) - charge(eta, k, 0),
+        start_charge=budgets[0],
+        entry_charge=lambda entry: 0 if entry is None else budgets[1],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -27,14 +28,26 @@ def above(
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
+    delta: str | None = shared.DELTA,
+    people: int | None = shared.PEOPLE,
+    items_per_person: int | None = shared.ITEMS_PER_PERSON,
     noise: str | None = shared.NOISE,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
+    unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
-        made = forecast_above(k=k, epsilon=epsilon, rho=rho, noise=noise or "exponential")
+        made = forecast_above(
+            k=k,
+            epsilon=epsilon,
+            rho=rho,
+            noise=noise or "exponential",
+            domain=domain,
+            threshold=threshold,
+            **unknown,
+        )
         shared.forecast(made, as_json=as_json)
         return
     import freegap
@@ -52,7 +65,7 @@ def above(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown),
         as_json=as_json,
         out=out,
     )

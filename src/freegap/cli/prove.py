@@ -46,6 +46,7 @@ def prove(
     ] = None,
     resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
     growth: bool = typer.Option(True, help="Try one answer more too, and warn if that costs more."),
+    counterexample: bool = typer.Option(True, help="Where it is not proved, look for an exact violation."),
     seconds: str = typer.Option("120", help="For the whole claim; what is left then is not decided."),
     certificate: Path = typer.Option(None, help="A new folder for the SMT-LIB files of the proof."),
     check: str = typer.Option(None, help="Have cvc5 (or z3 again) confirm each of them."),
@@ -54,13 +55,17 @@ def prove(
         False, "--audit", help="Where it is refuted, look for a statistical counterexample there."
     ),
     library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
-    only: str = typer.Option("", help="Of --library only claims with this in their names, such as hybrid."),
+    gallery: bool = typer.Option(False, "--gallery", help="Decide the benchmarks of other provers."),
+    page: Path = typer.Option(None, help="Of --gallery: the file to write its page to."),
+    only: str = typer.Option("", help="Of --library or --gallery only what has this in its name."),
     jobs: int = typer.Option(0, help=f"For --library. {JOBS}"),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
     if library:
         raise typer.Exit(_prove_library(only, processes(jobs), as_json, check))
+    if gallery:
+        raise typer.Exit(_show_gallery(only, as_json, page))
     if mechanism is None:
         raise InvalidArgument(
             "mechanism", None, "is missing", "Pass module:function, or --library for all of freegap's."
@@ -83,6 +88,7 @@ def prove(
             charge=None if charge is None else load("charge", charge),
             resolution=resolution,
             growth=growth,
+            counterexample=counterexample,
             seconds=seconds,
             certificate=certificate,
             samples=samples,
@@ -210,6 +216,32 @@ def _prove_library(only: str, jobs: int, as_json: bool, check: str | None) -> in
         Console().print(_table(results))
         typer.echo(f"{sum(r['as_claimed'] for r in results)} of {len(results)}, {monotonic() - start:.0f} s")
     return 0 if proved else 1
+
+
+def _show_gallery(only: str, as_json: bool, page: Path | None) -> int:
+    shown = evidence("assurance.gallery")
+    entries = [entry for entry in shown.GALLERY if only in entry.name]
+    if not entries:
+        names = ", ".join(entry.name for entry in shown.GALLERY)
+        raise InvalidArgument("only", only, "is not part of any name", f"The names are: {names}.")
+    results = []
+    with progress_bar(as_json) as bar:
+        task = bar.add_task("programs", total=len(entries))
+        for entry in entries:
+            results.append(shown.Shown.of(entry))
+            bar.update(task, advance=1, description=entry.name)
+    if page is not None:
+        page.write_text(shown.page(results), encoding="utf-8")
+    if as_json:
+        print_json([{"program": r.entry.name, "right": r.right, "proof": r.proof.to_dict()} for r in results])
+    else:
+        for result in results:
+            name, _, size, epsilon, verdict, found, seconds = result.row
+            typer.echo(f"{verdict.strip('*'):12}{name}, {size} answers, ε = {epsilon}, {seconds} s")
+            if found:
+                typer.echo(f"{'':12}{found}")
+        typer.echo(f"{sum(result.right for result in results)} of {len(results)} are decided, and rightly")
+    return 0 if all(result.right for result in results) else 1
 
 
 def _table(results: list[dict[str, Any]]) -> Table:

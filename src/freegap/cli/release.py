@@ -16,15 +16,18 @@ from freegap.cli.terminal import print_json, print_release, progress_bar
 from freegap.errors import FreegapError, InvalidArgument
 
 __all__ = [
+    "DELTA",
     "DOMAIN",
     "DOMAIN_COLUMN",
     "DRY_RUN",
     "EPSILON",
     "ITEM",
+    "ITEMS_PER_PERSON",
     "JSON",
     "LEDGER",
     "NOISE",
     "OBSERVED",
+    "PEOPLE",
     "PERSON",
     "RHO",
     "SEED",
@@ -48,6 +51,15 @@ DOMAIN = typer.Option(
 DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)
 OBSERVED = typer.Option(
     False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
+)
+DELTA = typer.Option(
+    None, help="With --domain unknown: the chance with which privacy may fail.", show_default=False
+)
+PEOPLE = typer.Option(None, help="A public number of people: --delta may be one over it.", show_default=False)
+ITEMS_PER_PERSON = typer.Option(
+    None,
+    help="With --domain unknown: count each person for so many items at most.",
+    show_default=False,
 )
 EPSILON = typer.Option(None, help="The privacy budget in ε, such as 1, 0.5 or 1/3.", show_default=False)
 RHO = typer.Option(

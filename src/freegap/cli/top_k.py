@@ -28,12 +28,9 @@ def top_k(
     dry_run: bool = shared.DRY_RUN,
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
-    delta: str | None = typer.Option(
-        None, help="With --domain unknown: the chance with which privacy may fail.", show_default=False
-    ),
-    people: int | None = typer.Option(
-        None, help="A public number of people: --delta may be one over it.", show_default=False
-    ),
+    delta: str | None = shared.DELTA,
+    people: int | None = shared.PEOPLE,
+    items_per_person: int | None = shared.ITEMS_PER_PERSON,
     pool: int | None = typer.Option(
         None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
     ),
@@ -41,7 +38,12 @@ def top_k(
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
-    unknown: dict[str, Any] = {"delta": delta, "people": people, "pool": pool}
+    unknown: dict[str, Any] = {
+        "delta": delta,
+        "people": people,
+        "pool": pool,
+        "items_per_person": items_per_person,
+    }
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 

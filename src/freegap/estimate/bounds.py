@@ -1,9 +1,8 @@
-"""Is it really above the threshold? Lower confidence bounds from gaps alone, and what a choice's gap says."""
+"""The noise in the gaps of a release, its variance, and what the gap of a choice says."""
 
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 from freegap.errors import InvalidArgument
@@ -14,7 +13,7 @@ from freegap.values.above import AboveThreshold
 from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
 
-__all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "lower_bounds"]
+__all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "threshold_plan"]
 
 
 _NEAR = Fraction(1, 10**12)
@@ -38,7 +37,8 @@ def gap_noise(plan: ThresholdPlan, branch: int) -> GapNoise:
     return GapNoise(plan.law, plan.branches[-1 - branch].scale, plan.threshold_scale)
 
 
-def _threshold_plan(release: AboveThreshold) -> ThresholdPlan:
+def threshold_plan(release: AboveThreshold) -> ThresholdPlan:
+    """The plan of a sparse vector with known noise in its gaps."""
     if isinstance(release.plan, ThresholdPlan):
         return release.plan
     raise InvalidArgument(
@@ -46,36 +46,6 @@ def _threshold_plan(release: AboveThreshold) -> ThresholdPlan:
         f"<{release.plan.mechanism}>",
         "must have exponential, Laplace or geometric noise; the gaps of a base-2 release are of a list",
         "Ask with sparse_vector, adaptive_sparse_vector or hybrid_sparse_vector.",
-    )
-
-
-def lower_bounds(release: AboveThreshold, *, confidence: Rational = 0.95) -> tuple[float, ...]:
-    """For each answer above the threshold a value that it exceeds, with this confidence.
-
-    Meaning: before a question is asked, the chance that it is reported above the threshold with a bound that
-    exceeds its true answer is at most 1 − confidence. A bound above the threshold says that the answer really
-    is above it. The bounds cost nothing: they follow from the gaps (Ding 2020, section 5.4.3).
-
-    >>> import freegap as fg
-    >>> r = fg.sparse_vector([2, 950], 500, k=1, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
-    >>> [bound > 500 for bound in fg.lower_bounds(r, confidence=0.99)]
-    [True]
-    """
-    if not isinstance(release, AboveThreshold) or release.gap_multiples is None:
-        raise InvalidArgument(
-            "release",
-            type(release).__name__,
-            "must be a sparse-vector release with gaps",
-            "Ask with gap=True.",
-        )
-    plan = _threshold_plan(release)
-    # A question has one chance to be wrong in each branch: the error is divided among them.
-    level = 1 - (1 - float(confidence_argument(confidence))) / len(plan.branches)
-    below = {branch: gap_noise(plan, branch).quantile(level) for branch in set(release.branches)}
-    # Gaps were rounded down, which only lowers the bound; one beyond all doubles is the largest of them.
-    return tuple(
-        min(double(estimate), sys.float_info.max) - below[branch]
-        for estimate, branch in zip(release.estimates, release.branches, strict=True)
     )
 
 
@@ -93,7 +63,7 @@ def gap_variances(release: AboveThreshold | HybridTopK) -> tuple[float, ...]:
         both = 2 * float(release.plan.law.variance(float(release.plan.scale)))
         return (both,) * len(release.estimates or ())
     if isinstance(release, AboveThreshold):
-        plan = _threshold_plan(release)
+        plan = threshold_plan(release)
         return tuple(gap_noise(plan, branch).variance for branch in release.branches)
     raise InvalidArgument(
         "release", type(release).__name__, "must be a release with gaps to a threshold", "See hybrid_top_k."

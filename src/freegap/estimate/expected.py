@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from freegap.estimate.fusion import blue_variance_ratio
+from freegap.estimate.fusion import expected_ratio
+from freegap.estimate.noise_laws import half_width
 from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.measurement import measured_law, measured_scale
@@ -42,15 +43,21 @@ def selection_plan(
 
 @dataclass(frozen=True)
 class ExpectedErrors:
-    """Of the top k of counts: what is charged, and the standard errors of a gap and of an estimate, if any.
+    """Of the top k of counts: what is charged, and how exact gaps and estimates, if any, will be.
 
     selection: the noise that selects.
+    gap: the standard error of a gap.
+    estimate: the root mean square error of an estimate where gaps are wide, so that noise decides nothing.
+    measured: that of a measurement, which no estimate's exceeds, whatever noise decides.
+    width: how far a 95 % interval reaches from the measurement, to either side.
     """
 
     selection: TopKPlan
     charge: Fraction
     gap: float
-    estimate: float | None
+    estimate: float | None = None
+    measured: float | None = None
+    width: float | None = None
 
 
 def top_k_errors(asked: Pure | ZeroConcentrated, k: Any, noise: Any, *, measured: bool) -> ExpectedErrors:
@@ -63,8 +70,16 @@ def top_k_errors(asked: Pure | ZeroConcentrated, k: Any, noise: Any, *, measured
     variance = float(selecting.law.variance(float(selecting.scale)))
     gap = math.sqrt(2 * variance)
     if not measured:
-        return ExpectedErrors(selecting, selecting.charge, gap, None)
+        return ExpectedErrors(selecting, selecting.charge, gap)
     scale, cost = measured_scale(asked.of(asked.spent / 2), selecting.k, Fraction(1))
-    own = float(measured_law(asked).variance(float(scale)))
-    fused = own * float(blue_variance_ratio(selecting.k, Fraction(variance / own)))
-    return ExpectedErrors(selecting, selecting.charge + cost, gap, math.sqrt(fused))
+    law = measured_law(asked)
+    own = float(law.variance(float(scale)))
+    left = expected_ratio(selecting.k, weight=own / (own + variance), dimension=selecting.k - 1)
+    return ExpectedErrors(
+        selecting,
+        selecting.charge + cost,
+        gap,
+        estimate=math.sqrt(own * left),
+        measured=math.sqrt(own),
+        width=half_width(law, scale, selecting.resolution, 0.05),
+    )

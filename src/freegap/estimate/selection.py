@@ -19,9 +19,11 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
-from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
-from freegap.estimate.noise_laws import WeightedNoise, tail_bound
+from freegap.estimate.fusion import Fused, blue, fused, inverse_variance
+from freegap.estimate.intervals import measured_intervals
+from freegap.forms import Composition
 from freegap.laws import EXPONENTIAL, RankingNoiseName
+from freegap.mechanisms import measurement, sparse_vector, top_k
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import Measurement, measure, measured_scale
 from freegap.mechanisms.population import read_population
@@ -38,7 +40,6 @@ from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
     count_argument,
-    double,
     positive_rational,
     proper_fraction,
     require_scale,
@@ -48,15 +49,26 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Estimates", "select_and_measure"]
+__all__ = ["Estimates", "form", "select_and_measure"]
+
+
+def form(plan: TopKPlan | ThresholdPlan, scale: Any, each: Any) -> Composition:
+    """Select, then measure what was selected, before rounding: what is proved private.
+
+    scale, each: of the noise that measures, and what each measured answer is charged, Δ/scale.
+    """
+    measuring = measurement.form(scale, each)
+    if isinstance(plan, TopKPlan):
+        return Composition(top_k.form(plan), measuring, (plan.charge, plan.k * each))
+    return Composition(sparse_vector.form(plan), measuring, (plan.epsilon, plan.k * each))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates(Release):
     """The selected items with estimates of their answers.
 
-    estimates: measurements and gaps, fused; exact rationals.
-    standard_errors: of the estimates, by their variance.
+    estimates: measurements, moved towards what the gaps say as far as that does no harm; exact rationals.
+    standard_errors: of the estimates: the root of Stein's estimate of their mean squared error.
     measured: the measurements alone, for comparison.
     selection, measurement: the two releases behind it.
     """
@@ -67,8 +79,6 @@ class Estimates(Release):
     standard_errors: tuple[float, ...]
     selection: TopK | AboveThreshold
     measurement: Measurement | None
-    terms: tuple[tuple[WeightedNoise, ...], ...]
-    rounding: float
 
     @property
     def measured(self) -> tuple[Fraction, ...]:
@@ -76,20 +86,16 @@ class Estimates(Release):
         return () if self.measurement is None else self.measurement.values
 
     def intervals(self, *, confidence: Rational = 0.95) -> tuple[tuple[float, float], ...]:
-        """For each estimate an interval that has the answer of a given item with at least this confidence.
+        """For each selected item an interval that has its answer with this confidence, whatever was selected.
 
-        By Chernoff's bound on the noises that went in, each with its weight and as it was drawn. That an item
-        was selected because its noise was high is not accounted for: near the edge of the selection true
-        answers lie below their estimates more often than this says.
+        Around the measurements, which were drawn after the selection and independently of it: by the exact
+        quantile of their noise, given the selection. The estimates are usually nearer to the answers than the
+        measurements, and once in a while outside of the interval.
         """
-        tail = (1 - float(confidence_argument(confidence))) / 2
-        intervals = []
-        for estimate, terms in zip(self.estimates, self.terms, strict=True):
-            over = tail_bound(terms, tail)
-            under = tail_bound(tuple(WeightedNoise(t.law, t.scale, -t.weight) for t in terms), tail)
-            value = double(estimate)
-            intervals.append((value - over - self.rounding, value + under + self.rounding))
-        return tuple(intervals)
+        level = float(1 - confidence_argument(confidence))
+        if self.measurement is None:
+            return ()
+        return measured_intervals(self.measurement, level)
 
     @property
     def title(self) -> str:
@@ -136,7 +142,7 @@ def select_and_measure(
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Estimates:
-    """Select k items, measure them, and fuse the gaps of the selection into the estimates.
+    """Select k items, measure them, and fuse the gaps of the selection into the estimates where they help.
 
     rho: the budget in zero-concentrated privacy instead of epsilon.
     split: the part of ε or ρ that selects; the rest measures.
@@ -179,7 +185,7 @@ def select_and_measure(
         population = read_population(answers, top.resolution)
         top.require_enough(population.items)
         select = partial(draw_top_k, top, population, source)
-        fuse: Callable[[Any, Measurement | None], Fused] = partial(_fuse_top_k, top)
+        fuse: Callable[[Any, Measurement], Fused] = partial(_fuse_top_k, top)
     else:
         if isinstance(answers, Counts):
             raise InvalidArgument(
@@ -200,35 +206,20 @@ def select_and_measure(
         paid = measuring  # in ρ for k items, found or not
         if isinstance(asked, Pure):
             paid = Fraction(0) if measurement is None else measurement.spent
-        fused = fuse(selection, measurement)
-        return _estimates(plan, selection, measurement, fused, selection.spent + paid, private=source.private)
+        made = Fused((), 0.0) if measurement is None else fuse(selection, measurement)
+        return Estimates(
+            plan=plan,
+            indices=selection.indices,
+            labels=selection.labels,
+            estimates=made.estimates,
+            standard_errors=(math.sqrt(made.error),) * len(made.estimates),
+            selection=selection,
+            measurement=measurement,
+            spent=selection.spent + paid,
+            private=source.private,
+        )
 
     return charged(ledger, plan, release)
-
-
-def _estimates(
-    plan: PlainPlan,
-    selection: TopK | AboveThreshold,
-    measurement: Measurement | None,
-    fused: Fused,
-    spent: Fraction,
-    *,
-    private: bool,
-) -> Estimates:
-    estimates, variances, terms = fused
-    return Estimates(
-        plan=plan,
-        indices=selection.indices,
-        labels=selection.labels,
-        estimates=tuple(estimates),
-        standard_errors=tuple(math.sqrt(variance) for variance in variances),
-        selection=selection,
-        measurement=measurement,
-        terms=tuple(terms),
-        rounding=float(selection.resolution) * (len(selection.labels) + 1),
-        spent=spent,
-        private=private,
-    )
 
 
 def _measured(
@@ -248,28 +239,15 @@ def _measured(
     return measure(truth, sensitivity=sensitivity, resolution=resolution, bits=source, **amounts)
 
 
-Fused = tuple[list[Fraction], list[float], list[tuple[WeightedNoise, ...]]]
-
-
-def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement | None) -> Fused:
-    """Ding 2020, theorem 5.9, with the λ of the noise that was used."""
-    if measurement is None:
-        raise AssertionError("top-k always selects")
-    k, scale, law = plan.k, plan.scale, plan.law
-    ratio = _rational(law.variance(scale)) / measurement.variance
+def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement) -> Fused:
+    """Ding 2020, theorem 5.9, with the λ of the noise that was used, as far as it helps."""
+    k = plan.k
+    ratio = _rational(plan.law.variance(plan.scale)) / measurement.variance
     # Rounding down takes half a grid step from each gap on average.
     gaps = [gap + selection.resolution / 2 for gap in selection.gaps[: k - 1]]
-    estimates = blue(measurement.values, gaps, ratio)
-    variance = float(measurement.variance * blue_variance_ratio(k, ratio))
-    total = float(1 + ratio)
-    own, other = (float(ratio) + 1 / k) / total, 1 / k / total
-    terms = (
-        WeightedNoise(measurement.law, float(measurement.scale), own),
-        *(WeightedNoise(measurement.law, float(measurement.scale), other) for _ in range(k - 1)),
-        WeightedNoise(law, float(scale), (1 - 1 / k) / total),
-        *(WeightedNoise(law, float(scale), -1 / k / total) for _ in range(k - 1)),
-    )
-    return estimates, [variance] * k, [terms] * k
+    best = blue(measurement.values, gaps, ratio)
+    weight = 1 / (1 + ratio)
+    return fused(measurement.values, best, variance=measurement.variance, weight=weight, dimension=k - 1)
 
 
 def _rational(variance: Any) -> Fraction:
@@ -277,29 +255,15 @@ def _rational(variance: Any) -> Fraction:
     return variance if isinstance(variance, Fraction) else Fraction(float(variance.mid()))
 
 
-def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Measurement | None) -> Fused:
-    """Ding 2020, section 5.4.3: inverse-variance weights."""
-    estimates: list[Fraction] = []
-    variances: list[float] = []
-    terms: list[tuple[WeightedNoise, ...]] = []
-    if measurement is None:
-        return estimates, variances, terms
+def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Measurement) -> Fused:
+    """Ding 2020, section 5.4.3: inverse-variance weights, as far as they help."""
+    gap, variance = gap_noise(plan, 0), measurement.variance
     half = Fraction(0) if plan.law.lattice else plan.resolution / 2
-    for measured, by_gap, branch in zip(
-        measurement.values, selection.estimates, selection.branches, strict=True
-    ):
-        gap = gap_noise(plan, branch)
-        gap_variance = Fraction(gap.variance)
-        centred = by_gap + half - Fraction(gap.mean)
-        value, fused = inverse_variance([(measured, measurement.variance), (centred, gap_variance)])
-        weight = float(fused / measurement.variance)
-        estimates.append(value)
-        variances.append(float(fused))
-        terms.append(
-            (
-                WeightedNoise(measurement.law, float(measurement.scale), weight),
-                WeightedNoise(gap.law, float(gap.scale), 1 - weight),
-                WeightedNoise(gap.law, float(gap.threshold_scale), weight - 1),
-            )
-        )
-    return estimates, variances, terms
+    centre = half - Fraction(gap.mean)
+    by_gap = Fraction(gap.variance)
+    best = [
+        inverse_variance([(measured, variance), (estimate + centre, by_gap)])[0]
+        for measured, estimate in zip(measurement.values, selection.estimates, strict=True)
+    ]
+    weight = variance / (variance + by_gap)
+    return fused(measurement.values, best, variance=variance, weight=weight, dimension=len(best))

@@ -47,6 +47,7 @@ EXPONENTIAL = ExactLaw(
     mean=lambda s: s,
     variance=lambda s: s**2,
     log_moment=_log_moment,
+    tail=lambda x: np.exp(-np.maximum(x, 0.0)),
     difference_tail=_difference_tail,
     sample=lambda rng, s, size: rng.exponential(s, size),
     quantile=lambda u: -(u.log()),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from freegap.errors import FreegapError
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
 from freegap.values.balls import as_ball
 
@@ -55,12 +56,25 @@ def _variance(scale: Fraction | float) -> Any:
     return arb.pi() ** 2 / 6 * as_ball(Fraction(scale)) ** 2
 
 
+def _tail(x: Floats) -> Floats:
+    """1 − exp(−e^(−x)), without what cancels; e^700 is as good as any larger."""
+    return -np.expm1(-np.exp(-np.maximum(x, -700.0)))
+
+
 def _log_moment(t: Floats, scale: float) -> Floats:
     """E[e^(zX)] = Γ(1 − z) for z = t·s < 1."""
     z = t * scale
     exists = z < 1
     logs = np.vectorize(math.lgamma, otypes=[float])(1 - np.where(exists, z, 0.0))
     return np.where(exists, logs - np.euler_gamma * z, np.inf)
+
+
+def _difference_tail(x: float, s: float, r: float) -> float:
+    """1/(1 + e^(x/s)), the logistic law, for equal scales."""
+    if s != r:
+        raise FreegapError("the difference of Gumbel noises is known for equal scales alone")
+    small = math.exp(-abs(x) / s)
+    return small / (1 + small) if x >= 0 else 1 / (1 + small)
 
 
 GUMBEL = ExactLaw(
@@ -71,6 +85,8 @@ GUMBEL = ExactLaw(
     mean=_mean,
     variance=_variance,
     log_moment=_log_moment,
+    difference_tail=_difference_tail,
+    tail=_tail,
     sample=lambda rng, s, size: rng.gumbel(0.0, s, size),
     quantile=lambda u: -((-((1 - u).log())).log()),
     estimate=_estimate,

@@ -8,6 +8,7 @@ Whoever provides noise inherits from `LabelledNoise` and says in `draw` what a d
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from freegap.laws.exponential import EXPONENTIAL, GEOMETRIC
@@ -66,3 +67,26 @@ class LabelledNoise(Protocol[Drawn]):
     def normal(self, scale: Any, label: Any = None) -> Drawn:
         """Mean 0, standard deviation scale."""
         return self.draw(NORMAL, scale, label)
+
+    # What is made of one draw: the chances do not depend on the answers, except for an exponent.
+
+    def coin(self, probability: Any, label: Any = None) -> Any:
+        """True with this probability: uniform noise that is smaller."""
+        drawn: Any = self.uniform(1, label)
+        return drawn < probability
+
+    def exponential_coin(self, exponent: Any, label: Any = None) -> Any:
+        """True with the probability e^(−exponent), and always if that is negative: exponential noise that is
+        not smaller. The exponent may depend on the answers."""
+        drawn: Any = self.exponential(1, label)
+        return drawn >= exponent
+
+    def choice(self, weights: Sequence[Any], label: Any = None) -> int:
+        """The place of one of these weights, with a probability that is proportional to it."""
+        drawn: Any = self.uniform(sum(weights), label)
+        below = 0
+        for place, weight in enumerate(weights[:-1]):
+            below = below + weight
+            if drawn < below:
+                return place
+        return len(weights) - 1

@@ -56,6 +56,11 @@ def _log_moment(t: Floats, scale: float) -> Floats:
         return np.where(np.abs(z) < 1, -np.log1p(-np.minimum(z * z, 1.0)), np.inf)
 
 
+def _tail(x: Floats) -> Floats:
+    half = np.exp(-np.abs(x)) / 2
+    return np.where(x >= 0, half, 1 - half)
+
+
 def _difference_tail(x: float, s: float, r: float) -> float:
     """Ding 2020, lemma 5.4, with ε₀ = 1/r and ε* = 1/s, the rates that the algorithms use (erratum 3)."""
     above = _above(abs(x), s, r)
@@ -77,6 +82,7 @@ LAPLACE = ExactLaw(
     mean=lambda s: 0 * s,
     variance=lambda s: 2 * s**2,
     log_moment=_log_moment,
+    tail=_tail,
     difference_tail=_difference_tail,
     sample=lambda rng, s, size: rng.laplace(0.0, s, size),
     quantile=_quantile,

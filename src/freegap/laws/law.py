@@ -55,6 +55,8 @@ class ShiftPrice(Enum):
 
     def of(self, shift: Fraction, scale: Fraction, step: Fraction | None = None) -> Fraction:
         """The largest ln(f(x)/f(x + shift))."""
+        if shift == 0:
+            return Fraction(0)
         if self is ShiftPrice.UNBOUNDED:
             raise FreegapError("a shift of this noise has no finite price")
         if self is ShiftPrice.STAIRS and step is not None:
@@ -78,6 +80,7 @@ class Law:
     mean, variance: of noise of scale s (at the resolution 1), for a rational or a double s. For a rational
         one they are rational where they can be, and a ball otherwise.
     log_moment: of t and s, ln E[e^(t·(N − E N))] for N of scale s, in doubles; infinite where there is none.
+    tail: of x, P(N > x) for N of scale 1, in doubles.
     difference_tail: of x, s and r, P(N − M > x) for independent N of scale s and M of scale r, in doubles;
         None where no closed form is known.
     sample: of a NumPy generator, s and a shape, noise in doubles: for audits and experiments, which count how
@@ -94,6 +97,7 @@ class Law:
     mean: Callable[[Any], Any] = _not_known
     variance: Callable[[Any], Any] = _not_known
     log_moment: Callable[[Floats, float], Floats] = _not_known
+    tail: Callable[[Floats], Floats] = _not_known
     difference_tail: Callable[[float, float, float], float] | None = None
     sample: Callable[[np.random.Generator, float, Any], Any] = _not_known
     floor_of: ExactLaw | None = None

@@ -27,7 +27,7 @@ charges and proofs; the releases are the same functions of the same noise by the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -38,9 +38,8 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.reals import Real, Variable
-from freegap.forms import Aligned, Selection
+from freegap.forms import Ranking, Selection
 from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
-from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import top_k
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
 from freegap.mechanisms.population import Population, read_population
@@ -81,28 +80,26 @@ def top_k_charge(plan: TopKPlan, output: Output) -> Fraction:
     return plan.charge * len(output[0]) / plan.k if isinstance(plan.asked, Pure) else plan.charge
 
 
-def sparse_vector_form(plan: ThresholdPlan, threshold: Any = 0) -> Aligned:
+def sparse_vector_form(plan: ThresholdPlan, threshold: Any = 0) -> Ranking:
     """Ding 2020, algorithm 20: the threshold rises by Δ (by 0 if monotonic and no answer rises), and the
-    released items with it."""
+    released items with it. What is subtracted from the noise is added to the threshold."""
 
-    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> Output:
-        draw = getattr(noise, plan.law.name)
-        branch = plan.branches[-1]
-        bar = threshold + draw(plan.threshold_scale, label="threshold")
-        noisy = [answer + draw(branch.scale, label=i) - branch.shift for i, answer in enumerate(answers)]
-        order = sorted(range(len(noisy)), key=lambda i: noisy[i], reverse=True)[: plan.k]
-        gaps = _not_below([noisy[i] - bar for i in order])
-        return order[: len(gaps)], gaps
+    def shift(direction: str, answer: Any, neighbour: Any) -> Any:
+        return threshold_lift(plan, direction) + answer - neighbour
 
-    def alignment(
-        answers: Sequence[Any], neighbour: Sequence[Any], output: Output, noise: Mapping[Any, Any]
-    ) -> dict[Any, Any]:
-        falling = plan.monotonic and all(a >= b for a, b in zip(answers, neighbour, strict=True))
-        lift = threshold_lift(plan, "decreasing" if falling else "each")
-        moved: dict[Any, Any] = {i: noise[i] + lift + answers[i] - neighbour[i] for i in output[0]}
-        return moved | {"threshold": noise["threshold"] + lift}
-
-    return Aligned(program, alignment, partial(sparse_vector_charge, plan))
+    branch = plan.branches[-1]
+    return Ranking(
+        plan.k,
+        plan.law.name,
+        branch.scale,
+        shift,
+        item_charge=branch.budget,
+        threshold=threshold + branch.shift,
+        threshold_scale=plan.threshold_scale,
+        lift=partial(threshold_lift, plan),
+        start_charge=plan.threshold_budget,
+        direction="monotonic" if plan.monotonic else "each",
+    )
 
 
 def _not_below(distances: Iterable[Any]) -> list[Any]:
@@ -253,6 +250,8 @@ def _drawn_above(
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
+        among=population.items,
+        largest=True,
         spent=plan.charge(sparse_vector_charge(plan, (items, gaps))),
         private=source.private,
     )

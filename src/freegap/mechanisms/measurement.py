@@ -21,7 +21,6 @@ Theorem  on the grid an answer moves by at most Δ/γ whole steps, and discrete 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +31,8 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.grid_noise import floored_noise
 from freegap.exact.integers import discrete_gaussian
-from freegap.forms import Aligned
+from freegap.exact.many import MANY, many_discrete_gaussian
+from freegap.forms import Stream
 from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
@@ -50,21 +50,30 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale"]
+__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale", "measuring_noise"]
 
 
-def form(scale: Fraction) -> Aligned:
-    """The mechanism before rounding, for any kind of number: what is proved private."""
+def form(scale: Any, each: Any) -> Stream:
+    """The mechanism before rounding, for any kind of number: what is proved private.
 
-    def program(answers: Sequence[Any], noise: LabelledNoise[Any]) -> list[Any]:
-        return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]
+    each: what each answer is charged, Δ/scale.
+    """
 
-    def alignment(
-        answers: Sequence[Any], neighbour: Sequence[Any], output: Sequence[Any], noise: Mapping[Any, Any]
-    ) -> dict[Any, Any]:
-        return {i: noise[i] + answers[i] - neighbour[i] for i in range(len(answers))}
+    def step(state: None, answer: Any, noise: LabelledNoise[Any]) -> tuple[None, Any, bool]:
+        return None, answer + noise.laplace(scale, label="answer"), False
 
-    return Aligned(program, alignment)
+    def step_shifts(direction: str, state: None, entry: Any, answer: Any, neighbour: Any) -> dict[str, Any]:
+        return {"answer": answer - neighbour}
+
+    return Stream(
+        lambda noise: None,
+        step,
+        lambda direction: {},
+        step_shifts,
+        place_alone=True,
+        start_charge=0,
+        entry_charge=lambda entry: each,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +181,7 @@ def _drawn(
 ) -> Measurement:
     n = len(read)
     law = measured_law(plan.asked)
-    noise = _laplace(n, scale / grid, source) if law is LAPLACE else _gaussian(n, scale / grid, source)
+    noise = measuring_noise(law, n, scale / grid, source)
     per_value = int(read.grain / grid)
     return Measurement(
         plan=plan,
@@ -186,11 +195,18 @@ def _drawn(
     )
 
 
+def measuring_noise(law: Law, n: int, steps: Fraction, source: BitSource) -> list[int]:
+    """The noise of n answers, in steps of the grid: of the law that `measured_law` has, of so many steps."""
+    return _laplace(n, steps, source) if law is LAPLACE else _gaussian(n, steps, source)
+
+
 def _laplace(n: int, steps: Fraction, source: BitSource) -> list[int]:
     """Laplace noise of so many steps, each rounded to the nearest step."""
     return floored_noise(LAPLACE, n, factor=steps, offset=Fraction(1, 2), digits=KeyedDigits(source, n))
 
 
 def _gaussian(n: int, steps: Fraction, source: BitSource) -> list[int]:
-    """Discrete Gaussian noise of so many steps."""
+    """Discrete Gaussian noise of so many steps. Of many the law is the same, on other bits."""
+    if n >= MANY:
+        return many_discrete_gaussian(n, steps**2, source)
     return [discrete_gaussian(steps**2, source) for _ in range(n)]

@@ -271,6 +271,7 @@ def draw_above(
         branches=tuple(last - number for number in numbers),
         thresholds=tuple(offsets.threshold(i) for i in places),
         resolution=plan.resolution,
+        among=len(read),
         spent=plan.charge(spent),
         private=source.private,
     )

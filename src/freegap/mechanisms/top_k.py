@@ -48,13 +48,13 @@ function of the same noise by the fast core (`freegap.exact.ranking`); tests com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.digits import KeyedDigits
-from freegap.forms import Aligned, Change, Selection
+from freegap.forms import Change, Ranking, Selection
 from freegap.laws import Law, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
@@ -106,24 +106,25 @@ def shifts(law: Law) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return shift, last_shift
 
 
-def tied_form(plan: TopKPlan) -> Aligned:
+def tied_form(plan: TopKPlan) -> Ranking:
     """The order alone, where ties are possible and are broken by place (or any order fixed beforehand).
 
-    Each selected item makes up for its own change, and all of them rise by Δ = 1, or not at all if no answer
+    Each selected item makes up for its own change, and all of them rise by Δ, or not at all if no answer
     rises. Selected noisy answers keep their differences, ties included; an unselected one rises by no more.
     No shift is below 0, so that the noise may be one-sided, and none is above cΔ.
     """
 
-    def alignment(
-        answers: Sequence[Any],
-        neighbour: Sequence[Any],
-        output: tuple[list[int], list[Any]],
-        noise: Mapping[Any, Any],
-    ) -> dict[Any, Any]:
-        falling = all(a >= b for a, b in zip(answers, neighbour, strict=True))
-        return {i: noise[i] + answers[i] - neighbour[i] + (0 if falling else 1) for i in output[0]}
+    def shift(direction: str, answer: Any, neighbour: Any) -> Any:
+        return answer - neighbour + (0 if direction == "decreasing" else plan.sensitivity)
 
-    return Aligned(form(plan).program, alignment)
+    return Ranking(
+        plan.k,
+        plan.law.name,
+        plan.scale,
+        shift,
+        item_charge=plan.charge / plan.k,
+        direction="monotonic" if plan.monotonic else "each",
+    )
 
 
 def noisy_top_k(

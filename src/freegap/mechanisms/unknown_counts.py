@@ -16,15 +16,17 @@ Theorem  Desfontaines, Voss, Gipson and Mandayam 2022 for m = 1; docs/mathematic
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.integers import two_sided_geometric
-from freegap.laws import DISCRETE_LAPLACE
+from freegap.exact.many import MANY, many_bounded_geometric
+from freegap.laws import DISCRETE_LAPLACE, Law
 from freegap.mechanisms.unknown_domain import delta_argument, occurring, read_counts
 from freegap.values.balls import as_ball, at_precision
 from freegap.values.columns import Column, items
@@ -33,7 +35,7 @@ from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.results import Release
 from freegap.values.written import jsonable
 
-__all__ = ["UnknownCounts", "UnknownCountsPlan", "unknown_counts"]
+__all__ = ["UnknownCounts", "UnknownCountsPlan", "draw_counts", "unknown_counts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,13 @@ class UnknownCountsPlan:
         mantissa, exponent = at_precision(256 + 2 * digits, bound).upper().man_exp()
         return math.ceil(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
 
+    law: ClassVar[Law] = DISCRETE_LAPLACE
+
+    @property
+    def standard_error(self) -> float:
+        """Of the noise before it is bounded: two-sided geometric of scale m/ε."""
+        return math.sqrt(self.law.variance(float(1 / self.rate)))
+
     @property
     def asked(self) -> Approximate:
         """What the release is charged."""
@@ -100,13 +109,14 @@ class UnknownCounts(Release):
         that the counts of rare ones are too large on average.
     """
 
+    plan: UnknownCountsPlan
     labels: tuple[Any, ...]
     counts: tuple[int, ...]
 
     @property
     def standard_error(self) -> float:
-        """Of the noise before it is bounded: two-sided geometric of scale m/ε."""
-        return math.sqrt(DISCRETE_LAPLACE.variance(float(self.parameters["scale"])))
+        """Of each count, at most."""
+        return self.plan.standard_error
 
     @property
     def title(self) -> str:
@@ -166,16 +176,19 @@ def unknown_counts(
     plan = UnknownCountsPlan.read(
         epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
     )
-    found = occurring(*read_counts(counts))
+    found = occurring(zip(*read_counts(counts), strict=True))
     source = source_or_system(bits)
-    return charged(ledger, plan, lambda: _drawn(plan, found, source))
+    return charged(ledger, plan, lambda: draw_counts(plan, found, plan.reach, source))
 
 
-def _drawn(
-    plan: UnknownCountsPlan, found: dict[tuple[Any, ...], tuple[int, Any]], source: BitSource
+def draw_counts(
+    plan: UnknownCountsPlan, found: Mapping[tuple[Any, ...], tuple[int, Any]], bar: int, source: BitSource
 ) -> UnknownCounts:
-    noisy = [(found[key][0] + _bounded_noise(plan, source), key) for key in sorted(found)]
-    named = sorted(((-count, key) for count, key in noisy if count > plan.reach))
+    """The items with h + X > bar ≥ K. What cannot get there, h ≤ bar − K, needs no noise."""
+    keys = sorted(key for key, (count, _) in found.items() if count > bar - plan.reach)
+    noise = _bounded_noise(len(keys), plan, source)
+    noisy = [(found[key][0] + x, key) for key, x in zip(keys, noise, strict=True)]
+    named = sorted(((-count, key) for count, key in noisy if count > bar))
     return UnknownCounts(
         plan=plan,
         labels=tuple(found[key][1] for _, key in named),
@@ -185,8 +198,15 @@ def _drawn(
     )
 
 
-def _bounded_noise(plan: UnknownCountsPlan, source: BitSource) -> int:
-    """X on {−K, …, K} with P(x) proportional to e^(−θ|x|): the unbounded law, drawn until it is there."""
+def _bounded_noise(n: int, plan: UnknownCountsPlan, source: BitSource) -> list[int]:
+    """X on {−K, …, K} with P(x) proportional to e^(−θ|x|), n times."""
+    if n >= MANY:
+        return many_bounded_geometric(n, plan.rate, plan.reach, source)
+    return [_bounded_one(plan, source) for _ in range(n)]
+
+
+def _bounded_one(plan: UnknownCountsPlan, source: BitSource) -> int:
+    """The unbounded law, drawn until it is there."""
     while True:
         drawn = two_sided_geometric(plan.rate, source)
         if abs(drawn) <= plan.reach:

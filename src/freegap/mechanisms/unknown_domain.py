@@ -39,13 +39,14 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.logarithms import log_bounds
-from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw
-from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, noise_argument
+from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw, Law
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
+from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.mechanisms.population import read_population
 from freegap.values.answers import MOST_ITEMS, labels_as_they_came, read_numbers
 from freegap.values.counts import Counts
 from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate, rho_within
+from freegap.values.measures import Approximate, Pure, ZeroConcentrated, rho_within
 from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
@@ -96,6 +97,8 @@ class UnknownPlan:
     items_per_person: int | None
     resolution: Fraction
     law: ExactLaw
+    measured: bool = False
+    """Whether half of the budget measures what comes out."""
 
     @classmethod
     def read(
@@ -109,6 +112,7 @@ class UnknownPlan:
         pool: Any = None,
         items_per_person: Any = None,
         resolution: Any = DEFAULT_RESOLUTION,
+        measured: Any = False,
     ) -> Self:
         """Read the arguments; an error names the one that cannot be used."""
         k = count_argument("k", k)
@@ -123,6 +127,7 @@ class UnknownPlan:
                 None if items_per_person is None else count_argument("items_per_person", items_per_person)
             ),
             resolution=resolution_argument(resolution),
+            measured=flag_argument("measure", measured),
         )
         if not k <= plan.pool < MOST_ITEMS:
             raise InvalidArgument(
@@ -138,11 +143,26 @@ class UnknownPlan:
         return plan
 
     @cached_property
+    def share(self) -> Pure | ZeroConcentrated:
+        """What the names and gaps take: all that the noise promises, or half, where the other half measures.
+
+        With exponential noise that is ε; with Gumbel noise a ρ such that ρ-zCDP is (ε, δ/2)-private.
+        """
+        if self.law is EXPONENTIAL:
+            return Pure(self.epsilon / (2 if self.measured else 1))
+        return ZeroConcentrated(_rho_within(self.epsilon, self.delta / 2) / (2 if self.measured else 1))
+
+    @cached_property
     def scale(self) -> Fraction:
         """Of the noise in each slot."""
         if self.law is EXPONENTIAL:
-            return self.k / self.epsilon
-        return root_above(Fraction(self.k + 1) / (8 * _rho_within(self.epsilon, self.delta / 2)))
+            return self.k / self.share.spent
+        return root_above(Fraction(self.k + 1) / (8 * self.share.spent))
+
+    def measuring(self, found: int) -> tuple[Law, Fraction]:
+        """The noise in each of so many counts that are measured, of which one person changes at most m."""
+        changing = found if self.items_per_person is None else min(found, self.items_per_person)
+        return measured_law(self.share), measured_scale(self.share, changing, Fraction(1))[0]
 
     @property
     def changing(self) -> int:
@@ -172,6 +192,7 @@ class UnknownPlan:
         return {
             "k": self.k,
             "pool": self.pool,
+            **({"measure": True} if self.measured else {}),
             "items_per_person": self.items_per_person,
             "noise": self.law.name,
             "scale": self.scale,
@@ -228,25 +249,33 @@ def read_counts(counts: Any) -> tuple[list[Any], list[int]]:
             "Pass a dict or a Series from item to count; for a list of answers there is noisy_top_k.",
         )
     values, _ = read_numbers(numbers, Fraction(1), argument="counts")
-    return labels, [int(value) for value in values]
+    return labels, values if isinstance(values, list) else values.tolist()
 
 
 def slots_of(labels: Iterable[Any], counts: Iterable[int], pool: int) -> Slots:
-    """The pool of these items and their counts; see the module."""
-    found = occurring(labels, counts)
+    """The pool of these items and their counts; see the module.
+
+    Keys are made for the largest counts and what ties with them. Where enough items are found among these,
+    all others have smaller counts; where not, since some have no key or come twice, keys are made for all.
+    """
+    entries = list(zip(labels, counts, strict=True))
+    edge = min(heapq.nlargest(pool + 1, (count for _, count in entries)), default=0)
+    found = occurring(entry for entry in entries if entry[1] >= edge)
+    if len(found) <= pool:
+        found = occurring(entries)
     first = heapq.nsmallest(pool + 1, found.items(), key=lambda entry: (-entry[1][0], entry[0]))
     outside = first.pop()[1][0] if len(first) > pool else 0
     return Slots([label for _, (_, label) in first], [count for _, (count, _) in first], outside)
 
 
-def occurring(labels: Iterable[Any], counts: Iterable[int]) -> dict[tuple[Any, ...], tuple[int, Any]]:
-    """By the key of each item its count and its label. What is below 1 does not occur.
+def occurring(entries: Iterable[tuple[Any, int]]) -> dict[tuple[Any, ...], tuple[int, Any]]:
+    """Of items and their counts, by the key of each item its count and its label. Below 1 none occurs.
 
     What happens to an item depends on that item alone: a label without a key of its own is left out, and is
     no error.
     """
     found: dict[tuple[Any, ...], tuple[int, Any]] = {}
-    for label, count in zip(labels, counts, strict=True):
+    for label, count in entries:
         key = key_of_label(label)
         # The same label twice: the larger count moves by at most one, as each of them does.
         if key is not None and count > found.get(key, (0, None))[0]:

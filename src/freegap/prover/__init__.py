@@ -33,6 +33,7 @@ def prove(
     resolution: Rational | None = None,
     tightness: bool = True,
     growth: bool = True,
+    counterexample: bool = True,
     seconds: Rational = 120,
     certificate: str | PathLike[str] | None = None,
     samples: int | None = None,
@@ -54,6 +55,8 @@ def prove(
     tightness: also find the smallest ε that this alignment proves.
     growth: also prove it for one answer more, and warn where that fails or costs more: what holds at three
         answers need not hold at four.
+    counterexample: where it is not proved, look for two neighbours and an event whose probabilities, in exact
+        and ball arithmetic, differ by more than e^ε: `proof.counterexample`.
     seconds: for the whole claim; what is left then is not decided. Besides, each question to z3 may take
         so many steps, which z3 counts itself, so that an answer does not depend on the machine.
     certificate: a new folder, for what the proof rests on: each "unsat" of z3 as SMT-LIB, with its meaning.
@@ -87,6 +90,7 @@ def prove(
         resolution=resolution,
         tightness=tightness,
         growth=growth,
+        counterexample=counterexample,
         seconds=seconds,
         certificate=written,
         samples=samples,

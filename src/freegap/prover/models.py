@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from freegap.forms import Change, Known, Labelled
 from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise, NoiseInterface
 from freegap.symbolic.subset.machine import Machine
+from freegap.symbolic.subset.values import Partial
 
 __all__: list[str] = []
 
@@ -14,8 +16,13 @@ __all__: list[str] = []
 def _labelled(machine: Machine, noise: object, rename: object) -> NoiseInterface | KnownNoise:
     inner = machine.noise(noise)
     if inner.rename is not None:
-        raise machine.refusal("a noise interface whose labels are renamed twice")
+        rename = Partial(_both, (inner.rename, rename), {})
     return replace(inner, rename=rename)
+
+
+def _both(outer: Any, inner: Any, label: Any) -> Any:
+    """A label that is renamed, and once more by whoever passed the noise interface on."""
+    return outer(inner(label))
 
 
 def _known(machine: Machine, noise: object) -> KnownNoise:

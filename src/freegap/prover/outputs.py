@@ -114,6 +114,9 @@ class Sealed:
     key: Any
     symbol: Symbol = field(compare=False)
 
+    def __repr__(self) -> str:
+        return str(self.symbol)
+
 
 def seal(value: Any) -> Any:
     """The value with its numbers that are made of public parameters sealed."""
@@ -187,13 +190,13 @@ def _half_holes(left: Any, right: Any, at: Position) -> list[Position] | None:
     return [] if left == right else None
 
 
-def show(skeleton: Any) -> str:
-    """The skeleton as text, with `_` for each number that varies."""
+def show(skeleton: Any, names: Sequence[str] | None = None) -> str:
+    """The skeleton as text, with a name, or `_`, for each number that varies."""
     if isinstance(skeleton, Hole):
-        return "_"
+        return "_" if names is None else names[skeleton.place]
     if isinstance(skeleton, Leaf):
         return str(skeleton.value) if skeleton.kind is Fraction else repr(rebuild(skeleton, ()))
-    children = [show(child) for child in skeleton.children]
+    children = [show(child, names) for child in skeleton.children]
     if skeleton.names is not None:
         return f"{{{', '.join(f'{show(n)}: {c}' for n, c in zip(skeleton.names, children, strict=True))}}}"
     if isinstance(skeleton.kind, str):

@@ -40,7 +40,10 @@ def rate_of(draw: Draw) -> Symbol:
 
 
 def price_term(draw: Draw, shift: Symbol) -> tuple[Any, list[Any]]:
-    """The price of a shift as a z3 term, with the conditions that define it."""
+    """The price of a shift as a z3 term, with the conditions that define it. Noise that stays costs nothing,
+    whatever its law."""
+    if not shift.terms:
+        return Symbol.of(0).z3, []
     require_price(draw.law, f"draw {draw.label!r}")
     rate = rate_of(draw)
     known = shift.as_constant()

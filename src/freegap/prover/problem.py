@@ -64,19 +64,25 @@ class Problem:
     limits: Limits = field(default_factory=Limits)
     custom_cases: tuple[NeighbourCase, ...] | None = None
     """In place of those of `neighbours`, where a proof by induction needs its own."""
+    resolutions: tuple[Fraction | None, ...] | None = None
+    """Of each answer, where they differ: some numbers of a state are whole, and others are not."""
 
     @cached_property
     def answers(self) -> list[Symbol]:
         """q₁ … qₙ."""
-        return [self._answer(f"answers[{i}]") for i in range(self.queries)]
+        return self._unknowns("answers")
 
     @cached_property
     def neighbour(self) -> list[Symbol]:
         """q'₁ … q'ₙ."""
-        return [self._answer(f"neighbour[{i}]") for i in range(self.queries)]
+        return self._unknowns("neighbour")
 
-    def _answer(self, name: str) -> Symbol:
-        return real(name) if self.resolution is None else integer(name, self.resolution)
+    def _unknowns(self, name: str) -> list[Symbol]:
+        widths = self.resolutions or (self.resolution,) * self.queries
+        return [
+            real(f"{name}[{i}]") if width is None else integer(f"{name}[{i}]", width)
+            for i, width in enumerate(widths)
+        ]
 
     @cached_property
     def to_neighbour(self) -> dict[SymbolicVariable, Symbol]:

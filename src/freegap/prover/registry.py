@@ -43,8 +43,8 @@ class LibraryEntry:
     """A mechanism of a library, and the claims to be proved of it.
 
     form: `form(**parameters)` makes the form of a claim, the one text that is released and proved. For all n,
-        it must be a `Selection` or a `Stream`.
-    schema: `schema(**parameters)` makes the `freegap.prover.schema.Schema` of a stream, for all parameters.
+        it must not be an `Aligned`.
+    schema: `schema(**parameters)` makes the `freegap.prover.schema.Schema` of it, for all parameters.
     """
 
     name: str

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from freegap.prover.events import Counterexample
 from freegap.prover.replay import Replay
 
 __all__ = ["CONDITIONS", "Established", "Proof", "Refutation", "Tightness"]
@@ -23,6 +24,8 @@ CONDITIONS = {
 }
 """The conditions of lemma 5.1 (Ding 2020), with "there is a local alignment" in its parts."""
 
+_WITHOUT_ALIGNMENT = {"probabilities": "the probabilities of each output differ by at most e^ε"}
+
 
 @dataclass(frozen=True)
 class Established:
@@ -35,12 +38,13 @@ class Established:
     @property
     def statement(self) -> str:
         """The condition in words."""
-        return CONDITIONS[self.name]
+        return (CONDITIONS | _WITHOUT_ALIGNMENT)[self.name]
 
 
 @dataclass(frozen=True)
 class Refutation:
-    """A concrete point that breaks a condition, as the real mechanism shows when it is run there."""
+    """A concrete point that breaks a condition, as the real mechanism shows when it is run there; or, with a
+    counterexample, what breaks privacy itself (the condition is then "privacy" if no alignment was given)."""
 
     condition: str
     answers: tuple[Fraction, ...]
@@ -54,6 +58,8 @@ class Refutation:
     off_support: tuple[Any, ...] = ()
     other_noise: Mapping[Any, Fraction] | None = None
     determinant: Fraction | None = None
+    counterexample: Counterexample | None = None
+    """Two neighbours and an event that show that the mechanism is not private, whatever the alignment."""
 
     @staticmethod
     def of(condition: str, run: Replay) -> Refutation:
@@ -148,6 +154,13 @@ class Proof:
     """The number of answers that it is proved for, and no other; None for all."""
     growth: str | None = None
     """What one answer more makes of it."""
+    searched: str | None = None
+    """What a search for a violation of privacy came to, where there was one and it found none."""
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """The violation of privacy that was found, if there is one."""
+        return None if self.refutation is None else self.refutation.counterexample
 
     def __bool__(self) -> bool:
         return self.holds is True
@@ -156,7 +169,7 @@ class Proof:
         size = "" if self.queries is None else f" for n = {self.queries} only"
         verdict = {
             True: f"proved{size}",
-            False: "this alignment does not prove it",
+            False: "this alignment does not prove it" if self.counterexample is None else "not true",
             None: "not decided",
         }[self.holds]
         lines = [f"{verdict}: {self.claim}"]
@@ -165,6 +178,8 @@ class Proof:
         if self.reason is not None and self.holds is None:
             lines.append(f"  {self.reason.removeprefix('not decided: ')}")
         for condition in self.conditions:
+            if condition.holds is None and self.counterexample is not None:
+                continue
             mark = {True: "✓", False: "✗", None: "?"}[condition.holds]
             how = "not decided" if condition.how == self.reason else condition.how
             lines.append(f"  {mark} {condition.statement}: {how}")
@@ -172,8 +187,12 @@ class Proof:
             lines.append(f"  smallest ε for this alignment: {self.tightness.epsilon}")
         if self.reason is not None and self.holds is not None:
             lines.append(f"  {self.reason}")
-        if self.refutation is not None:
+        if self.searched is not None:
+            lines.append(f"  {self.searched}")
+        if self.refutation is not None and self.refutation.condition != "privacy":
             lines += ["  refuted by:", *("    " + line for line in str(self.refutation).splitlines())]
+        if self.counterexample is not None:
+            lines += ["  not private:", *("    " + line for line in str(self.counterexample).splitlines())]
         if self.alignment_source is not None:
             lines += ["  alignment:", *("    " + line for line in self.alignment_source.splitlines())]
         return "\n".join(lines)
@@ -181,6 +200,8 @@ class Proof:
     def to_dict(self) -> dict[str, Any]:
         """For JSON: rationals as text, everything else as plain values."""
         plain: dict[str, Any] = _plain(asdict(self))
+        if self.counterexample is not None:
+            plain["refutation"]["counterexample"]["event"] = str(self.counterexample.event)
         plain["verdict"] = {True: "proved", False: "refuted", None: "not decided"}[self.holds]
         return plain
 

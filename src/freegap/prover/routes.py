@@ -7,17 +7,22 @@ from time import monotonic
 from typing import Any
 
 from freegap.errors import InvalidArgument
-from freegap.forms import Aligned, Selection, Stream
+from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
+from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.classes import classes_of
+from freegap.prover.composition import composed, prove_composition
+from freegap.prover.counterexample import find_counterexample
 from freegap.prover.problem import Problem
+from freegap.prover.ranking import prove_ranking
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
-from freegap.prover.report import Proof
+from freegap.prover.report import Proof, Refutation
 from freegap.prover.sampled import sample_alignment
-from freegap.prover.schema import prove_schema
+from freegap.prover.schema import Composed, Schema, prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Certificate, Limits
+from freegap.symbolic import Certificate, Limits, NotDecided, Symbol
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -39,13 +44,14 @@ def prove_any(
     resolution: Any,
     tightness: bool,
     growth: bool,
+    counterexample: bool,
     seconds: Any,
     certificate: Certificate | None,
     samples: int | None,
     progress: Any,
 ) -> Proof:
     """See `freegap.prove`."""
-    for_all = isinstance(mechanism, Selection | Stream)
+    for_all = isinstance(mechanism, Composition | Selection | Ranking | Stream)
     if for_all and queries is not None:
         raise InvalidArgument(
             "queries", queries, "must be left out for a form", "Leave it out: the proof is for every number."
@@ -70,8 +76,8 @@ def prove_any(
         seconds=seconds,
         certificate=certificate,
     )
-    if isinstance(mechanism, Selection | Stream):
-        return _prove_form(problem, mechanism)
+    if isinstance(mechanism, Composition | Selection | Ranking | Stream):
+        return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
         problem.require_callable("alignment", alignment, "answers", "neighbour", "output", "noise")
     if samples is not None:
@@ -83,16 +89,44 @@ def prove_any(
 
     def attempt(at: Problem) -> Proof:
         if alignment is None:
-            return synthesise(at, tightness=tightness, progress=progress)
+            return _without_alignment(at, tightness, progress)
         return prove_alignment(at, alignment, tightness=tightness, progress=progress)
 
     start = monotonic()
     proof = attempt(problem)
+    if not proof.holds and counterexample and proof.counterexample is None:
+        return _searched(problem, proof)
     if not (proof.holds and growth):
         return proof
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
+    """By the probabilities themselves, where these are a finite table; else by an alignment that is found."""
+    try:
+        proof = prove_apart(problem, classes_of(problem))
+    except NotDecided:  # the search for an alignment says why
+        proof = None
+    return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof
+
+
+def _searched(problem: Problem, proof: Proof) -> Proof:
+    """With a violation of privacy, if one is found: then the mechanism is refuted, not only an alignment."""
+    point = proof.refutation if proof.holds is False else None  # of an alignment that was given
+    try:
+        quiet = replace(problem, limits=replace(problem.limits, certificate=None))
+        found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+    except NotDecided as undecided:
+        if str(undecided) == proof.reason:
+            return proof
+        why = str(undecided).removeprefix("not decided: ")
+        return replace(proof, searched=f"a violation of privacy was not looked for: {why}")
+    if found is None:
+        return replace(proof, searched="no violation of privacy was found: it is neither proved nor refuted")
+    point = point or Refutation("privacy", found.answers, found.neighbour, {}, None)
+    return replace(proof, holds=False, reason=None, refutation=replace(point, counterexample=found))
 
 
 def _growth(proof: Proof, more: Proof) -> str:
@@ -110,21 +144,69 @@ def _growth(proof: Proof, more: Proof) -> str:
     return f"for {size} as well, at the same smallest ε; for all n, write a Selection or a Stream"
 
 
-def _prove_form(problem: Problem, form: Selection | Stream) -> Proof:
+ForAll = Composition | Selection | Ranking | Stream
+
+
+def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
-    proof = prove_selection(problem, form) if isinstance(form, Selection) else prove_stream(problem, form)
+    proof = _prove_for_all(problem, form)
     if proof.holds:
         return proof
-    sizes = [form.k + 1, form.k + 2] if isinstance(form, Selection) else [1, 2, 3]
+    first = form.first if isinstance(form, Composition) else form
+    sizes = [1, 2, 3] if isinstance(first, Stream) else [first.k + 1, first.k + 2]
     for queries in sizes:
         for direction in directions_of(problem.neighbours):
-            local = replace(problem, queries=queries, neighbours=direction)
-            word = "each" if direction == "one" else direction
-            at = replace(form, direction=word) if isinstance(form, Stream) else form
+            at = _towards(form, "each" if direction == "one" else direction)
+            local = replace(problem, queries=queries, neighbours=direction, charge=at.charge)
             bounded = prove_alignment(local, at.alignment, tightness=False)
             if bounded.holds is False:
-                return bounded
+                return _searched(local, bounded) if counterexample else bounded
     return proof
+
+
+def _prove_for_all(problem: Problem, form: ForAll) -> Proof:
+    if isinstance(form, Selection):
+        return prove_selection(problem, form)
+    if isinstance(form, Stream):
+        return prove_stream(problem, form)
+    if isinstance(form, Ranking):
+        return prove_ranking(_schema_of(problem, form), problem.neighbours, problem.limits)
+    return prove_composition(problem, form, _prove_for_all)
+
+
+def _towards(form: ForAll, direction: str) -> ForAll:
+    """The form with the alignment for one direction of the neighbours."""
+    if isinstance(form, Composition):
+        first, second = (_towards(part, direction) for part in (form.first, form.second))
+        return replace(form, first=first, second=second)  # type: ignore[arg-type]
+    return form if isinstance(form, Selection) else replace(form, direction=direction)
+
+
+def _schema_of(problem: Problem, form: Ranking) -> Schema[Ranking]:
+    """The form with its own numbers."""
+    count_argument("k", form.k)
+    claim = (
+        f"the {form.k} largest of n, {form.law} noise, are private at their charge, at most ε = "
+        f"{problem.epsilon}, for all n and Δ = {problem.sensitivity}"
+    )
+    epsilon, delta = Symbol.of(problem.epsilon), Symbol.of(problem.sensitivity)
+    return Schema(form, epsilon, delta, (), claim, problem.resolution)
+
+
+def _prove_schema(schema: Schema[Any] | Composed, neighbours: str, limits: Limits) -> Proof:
+    """For all parameters; a `Selection` is proved for all of them whatever its own are."""
+    if isinstance(schema, Composed):
+        return composed(schema.claim, [_prove_schema(part, neighbours, limits) for part in schema.parts])
+    if isinstance(schema.form, Selection):
+        epsilon, delta = schema.epsilon.as_constant(), schema.sensitivity.as_constant()
+        if epsilon is None or delta is None:
+            raise NotDecided("a selection has numbers of its own, and is proved for all others with them")
+        problem = Problem(
+            schema.form.program, epsilon, 1, delta, neighbours=neighbours, charge=None, limits=limits
+        )
+        return prove_selection(problem, schema.form)
+    prover = prove_ranking if isinstance(schema.form, Ranking) else prove_schema
+    return prover(schema, neighbours, limits)
 
 
 def prove_claim(
@@ -137,7 +219,7 @@ def prove_claim(
     """The proof of one claim of a library."""
     if claim.every_parameter and entry.schema is not None:
         limits = Limits(certificate=certificate).within(_LIBRARY_SECONDS)
-        return prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
+        return _prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
         form.program,
@@ -156,4 +238,4 @@ def prove_claim(
         raise InvalidArgument(
             "queries", None, f"is missing, and {entry.name} has no form for all n", "Pass a number."
         )
-    return _prove_form(replace(problem, charge=None), form)
+    return _prove_form(problem, form)

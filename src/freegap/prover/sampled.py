@@ -16,10 +16,9 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, SeededBits
-from freegap.laws import Law
+from freegap.laws import UNIFORM, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.prover.check import claim_of
-from freegap.prover.prices import require_price
 from freegap.prover.problem import Alignment, Problem
 from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
@@ -56,10 +55,11 @@ class _SearchNoise(LabelledNoise[Fraction]):
         self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
     ) -> Fraction:
         """Any value in the support of the law, which is where a proof must hold."""
-        require_price(law, f"draw {label!r}")
-        size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
-        low = Fraction(0) if law.one_sided else -size
-        value = self._numbers.between(low, size)
+        if law is UNIFORM:
+            value = self._numbers.between(Fraction(0), Fraction(scale))
+        else:
+            size = Fraction(scale) * (Fraction(1, 1000) if self._small else 3)
+            value = self._numbers.between(Fraction(0) if law.one_sided else -size, size)
         unit = Fraction(1 if resolution is None else resolution) if law.lattice else None
         if unit is not None:
             value = round(value / unit) * unit

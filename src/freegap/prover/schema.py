@@ -6,55 +6,81 @@ from any state, for all parameters of which the facts hold: both runs give the s
 differ by the same offsets, and the step costs at most what its entry is charged. Besides
 `freegap.prover.stream`:
 
-*charge*: some number of the state is what the outputs so far are charged (it is start_charge at first, and
-each entry adds its charge). Let M be the largest charge of an entry. If charged + M ≤ ε at the start, and
-after every step that does not end the stream, then no output is charged more than ε. So the number of entries
-that are charged, which k bounds, plays no part.
+*charge*: let M be the largest charge of an entry. That no output is charged more than ε is shown in one of
+three ways. Some number of the state is what the outputs so far are charged (it is start_charge at first, and
+each entry adds its charge), and charged + M ≤ ε at the start and after every step that does not end the
+stream; so the number of entries that are charged, which k bounds, plays no part. Or some whole number of the
+state counts down from a first one, N, by 1 with each entry that is charged, and is at least 1 after every
+step that does not end the stream; then N entries are charged at most, and start_charge + N·M ≤ ε. Or the
+number of answers n is a parameter, and start_charge + n·M ≤ ε.
 
 *draws*: all steps draw alike, so that the number of entries determines the draws.
 
 The price of a shift x of noise of scale s is |x|·(1/s), where 1/s is a symbol of its own: the proof holds
 whatever it is, so for the reciprocal of s. Programs are not run to confirm the paths, as they have no numbers
 to be run on; the same text is confirmed where it is proved with numbers.
+
+A number of a state that is whole at the start (a count, a discrete noise) is taken for whole in every step,
+and is proved to stay so, as its offset is. With discrete noise, no null set is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
 
 import z3
 
-from freegap.forms import Stream
+from freegap.forms import Ranking, Selection, Stream
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import flatten, half_holes, rebuild, seal, show, unseal
-from freegap.prover.pieces import PieceChecks, pieces_of
+from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of
 from freegap.prover.prices import rate_of, require_price
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import Proof
 from freegap.prover.steps import established, offset_formulas, step_alignment, step_program, with_offsets
-from freegap.symbolic import Condition, Limits, NotDecided, Symbol, SymbolicNoise, is_public
+from freegap.symbolic import Condition, Draw, Limits, NotDecided, Symbol, SymbolicNoise, is_public
 from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
 from freegap.values.neighbours import directions_of
 
-__all__ = ["Schema", "prove_schema"]
+__all__ = ["Composed", "Schema", "prove_schema"]
+
+
+_ONE = Fraction(1)
+
+FormOf = TypeVar("FormOf", Stream, Ranking, Selection)
 
 
 @dataclass(frozen=True)
-class Schema:
-    """A form on symbols, and what holds of them."""
+class Schema(Generic[FormOf]):
+    """A form on symbols, and what holds of them.
 
-    form: Stream
+    resolution: 1, if answers and noise are whole.
+    answers: the number of answers, where the charge of an output depends on it.
+    """
+
+    form: FormOf
     epsilon: Symbol
     sensitivity: Symbol
     facts: tuple[Condition, ...]
     claim: str
+    resolution: Fraction | None = None
+    answers: Symbol | None = None
 
 
-def prove_schema(schema: Schema, neighbours: str, limits: Limits) -> Proof:
+@dataclass(frozen=True)
+class Composed:
+    """Parts that follow each other (`freegap.prover.composition`), each for all parameters."""
+
+    parts: tuple[Schema[Any], ...]
+    claim: str
+
+
+def prove_schema(schema: Schema[Stream], neighbours: str, limits: Limits) -> Proof:
     """A proof for all parameters and all n, or why there is none."""
     reason = None
     try:
@@ -80,7 +106,7 @@ def prove_schema(schema: Schema, neighbours: str, limits: Limits) -> Proof:
 class _AnyState:
     """The start, and one step from any state, under one direction."""
 
-    def __init__(self, schema: Schema, direction: str, limits: Limits) -> None:
+    def __init__(self, schema: Schema[Stream], direction: str, limits: Limits) -> None:
         self.schema, self.form, self.direction, self.limits = schema, schema.form, direction, limits
         self.facts = [fact.z3 for fact in schema.facts]
 
@@ -117,8 +143,9 @@ class _AnyState:
         for draw in path.draws:
             require_price(draw.law, f"draw {draw.label!r} at the start")
             shift = Symbol.of(shifts.get(draw.label, 0))
-            if draw.resolution is not None or not is_public(shift):
-                raise NotDecided(f"the draw {draw.label!r} at the start: a lattice, or a shift that varies")
+            self._require_grid(draw)
+            if not is_public(shift) or (draw.resolution and not on_lattice(shift, draw.resolution)):
+                raise NotDecided(f"the draw {draw.label!r} at the start is moved off its lattice, or varies")
             self._require([shift.z3 < 0], "that a shift at the start is not negative")
             cost += shift * rate_of(draw)
             moved[next(iter(draw.value.variables))] = draw.value + shift
@@ -126,10 +153,22 @@ class _AnyState:
         self.offsets = tuple(number.substitute(moved) - number for number in self.numbers)
         if not all(map(is_public, self.offsets)):
             raise NotDecided("the states of the two runs do not differ by constants at the start")
+        self.widths = tuple(_ONE if on_lattice(number, _ONE) else None for number in self.numbers)
+        self._require_whole(self.offsets)
         self.start_charge = Symbol.of(self.form.start_charge)
         if not is_public(self.start_charge):
             raise NotDecided("the charge of the start is not a number")
         self._require([cost.z3 > self.start_charge.z3], "that the start costs no more than its charge")
+
+    def _require_grid(self, draw: Draw) -> None:
+        if draw.resolution != self.schema.resolution:
+            raise NotDecided(f"the draw {draw.label!r} is not on the lattice of the answers")
+
+    def _require_whole(self, numbers: Sequence[Symbol]) -> None:
+        """What is taken for whole in a state is whole."""
+        for number, width in zip(numbers, self.widths, strict=True):
+            if width is not None and not on_lattice(number, width):
+                raise NotDecided("a number of the state does not stay whole")
 
     def _step(self) -> Problem:
         """One step as a mechanism: the answer, and the numbers of the state as further answers."""
@@ -144,9 +183,11 @@ class _AnyState:
             self.schema.sensitivity,  # type: ignore[arg-type]
             self.direction,
             charge=Trusted(charge, None),
+            resolution=self.schema.resolution,
             limits=self.limits,
+            resolutions=(self.schema.resolution, *self.widths),
         )
-        moves = replace(problem, queries=1).cases[0].formula
+        moves = replace(problem, queries=1, resolutions=None).cases[0].formula
         case = NeighbourCase(
             self.direction, z3.And(*self.facts, moves, *offset_formulas(problem, self.offsets))
         )
@@ -163,6 +204,8 @@ class _AnyState:
         _, state, stop = output.skeleton.children
         if not stop.value and flatten(rebuild(state, output.released))[0] != self.skeleton:
             raise NotDecided("the state does not stay of one kind")
+        for numbers in () if stop.value else output.numbers:
+            self._require_whole(numbers[len(numbers) - len(self.offsets) :])
         shifted = with_offsets(output, () if stop.value else self.offsets)
         (case,) = step.cases
         pieces = pieces_of(
@@ -183,6 +226,8 @@ class _AnyState:
 
     def _check_draws(self, reached: Sequence[OutputClass]) -> None:
         for one in reached:
+            for draw in one.draws:
+                self._require_grid(draw)
             for other in reached:
                 entries = [output.skeleton.children[0] for output in (one, other)]
                 if half_holes(*entries) is not None and one.kinds != other.kinds:
@@ -191,37 +236,60 @@ class _AnyState:
     def _check_charges(
         self, step: Problem, reached: Sequence[OutputClass], charges: Sequence[Symbol]
     ) -> None:
-        """What is charged is kept in the state, and never more than ε."""
-        states = step.answers[1:]
-        for place, number in enumerate(self.numbers):
-            if number.key == self.start_charge.key and self._tracks(place, reached, charges, states[place]):
-                break
-        else:
-            raise NotDecided("no number of the state is what the outputs so far are charged")
+        """No output is charged more than ε."""
         most = next((c for c in charges if self._largest(c, charges)), None)
         if most is None:
             raise NotDecided("no entry has the largest charge for all parameters")
-        epsilon = self.schema.epsilon
-        self._require(
-            [(self.start_charge + most).z3 > epsilon.z3], "that the start leaves enough for an entry"
-        )
-        for output in reached:
-            if output.skeleton.children[2].value:
-                continue
-            for path, numbers in zip(output.paths, output.numbers, strict=True):
-                spent = numbers[len(numbers) - len(states) + place]
-                left = [*path.condition, (states[place] + most).z3 <= epsilon.z3]
-                self._require([*left, (spent + most).z3 > epsilon.z3], "that enough is left after each entry")
+        going = [
+            (path.condition, numbers[len(numbers) - len(self.offsets) :], charge)
+            for output, charge in zip(reached, charges, strict=True)
+            if not output.skeleton.children[2].value
+            for path, numbers in zip(output.paths, output.numbers, strict=True)
+        ]
+        states = step.answers[1:]
+        places = [p for p, offset in enumerate(self.offsets) if offset.as_constant() == 0]
+        if self.schema.answers is not None:
+            self._check_total(self.schema.answers, most)
+        elif spent := [p for p in places if self._tracks(p, going, states[p])]:
+            self._check_spent(spent[0], going, states[spent[0]], most)
+        elif left := [p for p in places if self._counts(p, going, states[p])]:
+            self._check_total(self.numbers[left[0]], most)
+        else:
+            raise NotDecided("no number of the state is what the outputs so far are charged, or counts down")
 
-    def _tracks(
-        self, place: int, reached: Sequence[OutputClass], charges: Sequence[Symbol], before: Symbol
-    ) -> bool:
-        for output, charge in zip(reached, charges, strict=True):
-            if not output.skeleton.children[2].value:
-                at = len(output.numbers[0]) - len(self.offsets) + place
-                if any((numbers[at] - before).key != charge.key for numbers in output.numbers):
+    def _check_total(self, entries: Symbol, most: Symbol) -> None:
+        """So many entries are charged, at most."""
+        total = self.start_charge + entries * most
+        self._require([total.z3 > self.schema.epsilon.z3], "that all entries are charged at most ε")
+
+    def _tracks(self, place: int, going: Sequence[_Going], before: Symbol) -> bool:
+        """The number is what was charged so far."""
+        started = self.numbers[place].key == self.start_charge.key
+        return started and all((after[place] - before).key == charge.key for _, after, charge in going)
+
+    def _check_spent(self, place: int, going: Sequence[_Going], before: Symbol, most: Symbol) -> None:
+        epsilon = self.schema.epsilon.z3
+        self._require([(self.start_charge + most).z3 > epsilon], "that the start leaves enough for an entry")
+        for conditions, after, _ in going:
+            left = [*conditions, (before + most).z3 <= epsilon]
+            self._require([*left, (after[place] + most).z3 > epsilon], "that enough is left after each entry")
+
+    def _counts(self, place: int, going: Sequence[_Going], before: Symbol) -> bool:
+        """The number counts down by 1 with each entry that is charged, and is at least 1 where it goes on."""
+        first = self.numbers[place]
+        if self.widths[place] is None or not is_public(first):
+            return False
+        try:
+            self._require([first.z3 < 1], "that something is left to count at the start")
+            for conditions, after, charge in going:
+                change = (after[place] - before).as_constant()
+                if change != -1 and not (change == 0 and charge.as_constant() == 0):
                     return False
-        return bool(self.offsets[place].as_constant() == 0)
+                ended = [*conditions, before.z3 >= 1, after[place].z3 < 1]
+                self._require(ended, "that something is left to count after each entry")
+        except NotDecided:
+            return False
+        return True
 
     def _largest(self, charge: Symbol, charges: Sequence[Symbol]) -> bool:
         try:
@@ -230,3 +298,7 @@ class _AnyState:
         except NotDecided:
             return False
         return True
+
+
+_Going = tuple[list[Any], Sequence[Symbol], Symbol]
+"""Of a path that does not end the stream: its conditions, the numbers of the next state, and the charge."""

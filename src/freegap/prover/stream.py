@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import z3
@@ -58,7 +58,7 @@ from freegap.symbolic.subset import Trusted, follow, parameter
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 
-__all__ = ["prove_stream"]
+__all__ = ["most_chosen", "prove_stream"]
 
 _MOST_STATES = 1000
 
@@ -106,6 +106,16 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     )
 
 
+def most_chosen(problem: Problem, form: Stream) -> Fraction:
+    """How many entries of an output are not None, at most, for all n; `NotDecided` if there is no bound."""
+    found = Fraction(0)
+    for direction in directions_of(problem.neighbours):
+        induction = _Induction(problem, form, direction)
+        induction.run()
+        found = max(found, induction.chosen())
+    return found
+
+
 def _claimed(problem: Problem, form: Stream) -> str:
     return f"{problem.epsilon}" if form.entry_charge is None else f"its charge, at most {problem.epsilon}"
 
@@ -134,6 +144,8 @@ class _Edge:
     target: _Situation | None
     cost: Fraction
     charge: Fraction
+    chosen: bool
+    """Whether it is the entry of an answer, and not None."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +187,14 @@ class _Induction:
                 raise NotDecided(f"more than {_MOST_STATES} kinds of state")
             self.edges[here.key] = list(self._steps(here))
             ahead += [edge.target for edge in self.edges[here.key] if edge.target is not None]
-        return self._longest(self.start_cost, [edge.cost for edges in self.edges.values() for edge in edges])
+        return self._longest(self.start_cost, [edge.cost for edge in self._all_edges()])
+
+    def _all_edges(self) -> Iterator[_Edge]:
+        return chain.from_iterable(self.edges.values())
+
+    def chosen(self) -> Fraction:
+        """How many entries of any run are not None, at most."""
+        return self._longest(Fraction(0), [Fraction(edge.chosen) for edge in self._all_edges()])
 
     def overcharge(self) -> Fraction:
         """By how much some run, on any number of answers, costs more than its output is charged."""
@@ -185,7 +204,7 @@ class _Induction:
         start = constant(path.result)
         if start is None:
             raise NotDecided("the charge of the start is not a number")
-        weights = [edge.cost - edge.charge for edges in self.edges.values() for edge in edges]
+        weights = [edge.cost - edge.charge for edge in self._all_edges()]
         return self._longest(self.start_cost - start, weights)
 
     def _start(self) -> tuple[_Situation, Fraction]:
@@ -280,7 +299,8 @@ class _Induction:
             cost = _proved(with_offsets(output, offsets), case, pieces, suprema)
             last = ending or (stops and self.form.finish is None)
             target = None if last else _Situation(skeleton, offsets, move.seen, ended=stops)
-            yield _Edge(target, cost, self._charge(entry))
+            chosen = not ending and entry != flatten(None)[0]
+            yield _Edge(target, cost, self._charge(entry), chosen)
 
     def _outputs(self, skeleton: Any, *, ending: bool) -> list[OutputClass]:
         """The kinds of output of a step, of which the entry determines the draws and the next skeleton."""
@@ -318,6 +338,7 @@ class _Induction:
             next_numbers = numbers[len(numbers) - kept :]
             found = tuple(n.substitute(step.to_neighbour | moved).substitute(back) - n for n in next_numbers)
             if all(offset.variables <= known for offset in found):
+                self._require_lattice(found)
                 return found
         raise NotDecided(f"the states of the two runs do not differ by constants after {output.name}")
 
@@ -352,7 +373,7 @@ class _Induction:
                         changed = True
             if not changed:
                 return largest
-        raise NotDecided("the cost grows with the number of answers")
+        raise NotDecided("the cost, or what is chosen, grows with the number of answers")
 
 
 def _parts(output: OutputClass) -> tuple[Any, Any, bool]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from freegap.laws import ShiftPrice
 from freegap.prover.classes import OutputClass
 from freegap.prover.outputs import Hole, pattern, whole_numbers
 from freegap.prover.problem import Alignment
@@ -99,8 +100,12 @@ def _template(output: OutputClass, owners: Owners) -> Template:
     rest = tuple(i for i in range(n) if i not in named)
     if not named or not rest or any(i not in labels for i in rest):
         rest = ()
-    choices = {}
+    choices: dict[Any, tuple[Shift, ...]] = {}
+    fixed = {draw.label: draw.law.price is ShiftPrice.UNBOUNDED for draw in output.draws}
     for label in output.noise:
+        if fixed[label]:
+            choices[label] = (Shift("0"),)
+            continue
         found = ["0", "sensitivity", "-sensitivity"]
         for i in owners[label]:
             change = f"answers[{i}] - neighbour[{i}]"
@@ -146,21 +151,31 @@ def source_of(
             lines.append(f"    if all(a {sign} b for a, b in zip(answers, neighbour)):")
             deep = 2
         lines.append("    " * deep + "match output:")
+        cases: dict[str, str] = {}
         for template, choices in _special_first(entries):
-            text, guard = pattern(template.output.skeleton)
-            lines.append("    " * (deep + 1) + f"case {text}{guard}:")
-            lines.append(_indented("\n".join(_body(template, choices)), deep + 2))
+            text, guard = _case(template, [other for other, _ in entries])
+            body = _indented("\n".join(_body(template, choices)), deep + 2)
+            if cases.setdefault(f"case {text}{guard}:", body) != body:
+                raise NotDecided("one kind of output comes with draws that only their scales tell apart")
+        for case, body in cases.items():
+            lines += ["    " * (deep + 1) + case, body]
     text = "\n".join(lines)
     return ("from fractions import Fraction\n\n\n" if "Fraction(" in text else "") + text + "\n"
+
+
+def _case(template: Template, others: Sequence[Template]) -> tuple[str, str]:
+    """The pattern of a kind of output and its guard; by its draws, where others have the same pattern."""
+    text, guard = pattern(template.output.skeleton)
+    labels = [tuple(t.output.noise) for t in others if pattern(t.output.skeleton) == (text, guard)]
+    if len(set(labels)) > 1:
+        guard += f"{' and' if guard else ' if'} tuple(noise) == {tuple(template.output.noise)!r}"
+    return text, guard
 
 
 def _special_first(
     entries: Sequence[tuple[Template, Mapping[Any, Shift]]],
 ) -> list[tuple[Template, Mapping[Any, Shift]]]:
     """The fewer numbers vary, the more special the pattern; a number alone fits everything, and is last."""
-    patterns = [pattern(template.output.skeleton) for template, _ in entries]
-    if len(set(patterns)) < len(patterns):
-        raise NotDecided("one kind of output comes with different draws: no alignment can tell them apart")
     return sorted(entries, key=lambda e: (isinstance(e[0].output.skeleton, Hole), len(e[0].output.released)))
 
 

@@ -91,15 +91,18 @@ def integer(name: str, resolution: Fraction | int = 1) -> Symbol:
 _PUBLIC = "parameter "
 
 
-def public(name: str) -> Symbol:
+def public(name: str, *, whole: bool = False) -> Symbol:
     """An unknown that stands for a public parameter: a number that is the same in both runs."""
-    return real(_PUBLIC + name)
+    return integer(_PUBLIC + name) if whole else real(_PUBLIC + name)
 
 
 def reciprocal(symbol: Symbol) -> Symbol:
-    """The unknown that stands for 1/x, for a public parameter x."""
-    (variable,) = symbol.variables
-    return public("1/" + variable.name.removeprefix(_PUBLIC))
+    """1/(c·x), for a public parameter x and a number c: an unknown stands for 1/x."""
+    ((monomial, factor),) = symbol.terms.items() if len(symbol.terms) == 1 else [((), Fraction(0))]
+    if len(monomial) != 1 or not is_public(symbol):
+        raise undecided(f"the reciprocal of {symbol}, which is no multiple of one parameter")
+    inverse: Symbol = public("1/" + monomial[0].name.removeprefix(_PUBLIC)) / factor
+    return inverse
 
 
 def is_public(symbol: Symbol) -> bool:

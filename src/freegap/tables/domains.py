@@ -71,10 +71,6 @@ def read_domain(
         raise _missing()
     if isinstance(domain, str) and domain == _OBSERVED:
         return _observed(observed_keys_are_public), source
-    if isinstance(domain, str) and domain == UNKNOWN:
-        raise InvalidArgument(
-            "domain", domain, "has a theorem for top_k alone", "Pass a public list of items, or use top_k."
-        )
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
@@ -272,7 +268,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
             _OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
             "If that set may be known, say so with observed_keys_are_public=True; else pass a public list. "
-            'For top_k there is domain="unknown".',
+            'Where it may not, there is domain="unknown".',
         )
     return ObservedDomain()
 
@@ -285,5 +281,5 @@ def _missing() -> InvalidArgument:
         "brought into the data",
         "Pass a public list of items (a list, a range, a file or a column of another table), or "
         'domain="observed" together with observed_keys_are_public=True if the set of items that occur may be '
-        'known. Where nobody has a list, top_k has domain="unknown", with a delta.',
+        'known. Where nobody has a list there is domain="unknown", with a delta.',
     )

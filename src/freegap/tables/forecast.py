@@ -13,11 +13,14 @@ from typing import Any
 
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import top_k_errors
+from freegap.estimate.intervals import ErrorBars, error_bars
 from freegap.laws import CONTINUOUS_NOISES
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
+from freegap.tables.unknown_above import bar_of
 from freegap.values.measures import (
     Measure,
     Pure,
@@ -27,6 +30,8 @@ from freegap.values.measures import (
     rho_within,
 )
 from freegap.values.rationals import Rational
+from freegap.values.remarks import remarks_on
+from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
 
 __all__ = ["Forecast", "forecast_above", "forecast_top_k"]
@@ -38,8 +43,12 @@ class Forecast:
 
     asked: what would be asked for, in its measure.
     least, most: what would be charged, at least and at most.
-    gap_error: of each gap. estimate_error: of each estimated number of people, None without estimates.
-    unknown: the plan, where the domain is unknown.
+    gap_error: of each gap.
+    estimate_error: of each estimated number of people, where gaps are wide; None without estimates.
+    most_error: the same where noise decides what is selected; None for gaps to a threshold, which have but
+        the error of their noise.
+    bars: how far the 95 % interval of an item reaches from what was measured, or from threshold plus gap.
+    unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -50,11 +59,17 @@ class Forecast:
     most: Fraction
     gap_error: float
     estimate_error: float | None
-    unknown: UnknownPlan | None = None
+    most_error: float | None = None
+    bars: ErrorBars | None = None
+    unknown: UnknownPlan | UnknownCountsPlan | None = None
+    bar: int | None = None
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
         """For people."""
+        return [*self._lines(), *remarks_on(self.asked)]
+
+    def _lines(self) -> list[str]:
         most = readable(self.most)
         charge = most if self.least == self.most else f"{readable(self.least)} at least, {most} at most"
         lines = [
@@ -62,18 +77,34 @@ class Forecast:
             f"{self.asked.symbol} charged: {charge}",
             f"standard error of a gap: {self.gap_error:,.1f} people",
         ]
-        if self.unknown is not None:
-            lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
-            return [
-                *lines,
-                f"an item comes out, more likely than not, with {math.ceil(self.unknown.lift):,} people more "
-                f"than the item in place {self.unknown.pool + 1:,} has (0 if fewer occur)",
-            ]
         if self.estimate_error is None:
             lines.append("no estimates of the number of people (ask with --measure)")
         else:
-            lines.append(f"standard error of an estimate: {self.estimate_error:,.1f} people")
+            lines += self._of_estimates(self.estimate_error)
+        if self.unknown is not None:
+            lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
+            return [*lines, f"an item comes out, more likely than not, with {self._needed(self.unknown)}"]
         return lines if self.instead is None else [*lines, self._in_other_words(self.instead)]
+
+    def _needed(self, plan: UnknownPlan | UnknownCountsPlan) -> str:
+        if isinstance(plan, UnknownPlan):
+            place = f"the item in place {plan.pool + 1:,} has (0 if fewer occur)"
+            return f"{math.ceil(plan.lift):,} people more than {place}"
+        return f"{(self.bar or 0) + 1:,} people or more"
+
+    def _of_estimates(self, error: float) -> list[str]:
+        most, bars = self.most_error, self.bars
+        lines = [f"standard error of an estimate: {error:,.1f} people"]
+        if most is not None and most > error:
+            lines[0] += f" where gaps are wide, {most:,.1f} at most"
+        if bars is not None and bars.excess:
+            lines.append(
+                f"95 % interval: {bars.below:,.1f} people down and {bars.above:,.1f} up, for an item that is "
+                f"found by {bars.excess:,.1f} or more; further down for others"
+            )
+        elif bars is not None:
+            lines.append(f"95 % interval: {bars.above:,.1f} people to either side of what was measured")
+        return lines
 
     def _in_other_words(self, other: Forecast) -> str:
         amount = f"with {other.asked.symbol} = {float(other.asked.spent):.6g} instead, which"
@@ -86,17 +117,26 @@ class Forecast:
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         unknown = self.unknown
-        of_unknown = {} if unknown is None else {"delta": str(unknown.delta), "lift": float(unknown.lift)}
+        of_unknown: dict[str, Any] = {} if unknown is None else {"delta": str(unknown.delta)}
+        of_unknown |= {"lift": float(unknown.lift)} if isinstance(unknown, UnknownPlan) else {}
+        of_unknown |= {} if self.bar is None else {"threshold": self.bar}
         return {
             "dry_run": self.what,
             "measure": self.asked.name,
             **of_unknown,
+            "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
             "gap_standard_error": self.gap_error,
             "estimate_standard_error": self.estimate_error,
+            "estimate_standard_error_at_most": self.most_error,
+            "interval": None if self.bars is None else self._reach(self.bars),
             **({} if self.instead is None else {"instead": self.instead._short()}),
         }
+
+    @staticmethod
+    def _reach(bars: ErrorBars) -> dict[str, float]:
+        return {"below": bars.below, "above": bars.above, "from_excess": bars.excess}
 
     def _short(self) -> dict[str, Any]:
         return {
@@ -117,6 +157,7 @@ def forecast_top_k(
     delta: Rational | None = None,
     people: int | None = None,
     pool: int | None = None,
+    items_per_person: int | None = None,
 ) -> Forecast:
     """What `top_k` with these parameters would cost and say.
 
@@ -128,11 +169,22 @@ def forecast_top_k(
     238.7724609375
     """
     if is_unknown(domain):
-        refuse_with_unknown(measure=measure, rho=rho)
-        plan = UnknownPlan.read(k=k, epsilon=epsilon, delta=delta, people=people, pool=pool, noise=noise)
+        refuse_with_unknown(rho=rho)
+        plan = UnknownPlan.read(
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            people=people,
+            pool=pool,
+            items_per_person=items_per_person,
+            noise=noise,
+            measured=measure,
+        )
         gap_error = math.sqrt(2 * plan.law.variance(float(plan.scale)))
-        return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, None, plan)
-    refuse_with_known(delta=delta, people=people, pool=pool)
+        law, scale = plan.measuring(plan.k)
+        error = math.sqrt(law.variance(float(scale))) if measure else None
+        return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
+    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     made = _top_k(asked, k, noise, measure)
     return replace(made, instead=_top_k(_other(asked), k, None, measure))
@@ -147,21 +199,47 @@ def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
 
 def _top_k(asked: Pure | ZeroConcentrated, k: int, noise: str | None, measure: bool) -> Forecast:
     made = top_k_errors(asked, k, noise, measured=measure)
-    return Forecast("top-k", asked, made.charge, made.charge, made.gap, made.estimate)
+    bars = None if made.width is None else ErrorBars(made.width, made.width, 0.0)
+    return Forecast("top-k", asked, made.charge, made.charge, made.gap, made.estimate, made.measured, bars)
 
 
 def forecast_above(
-    *, k: int, epsilon: Rational | None = None, rho: Rational | None = None, noise: str = "exponential"
+    *,
+    k: int,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    noise: str = "exponential",
+    domain: Any = None,
+    threshold: Rational = 0,
+    delta: Rational | None = None,
+    people: int | None = None,
+    items_per_person: int | None = None,
 ) -> Forecast:
     """What `above` with these parameters would cost and say: the fewer items are found, the less.
 
+    domain, threshold: looked at only where the domain is "unknown": the threshold may then be raised.
+
     >>> forecast_above(k=20, epsilon=1).least < Fraction(1, 8)
     True
+    >>> forecast_above(k=20, epsilon=1, domain="unknown", delta="1e-6", items_per_person=1).bar
+    14
     """
+    if is_unknown(domain):
+        refuse_with_unknown(rho=rho, noise=noise)
+        of_unknown = UnknownCountsPlan.read(
+            epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
+        )
+        bar = bar_of(of_unknown, read_threshold(threshold, discrete=False))
+        error, amount = of_unknown.standard_error, of_unknown.epsilon
+        return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
+    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     noise_argument(noise, CONTINUOUS_NOISES)
     plan = ThresholdPlan.read(
         "hybrid_sparse_vector", k=k, epsilon=epsilon, rho=rho, monotonic=True, noise=noise
     )
-    error = math.sqrt(gap_noise(plan, 0).variance)
+    of_gaps = gap_noise(plan, 0)
+    error = math.sqrt(of_gaps.variance)
     least, most = plan.charge(plan.threshold_budget), plan.charge(plan.epsilon)
-    return Forecast("above", plan.asked, least, most, error, error)
+    # Where the number of all items is known, as it is for a table, the bars do not depend on it.
+    bars = error_bars(of_gaps, among=plan.k)
+    return Forecast("above", plan.asked, least, most, error, error, bars=bars)

@@ -19,6 +19,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from freegap.tables.bounded import chosen_in_engine
 from freegap.tables.domains import (
     Domain,
     HeldDomain,
@@ -33,7 +34,7 @@ from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.tallies import Tally, tally_pairs
 
-__all__ = ["Counted", "count_people", "counted", "without_rows"]
+__all__ = ["Counted", "count_people", "counted", "pairs_of", "without_rows"]
 
 _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
 
@@ -74,12 +75,20 @@ def counted(
             yield Counted(ask_engine(lambda: _bring(frame, source, chosen)), source, chosen)
 
 
-def count_people(source: TableSource) -> Frame:
+def pairs_of(source: TableSource) -> Frame:
+    """Each "item" with each "person" who has it, once."""
+    pairs: Frame = source.rows().group_by("item", "person").agg(nw.len().alias("rows"))
+    return pairs.select("item", "person")
+
+
+def count_people(source: TableSource, most: int | None = None) -> Frame:
     """One row for each item that occurs: "item" and "people", how many distinct persons have it.
+
+    most: count each person for so many items only, where the engine can choose them (`tables.bounded`).
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
     """
-    pairs = source.rows().group_by("item", "person").agg(nw.len().alias("rows"))
+    pairs = pairs_of(source) if most is None else chosen_in_engine(pairs_of(source), most)
     grouped: Frame = pairs.group_by("item").agg(nw.len().alias("people"))
     if source.kind == "integer":
         grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))

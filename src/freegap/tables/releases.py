@@ -3,30 +3,34 @@
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
 so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
 docs/mathematics/concentrated.md), select and measure (composition), hybrid sparse vector (Ding 2020, lemma
-5.11); and the top k of an unknown domain (docs/mathematics/unknown.md), which is about such counts.
+5.11); and what an unknown domain has (docs/mathematics/unknown.md), which is about such counts.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
-from freegap.estimate.bounds import gap_noise
+from freegap.estimate.bounds import gap_variances
 from freegap.estimate.expected import selection_plan
+from freegap.estimate.intervals import Interval, confidence_intervals
 from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
+from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, privacy_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
+from freegap.tables.unknown_above import above_of_unknown
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.measures import measure_argument
@@ -36,7 +40,6 @@ from freegap.values.thresholds import read_threshold
 
 __all__ = ["above", "top_k"]
 
-_CONFIDENCE = 0.95
 _MOST_PEOPLE = 2**62
 
 
@@ -55,6 +58,7 @@ def top_k(
     delta: Rational | None = None,
     people: int | None = None,
     pool: int | None = None,
+    items_per_person: int | None = None,
     noise: RankingNoiseName | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -76,6 +80,8 @@ def top_k(
         are private too, under (ε, δ), and those that are too rare to be named do not come out.
     delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
         fail, at most one in a million, or one over a public number of people.
+    items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
+        digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
     measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
         Under ρ the last gap is then not released.
@@ -100,7 +106,6 @@ def top_k(
         refuse_with_unknown(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
-            measure=measure,
             rho=rho,
         )
         plan = UnknownPlan.read(
@@ -109,8 +114,10 @@ def top_k(
             delta=delta,
             people=people,
             pool=pool,
+            items_per_person=items_per_person,
             noise=noise,
             resolution=resolution,
+            measured=measure,
         )
         return top_k_of_unknown(
             plan,
@@ -120,7 +127,7 @@ def top_k(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, pool=pool)
+    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     k = count_argument("k", k)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     grid = resolution_argument(resolution)
@@ -172,6 +179,9 @@ def above(
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
+    delta: Rational | None = None,
+    people: int | None = None,
+    items_per_person: int | None = None,
     noise: ContinuousNoiseName = "exponential",
     resolution: Rational = DEFAULT_RESOLUTION,
     ledger: LedgerAndDataset | None = None,
@@ -183,6 +193,10 @@ def above(
     than ε. Under ρ noise is that of the ε that ρ allows, √(2ρ), and the charge is the same whatever is found.
     The gaps to the threshold give estimates at no extra charge. For the other arguments see `top_k`.
 
+    domain: with "unknown" the release is (ε, δ)-private and needs items_per_person. Each person counts for so
+        many items at most, each count has noise of its own, and a threshold that is too low to hide the item
+        of one person alone is raised: `threshold` of the release says to what.
+
     >>> import freegap as fg
     >>> import pandas as pd
     >>> baskets = pd.DataFrame({"product": ["tea", "tea", "milk"] * 300, "customer": range(900)})
@@ -190,15 +204,38 @@ def above(
     ...                    domain=["milk", "rice", "tea"], bits=fg.SeededBits(1))
     >>> release.labels, release.complete, release.spent < 1
     (('tea',), True, True)
+    >>> release = fg.above(baskets, item="product", person="customer", threshold=1, k=9, epsilon=1,
+    ...                    domain="unknown", delta="1e-8", items_per_person=1, bits=fg.SeededBits(1))
+    >>> release.labels, release.threshold, release.delta
+    (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
     k = count_argument("k", k)
+    if is_unknown(domain):
+        refuse_with_unknown(
+            domain_column=domain_column,
+            observed_keys_are_public=observed_keys_are_public,
+            rho=rho,
+            noise=noise,
+            resolution=resolution,
+        )
+        return above_of_unknown(
+            UnknownCountsPlan.read(
+                epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
+            ),
+            table,
+            item=item,
+            person=person,
+            threshold=_number_of_people(threshold),
+            k=k,
+            account=ledger_argument(ledger),
+            source=source_or_system(bits),
+        )
+    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
-    bar = read_threshold(threshold, discrete=False)
-    if abs(bar) > _MOST_PEOPLE:
-        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
+    bar = _number_of_people(threshold)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
     plan = ThresholdPlan.read(
         "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
@@ -213,18 +250,25 @@ def above(
         domain=domain,
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
-    ) as people:
-        _require_items(k, people.tally.items, k, "k items cannot be above")
-        counts = Counts(people.tally.values, people.tally.sizes, name=_place)
+    ) as tallied:
+        _require_items(k, tallied.tally.items, k, "k items cannot be above")
+        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
                 counts, bar, k=k, monotonic=True, noise=noise, resolution=grid, bits=source, **amounts
             )
-            return _items_above(people, plan, found, bar)
+            return _items_above(tallied, plan, found, bar)
 
-        parameters = {"k": k, "threshold": bar, "noise": noise} | _public(people)
+        parameters = {"k": k, "threshold": bar, "noise": noise} | _public(tallied)
         return charged(account, PlainPlan("above", asked, parameters), release)
+
+
+def _number_of_people(threshold: Any) -> Fraction:
+    bar = read_threshold(threshold, discrete=False)
+    if abs(bar) > _MOST_PEOPLE:
+        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
+    return bar
 
 
 def _place(group: int, member: int) -> tuple[int, int]:
@@ -241,7 +285,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         resolution=selection.resolution,
         estimates=None if fused is None else fused.estimates,
         standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else fused.intervals(confidence=_CONFIDENCE),
+        intervals=None if fused is None else _of_people(fused.intervals()),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -249,27 +293,28 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
 
 
 def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
-    law = gap_noise(plan, 0)
-    # A gap was rounded down: half a step is missing on average, and at most a whole one.
+    # A gap was rounded down: half a step is missing on average.
     step = found.resolution
     estimates = tuple(estimate + step / 2 for estimate in found.estimates)
-    tail = (1 - _CONFIDENCE) / 2
-    over, under = law.quantile(1 - tail), law.quantile(tail)
-    intervals = tuple((float(e) - over, float(e + step) - under) for e in found.estimates)
     return ItemsAbove(
         plan=plan,
         labels=people.tally.names(found.labels),
         gap_multiples=found.gap_multiples or (),
         resolution=step,
         estimates=estimates,
-        standard_errors=(math.sqrt(law.variance),) * len(estimates),
-        intervals=intervals,
+        standard_errors=tuple(map(math.sqrt, gap_variances(found))),
+        intervals=_of_people(confidence_intervals(found)),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
         threshold=bar,
         complete=len(estimates) < plan.k,
     )
+
+
+def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]:
+    """Intervals of numbers of people, which are not negative: where nothing is known below, that is."""
+    return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
 
 
 def _public(people: Counted) -> dict[str, Any]:

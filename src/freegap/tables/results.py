@@ -14,10 +14,11 @@ from typing import Any
 from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.sources import TableSource
 from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
 
-__all__ = ["ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
+__all__ = ["Intervals", "ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -61,7 +62,8 @@ class TableRelease(Release):
     labels: the selected items, the largest first.
     gap_multiples: their gaps as whole multiples of `resolution`.
     estimates: of the number of people of each item; None where there are none.
-    standard_errors, intervals: of the estimates; the intervals have 95 % confidence.
+    standard_errors: of the estimates.
+    intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     """
 
@@ -103,7 +105,7 @@ class TableRelease(Release):
         """What was spent, what is protected, and a warning where the noise was not private."""
         _, *warnings = super().footnotes()
         rest = [] if self.everything_else is None else [f"Everything else: {self.everything_else}"]
-        return [*rest, self.cost(readable), *self.privacy.lines(), *warnings]
+        return [*rest, self.cost(readable), *remarks_on(self.asked), *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
@@ -116,6 +118,7 @@ class TableRelease(Release):
             "intervals": None if self.intervals is None else [list(pair) for pair in self.intervals],
             "resolution": jsonable(self.resolution),
             "privacy": self.privacy.to_dict(),
+            "remarks": remarks_on(self.asked),
             **self._common(),
         }
 
@@ -152,10 +155,12 @@ class ItemsAbove(TableRelease):
     """The items with more people than a threshold, the largest first, each with its gap to the threshold.
 
     complete: fewer than k were found, so these are all that the release says are above.
+    rest: of an unknown domain, what can be said of the items that are not named.
     """
 
     threshold: Fraction
     complete: bool
+    rest: str | None = None
 
     gap_title = "above by"
 
@@ -164,6 +169,11 @@ class ItemsAbove(TableRelease):
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
         return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+
+    @property
+    def everything_else(self) -> str | None:
+        """Of an unknown domain, what can be said of the items that are not named."""
+        return self.rest
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""

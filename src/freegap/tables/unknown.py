@@ -4,30 +4,51 @@ The items of the k̄ + 1 largest counts are a function of the counts and of an o
 changes (`freegap.mechanisms.unknown_domain`). An engine may put items in order itself where all engines
 agree on that order: whole numbers, and texts compared byte by byte. Elsewhere every item whose count ties
 with the last one travels too, and the order is made here; of a table in this process all counts do.
+
+Where each person counts for at most m items, `freegap.tables.bounded` says which: the theorem then has m in
+place of the whole pool, and what is measured has m for the number of counts that one person changes.
 """
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from freegap.bits import BitSource
-from freegap.charges import LedgerAndDataset, charged
+from freegap.charges import LedgerAndDataset, charged, require
 from freegap.errors import InvalidArgument
+from freegap.laws import LAPLACE
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
+from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown, slots_of
+from freegap.tables.bounded import can_choose, chosen_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep
 from freegap.tables.kinds import ENGINE_KINDS
-from freegap.tables.people import count_people, without_rows
-from freegap.tables.results import TopItems, privacy_of
+from freegap.tables.people import count_people, pairs_of, without_rows
+from freegap.tables.results import Intervals, TopItems, privacy_of
 from freegap.tables.sources import TableSource, open_source
 from freegap.values.plans import PlainPlan
 
-__all__ = ["is_unknown", "largest_counts", "refuse_with_known", "refuse_with_unknown", "top_k_of_unknown"]
+__all__ = [
+    "counts_above",
+    "domain_line",
+    "is_unknown",
+    "largest_counts",
+    "refuse_with_known",
+    "refuse_with_unknown",
+    "top_k_of_unknown",
+]
+
+TAIL = (1 - 0.95) / 2
 
 Pairs = tuple[list[Any], list[int]]
+Estimated = tuple[tuple[Fraction, ...] | None, tuple[float, ...] | None, Intervals | None]
 
 
 def is_unknown(domain: Any) -> bool:
@@ -38,7 +59,8 @@ def is_unknown(domain: Any) -> bool:
 _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
-    "measure": (False, "there is no theorem for it under (ε, δ)"),
+    "noise": ("exponential", "the noise in a count is two-sided and geometric"),
+    "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
     "rho": (None, "there is no theorem for it in the measure rho; it is released under (ε, δ)"),
 }
 
@@ -75,21 +97,26 @@ def top_k_of_unknown(
     source: BitSource,
 ) -> TopItems:
     """The release of `top_k` with domain="unknown"."""
+    require(account, plan.asked)
     with open_source(table, item, person) as opened:
-        labels, people = largest_counts(opened, plan.pool + 1)
+        labels, people = largest_counts(opened, plan.pool + 1, plan.items_per_person)
     slots = slots_of(labels, people, plan.pool)
-    privacy = privacy_of(opened, f"unknown; the {plan.pool:,} items with the most people can come out")
+    line = domain_line(f"the {plan.pool:,} items with the most people can come out", plan.items_per_person)
+    privacy = privacy_of(opened, line)
 
     def release() -> TopItems:
         found = draw_unknown(plan, slots, source)
+        counts = dict(zip(slots.labels, slots.counts, strict=True))
+        measured = [counts[label] for label in found.labels]
+        estimates = _measured(plan, measured, source) if plan.measured else (None, None, None)
         return TopItems(
             plan=plan,
             labels=found.labels,
             gap_multiples=found.gap_multiples or (),
             resolution=found.resolution,
-            estimates=None,
-            standard_errors=None,
-            intervals=None,
+            estimates=estimates[0],
+            standard_errors=estimates[1],
+            intervals=estimates[2],
             privacy=privacy,
             complete=found.complete,
             spent=found.spent,
@@ -100,9 +127,36 @@ def top_k_of_unknown(
     return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public), release)
 
 
-def largest_counts(source: TableSource, number: int) -> Pairs:
-    """Items and how many people each has: at least the `number` largest, ties by the order of the items."""
-    frame = ask_engine(lambda: count_people(source).lazy())
+def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estimated:
+    """Fresh noise in the counts of what came out, with half of the budget; see the theorem."""
+    if not counts:
+        return (), (), ()
+    law, scale = plan.measuring(len(counts))
+    noise = measuring_noise(law, len(counts), scale / plan.resolution, source)
+    estimates = tuple(count + step * plan.resolution for count, step in zip(counts, noise, strict=True))
+    # Either law exceeds its far point with probability 2.5 %, and rounding adds half a step: beyond it the
+    # weight of each point of the grid is at most the integral over its cell, since the density is convex.
+    far = -math.log(2 * TAIL) if law is LAPLACE else NormalDist().inv_cdf(1 - TAIL)
+    far = far * float(scale) + float(plan.resolution) / 2
+    intervals = tuple((float(estimate) - far, float(estimate) + far) for estimate in estimates)
+    return estimates, (math.sqrt(law.variance(float(scale))),) * len(counts), intervals
+
+
+def domain_line(which: str, items_per_person: int | None) -> str:
+    """What a release says of an unknown domain."""
+    if items_per_person is None:
+        return f"{UNKNOWN}; {which}"
+    return f"{UNKNOWN}; {which}; a person counts for at most {items_per_person:,} of their items"
+
+
+def largest_counts(source: TableSource, number: int, most: int | None = None) -> Pairs:
+    """Items and how many people each has: at least the `number` largest, ties by the order of the items.
+
+    most: for how many items each person counts at most.
+    """
+    frame = _counts(source, most)
+    if isinstance(frame, tuple):
+        return frame
     if not source.lazy:
         return ask_engine(lambda: _pairs(frame))
     if source.kind in ENGINE_KINDS and (source.kind == "integer" or not frame.implementation.is_ibis()):
@@ -111,6 +165,27 @@ def largest_counts(source: TableSource, number: int) -> Pairs:
         return ask_engine(lambda: _pairs(frame))
     with keep(frame) as kept:
         return ask_engine(lambda: _with_ties(kept, number))
+
+
+def counts_above(source: TableSource, bar: int, most: int) -> Pairs:
+    """Items and for how many people each counts, where these are more than `bar`."""
+    frame = _counts(source, most)
+    if isinstance(frame, tuple):
+        return frame
+    return ask_engine(lambda: _pairs(frame.filter(nw.col("people") > bar)))
+
+
+def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
+    """A frame of "item" and "people"; or, where the engine cannot choose for whom to count, all counts."""
+    if most is None:
+        return ask_engine(lambda: count_people(source).lazy())
+    pairs = ask_engine(lambda: pairs_of(source))
+    if ask_engine(lambda: can_choose(pairs)):
+        return ask_engine(lambda: count_people(source, most).lazy())
+    rows = ask_engine(lambda: pairs.lazy().collect())
+    columns = ask_engine(lambda: [rows[name].to_list() for name in ("item", "person")])
+    people = ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
+    return list(people), list(people.values())
 
 
 def _with_ties(kept: nw.LazyFrame[Any], number: int) -> Pairs:

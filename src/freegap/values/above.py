@@ -28,6 +28,8 @@ class AboveThreshold(Release):
     gap_multiples: their gaps to the threshold as whole multiples of `resolution`, or None without gaps.
     branches: for each, how often the budget ε₁ was halved to answer it (0 without adaptivity).
     thresholds: the public threshold of each.
+    among: how many questions there were in all, answered or not, a public number; None if it is not known.
+    largest: whether these are the largest of all questions, instead of the first that were above.
     """
 
     questions: Sequence[Any] = field(hash=False)
@@ -37,6 +39,8 @@ class AboveThreshold(Release):
     branches: tuple[int, ...]
     thresholds: tuple[Fraction, ...]
     resolution: Fraction
+    among: int | None = None
+    largest: bool = False
 
     @property
     def answered(self) -> int:
@@ -98,5 +102,6 @@ class AboveThreshold(Release):
             "branches": list(self.branches),
             "thresholds": [jsonable(threshold) for threshold in self.thresholds],
             "resolution": jsonable(self.resolution),
+            "among": self.among,
             **self._common(),
         }

@@ -72,11 +72,11 @@ def key_of_label(label: Any) -> tuple[Any, ...] | None:
     ([9.5, 10, 'milk', 'tea'], None)
     """
     kind = type(label).__name__
+    if isinstance(label, str):  # most are
+        return 1, str(label), kind
     if isinstance(label, numbers.Real | Decimal):
         number = _exactly(label)
         return None if number is None else (0, number, kind)
-    if isinstance(label, str):
-        return 1, str(label), kind
     if isinstance(label, bytes):
         return 2, bytes(label), kind
     if isinstance(label, datetime.date | datetime.time | datetime.timedelta | uuid.UUID):
@@ -88,13 +88,15 @@ def key_of_label(label: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _exactly(number: Any) -> Fraction | None:
-    """A finite number as a rational, by which all numbers can be compared."""
+def _exactly(number: Any) -> int | Fraction | None:
+    """A finite number as a whole number or a rational, by which all numbers can be compared."""
+    if type(number) is int:
+        return number
     if isinstance(number, Decimal) and abs(number.adjusted()) > _LARGEST_EXPONENT:
         return None
     try:
         if isinstance(number, numbers.Integral):
-            return Fraction(int(number))
+            return int(number)
         exact = Fraction(number) if isinstance(number, Decimal | Fraction) else Fraction(float(number))
         return exact if exact == number else None  # some floats are longer than Python's
     except Exception:  # not finite; and a label may be any object

@@ -9,6 +9,7 @@ from freegap.report.pictures import svg
 from freegap.report.shell import safe, shell
 from freegap.values.chart import draw, drawable
 from freegap.values.columns import Column
+from freegap.values.remarks import remarks_on
 from freegap.values.results import NOT_PRIVATE, Release
 from freegap.values.written import jsonable, readable
 
@@ -24,6 +25,7 @@ def page(release: Release, *, version: str, when: datetime | None = None) -> str
     facts = {
         f"{release.asked.symbol} asked": readable(release.asked.spent),
         f"{release.asked.symbol} spent": readable(release.spent),
+        **dict(zip(["Remark"], remarks_on(release.asked), strict=False)),
         **({} if release.delta is None else {"δ": readable(release.delta)}),
         **{said: privacy[name] for name, said in _PRIVACY.items() if name in privacy},
         **dict(note.split(": ", 1) for note in release.footnotes() if note.startswith("Everything else: ")),

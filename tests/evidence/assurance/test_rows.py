@@ -41,6 +41,7 @@ NOT_RELEASES = {
     "base2.conditional_lazy_threshold": "a sampler that sees no data",
     "base2.lazy_threshold": "a sampler that sees no data",
     "base2.share_epsilon": "arithmetic on public parameters",
+    "plan": "arithmetic on public parameters",
     "threshold_shift": "arithmetic on public parameters",
 }
 NOISES = (

@@ -139,6 +139,7 @@ def check_proof(row: Row, effort: CheckEffort) -> dict[str, Any]:
     return {
         "claims": len(held),
         "proved": sum(held),
+        "for_all": any(claim.every_parameter for claim, _ in proofs),
         "twin_refuted": twin.holds is False,
         "ok": bool(held) and all(held) and twin.holds is False,
     }
@@ -162,6 +163,7 @@ def _prove_twin(entry: LibraryEntry, claim: PrivacyClaim) -> Any:
         resolution=claim.resolution,
         tightness=False,
         growth=False,
+        counterexample=False,
         seconds=120,
         certificate=None,
         samples=None,
@@ -208,28 +210,29 @@ def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
     """At the charge no violation is found; with noise a quarter as wide, one is."""
     if not effort.samples:
         return {"left_out": "the short form makes no audits", "ok": True}
-    charge = float((row.promise or row.charge)(EPSILON))
+    charge = row.charge(EPSILON)
     honest = _audited(row, EPSILON, charge, effort, tight=True)
     twin = _audited(row, BLATANT * EPSILON, charge, effort, tight=False)
     return {
-        "epsilon": charge,
-        "lower_bound": honest.epsilon_lower_bound,
-        "tightness": honest.epsilon_lower_bound / charge,
+        "symbol": row.measure.symbol,
+        "charge": float(charge),
+        "lower_bound": honest.lower_bound,
+        "tightness": honest.lower_bound / float(charge),
         "runs": honest.runs,
-        "twin_bound": twin.epsilon_lower_bound,
+        "twin_bound": twin.lower_bound,
         "twin_caught": twin.violated,
         "ok": not honest.violated and twin.violated,
     }
 
 
-def _audited(row: Row, epsilon: Fraction, claimed: float, effort: CheckEffort, *, tight: bool) -> Any:
+def _audited(row: Row, epsilon: Fraction, claimed: Fraction, effort: CheckEffort, *, tight: bool) -> Any:
     def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
         return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
 
+    claim: dict[str, Any] = row.measure.of(claimed, row.delta).arguments()
     return audit(
         mechanism,
-        epsilon=claimed,
-        delta=row.delta,
+        **claim,
         neighbours="each",
         inputs=list(row.pairs),
         samples=effort.samples,

@@ -7,11 +7,14 @@ prove --library` and the tests go through all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from freegap.base2 import ideal
+from freegap.estimate import selection
 from freegap.laws import law_named
 from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -35,10 +38,10 @@ def _every(
     noises: Sequence[str] = _CONTINUOUS,
     **options: Any,
 ) -> Claims:
-    """For so many answers (None: any number), each noise, k = 1, 2, 3, and both kinds of neighbours. For any
-    number with continuous noise the proof is for all k, and there is one."""
-    for number, noise, k, neighbours in product(queries, noises, (1, 2, 3), ("each", "monotonic")):
-        if k == 1 or number is not None or law_named(noise).lattice:
+    """For so many answers (None: any number), each noise, k = 1 and 2, and both kinds of neighbours. For any
+    number the proof is for all k, and there is one."""
+    for number, noise, k, neighbours in product(queries, noises, (1, 2), ("each", "monotonic")):
+        if k == 1 or number is not None:
             yield claim(k, noise, neighbours, number, **options)
 
 
@@ -73,11 +76,11 @@ def _ranked(
 
 
 def _top_k_claims() -> Claims:
-    yield from _every(_ranked, 4)
     for gap in (True, False):
         yield from _every(_ranked, None, gap=gap, tight=False)
-    yield from (_ranked(2, noise, "monotonic", 4, half=True) for noise in _CONTINUOUS)
-    yield from _every(_ranked, 4, gap=False, tight=False)
+    yield from _every(_ranked, 3)
+    yield from (_ranked(2, noise, "monotonic", 3, half=True) for noise in _CONTINUOUS)
+    yield from _every(_ranked, 3, gap=False, tight=False)
 
 
 # Sparse vector, adaptive or not, and the hybrid with it -----------------------------------
@@ -100,7 +103,7 @@ def plan(k: int, noise: str, monotonic: bool, *, halvings: int = 0, gap: bool = 
 def _planned(
     k: int, noise: str, neighbours: str, queries: int | None, *, halvings: int = 0, gap: bool = True
 ) -> PrivacyClaim:
-    every = queries is None and not law_named(noise).lattice
+    every = queries is None
     named = (noise if every else f"k {k}, {noise}") + (f", {halvings} halvings" if halvings else "")
     return PrivacyClaim(
         _ONE,
@@ -115,30 +118,55 @@ def _planned(
 
 
 def _sparse_vector_claims() -> Claims:
-    yield from _every(_planned, 4, None, noises=(*_CONTINUOUS, "geometric"))
-    yield from _every(_planned, 4, None, gap=False)
+    yield from _every(_planned, None, 3, noises=(*_CONTINUOUS, "geometric"))
+    yield from _every(_planned, None, 3, gap=False)
 
 
 def _adaptive_claims() -> Claims:
-    yield from _every(_planned, 4, halvings=1)
-    yield from _every(_planned, 3, halvings=2)
-    yield from _every(_planned, 3, noises=("geometric",), halvings=1)
     for halvings in (1, 2):
         yield from _every(_planned, None, noises=(*_CONTINUOUS, "geometric"), halvings=halvings)
+    yield from _every(_planned, 3, noises=(*_CONTINUOUS, "geometric"), halvings=1)
+    yield from _every(_planned, 3, halvings=2)
 
 
-def _symbolic(plan: ThresholdPlan) -> Schema:
-    from freegap_evidence.assurance.schemas import threshold_schema  # which needs z3
+def _schema(name: str) -> Callable[..., Schema[Any]]:
+    """A schema, by the name of the function that makes it in a module that needs z3."""
 
-    return threshold_schema(plan)
+    def make(**parameters: Any) -> Schema[Any]:
+        from freegap_evidence.assurance import schemas
+
+        made: Schema[Any] = getattr(schemas, name)(**parameters)
+        return made
+
+    return make
 
 
 # Measuring ----------------------------------------------------------------------------------
 
 
 def _measure_claims() -> Claims:
+    parameters = {"scale": _ONE, "each": _ONE}
+    yield PrivacyClaim(_ONE, None, "each", parameters, every_parameter=True, label="laplace")
     for n in (1, 2, 3):
-        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n)}, tight=_ONE)
+        yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n), "each": _ONE / n}, tight=_ONE)
+
+
+# Selecting, and measuring what was selected ---------------------------------------------------
+
+
+def _composed(claim: PrivacyClaim) -> PrivacyClaim:
+    """As much again for measuring: 1/k of it for each of k answers."""
+    k = claim.parameters["plan"].k
+    parameters = dict(claim.parameters) | {"scale": Fraction(k), "each": _ONE / k}
+    tight = None if claim.tight is None else claim.tight + 1
+    return replace(claim, epsilon=claim.epsilon + 1, parameters=parameters, tight=tight)
+
+
+def _composed_claims(claim: Callable[..., PrivacyClaim], noises: Sequence[str]) -> Claims:
+    for noise, neighbours in product(noises, ("each", "monotonic")):
+        yield _composed(claim(1, noise, neighbours, None))
+    for noise in noises:
+        yield _composed(claim(1, noise, "each", 2))
 
 
 # Discrete sparse vector with gap, in base 2 ----------------------------------------------
@@ -146,34 +174,60 @@ def _measure_claims() -> Claims:
 
 def _base2_claims() -> Claims:
     """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
-    clamped = (
-        (3, 1, (1, 2)),
-        (2, 2, (1, 2)),
-        (4, 2, ()),
-        (4, 3, ()),
-        *((None, k, (1, 2)) for k in (1, 2, 3)),
-    )
-    unclamped = product((4, None), (1, 2, 3), ((),))  # Ilvento 2020, algorithm 1: nothing is clamped
+    clamped = ((None, 1, (1, 2)), (3, 1, (1, 2)), (2, 2, (1, 2)), (3, 2, ()))
+    unclamped = ((None, 1, ()), (3, 1, ()), (3, 2, ()))  # Ilvento 2020, algorithm 1
     for width, cases in ((3, clamped), (None, unclamped)):
         for queries, k, gaps in cases:
             parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": width, "gaps": gaps}
-            label = f"k {k}, not clamped" if width is None else f"k {k}, {len(gaps)} gaps"
-            yield PrivacyClaim(_ONE, queries, "each", parameters, resolution=_ONE, tight=_ONE, label=label)
+            size = "" if queries is None else f"k {k}, "
+            label = f"{size}not clamped" if width is None else f"{size}{len(gaps)} gaps"
+            every = queries is None
+            yield PrivacyClaim(
+                _ONE,
+                queries,
+                "each",
+                parameters,
+                resolution=_ONE,
+                tight=None if every else _ONE,
+                every_parameter=every,
+                label=label if size or width is None else "any gaps",
+            )
 
 
-_HYBRID = (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
 # Geometric noise on whole answers, without gaps: ties broken by place, and so by any order of coins.
-_TIED = _every(_ranked, 4, noises=("geometric",), gap=False, tight=False)
+_TIED = _every(_ranked, None, 3, noises=("geometric",), gap=False, tight=False)
+_HYBRID = (*_every(_ranked, None, tight=False), *_every(_ranked, 3))
 
 LIBRARY: tuple[LibraryEntry, ...] = (
     LibraryEntry("noisy top-k with gap", top_k.form, tuple(_top_k_claims())),
-    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED)),
-    LibraryEntry("sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _symbolic),
-    LibraryEntry("adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _symbolic),
+    LibraryEntry("noisy top-k, ties broken by place", top_k.tied_form, tuple(_TIED), _schema("tied_schema")),
     LibraryEntry(
-        "hybrid top-k", hybrids.top_k_form, (*_every(_ranked, 4), *_every(_ranked, None, tight=False))
+        "sparse vector", sparse_vector.form, tuple(_sparse_vector_claims()), _schema("threshold_schema")
     ),
-    LibraryEntry("hybrid sparse vector", hybrids.sparse_vector_form, tuple(_every(_planned, 5))),
-    LibraryEntry("measure", measurement.form, tuple(_measure_claims())),
-    LibraryEntry("base-2 sparse vector with gap", ideal.form, tuple(_base2_claims())),
+    LibraryEntry(
+        "adaptive sparse vector", sparse_vector.form, tuple(_adaptive_claims()), _schema("threshold_schema")
+    ),
+    LibraryEntry("hybrid top-k", hybrids.top_k_form, _HYBRID),
+    LibraryEntry(
+        "hybrid sparse vector",
+        hybrids.sparse_vector_form,
+        tuple(_every(_planned, None, 3)),
+        _schema("hybrid_schema"),
+    ),
+    LibraryEntry(
+        "noisy top-k, then measure",
+        selection.form,
+        tuple(_composed_claims(partial(_ranked, tight=False), _CONTINUOUS)),
+        _schema("composed_schema"),
+    ),
+    LibraryEntry(
+        "sparse vector, then measure",
+        selection.form,
+        tuple(_composed_claims(_planned, (*_CONTINUOUS, "geometric"))),
+        _schema("composed_schema"),
+    ),
+    LibraryEntry("measure", measurement.form, tuple(_measure_claims()), _schema("measure_schema")),
+    LibraryEntry(
+        "base-2 sparse vector with gap", ideal.form, tuple(_base2_claims()), _schema("base2_schema")
+    ),
 )

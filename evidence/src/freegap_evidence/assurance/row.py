@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from freegap.bits import BitSource
+from freegap.values.measures import Measure, Pure
 from freegap_evidence.assurance.regimes.case import Matrix
 
 __all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row", "releasing"]
@@ -75,7 +76,7 @@ class Row:
     pairs: neighbouring answers at which the audit looks.
     regimes: where the fast path is compared with the program.
     charge: the most that a release at ε spends, in its measure.
-    promise: what it promises in ε (with `delta`), where that is not the charge: of a row in ρ.
+    measure: what the charge is in: ε, ρ, or ε with a δ.
     law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
     delta: the δ that goes with it.
     costly: a release takes milliseconds, so there are fewer of them.
@@ -93,7 +94,7 @@ class Row:
     regimes: Matrix | NoFastPath
     charge: Callable[[Fraction], Fraction] = lambda epsilon: epsilon
     delta: Fraction = Fraction(0)
-    promise: Callable[[Fraction], Fraction] | None = None
+    measure: type[Measure] = Pure
     law_at: Callable[[Sequence[float], Fraction], Mapping[Any, float]] | None = None
     costly: bool = False
 

@@ -30,9 +30,10 @@ __all__ = ["CHECKS", "assured", "markdown", "summarised"]
 _EXPLAINED = """
 Every mechanism with every noise that the library releases with has a row. A test fails when one is missing.
 
-- **Proof**: the claims that `freegap prove --library` proves for it, at exactly the charge. The twin is the
-  same program with noise a tenth too narrow, and must be refuted. Where alignment does not apply, the proof
-  is cited below the table.
+- **Proof**: the claims that `freegap prove --library` proves for it, at exactly the charge. They are about
+  the form that the release is a faster way to compute; that it is, the regimes compare. The twin is the same
+  program with noise a tenth too narrow, and must be refuted. Where alignment does not apply, the proof is
+  cited below the table.
 - **Distribution**: releases of the public function on a tiny case against the exact law, worked out without
   the library's formulas; a p-value below 1e-9 is a failure. The twin has noise a fifth too narrow (a quarter
   for tables), and its p-value must be below 1e-9.
@@ -121,7 +122,8 @@ def summarised(name: str, found: dict[str, Any]) -> str:
     if "left_out" in found or "no_fast_path" in found:
         return "–"
     if name == "proof":
-        return f"{found['proved']} of {found['claims']} proved, twin {_caught(found['twin_refuted'])}"
+        sizes = ", for all n, k, ε and Δ" if found["for_all"] else ""
+        return f"{found['proved']} of {found['claims']} proved{sizes}, twin {_caught(found['twin_refuted'])}"
     if name == "distribution":
         return f"p {found['p']:.2g}, twin {found['twin_p']:.0e}"
     if name == "divergence":
@@ -130,7 +132,8 @@ def summarised(name: str, found: dict[str, Any]) -> str:
         wrong = found["number_of_disagreements"]
         differ = f"{wrong} DIFFER, " if wrong else ""
         return f"{found['cases']} cases, {differ}twin {_caught(found['twin_caught'])}"
-    return f"ε ≥ {found['lower_bound']:.2f} of {found['epsilon']:.2f}, twin {_caught(found['twin_caught'])}"
+    bound = f"{found['symbol']} ≥ {found['lower_bound']:.2f} of {found['charge']:.2f}"
+    return f"{bound}, twin {_caught(found['twin_caught'])}"
 
 
 def _caught(caught: bool) -> str:

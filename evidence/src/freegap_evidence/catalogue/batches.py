@@ -1,7 +1,7 @@
-"""Twins that make many runs at once, of the two mechanisms that the audit cannot run like that by itself: one
-computes in doubles, and the other has a path for each way in which ten answers can fall into three classes.
+"""A twin that makes many runs at once, of the mechanism that the audit cannot run like that by itself: it has
+a path for each way in which ten answers can fall into three classes.
 
-A test compares each with its mechanism, on the same noise. Lists of booleans and numbers that end early are a
+A test compares it with its mechanism, on the same noise. Lists of booleans and numbers that end early are a
 pair of masked arrays: which answers were above, and the numbers that came with them.
 """
 
@@ -15,11 +15,6 @@ import numpy as np
 from freegap_evidence.catalogue.entry import GRID
 
 Answers = Sequence[Any]
-
-
-def laplace_floating_point(answers: Answers, epsilon: float, rng: Any, size: int) -> Any:
-    """Twin."""
-    return sum(answers) + rng.laplace(scale=1 / epsilon, size=size)
 
 
 def adaptive_sparse_vector_second_try_free(

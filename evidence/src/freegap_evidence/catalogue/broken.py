@@ -11,9 +11,9 @@ Answers = Sequence[Any]
 Noise = LabelledNoise[Any]
 
 
-def laplace_floating_point(answers: Answers, epsilon: float, rng: Any) -> float:
+def laplace_floating_point(answers: Answers, epsilon: float, rng: Any, size: int | None = None) -> Any:
     """The textbook Laplace mechanism in doubles."""
-    return float(sum(answers) + rng.laplace(scale=1 / epsilon))  # WRONG: the low digits tell the answer
+    return sum(answers) + rng.laplace(scale=1 / epsilon, size=size)  # WRONG: low digits tell the answer
 
 
 def laplace_half_noise(answers: Answers, noise: Noise, *, epsilon: float) -> Any:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from freegap.auditor import AuditReport, audit
-from freegap_evidence.bench.audit import TABLE_4_3
+from freegap_evidence.bench.audit import TABLE_4_3, timed
 from freegap_evidence.catalogue import CATALOGUE
 from freegap_evidence.experiments.experiment import (
     PAPERS_SAY,
@@ -208,13 +208,14 @@ def _compute_times(setting: ExperimentSetting) -> Table:
     audit(CATALOGUE["histogram"].batch, epsilon=1, samples=1000, search_samples=5000, seed=0)  # imports
     rows = []
     for name, paper in setting.track(list(TABLE_4_3.items())):
-        wall, processor = time.perf_counter(), time.process_time()
-        report = _audit(name, setting.parameters["claim"], setting, stop_early=True)
+        report, wall, processor = timed(
+            partial(_audit, name, setting.parameters["claim"], setting, stop_early=True)
+        )
         rows.append(
             {
                 "mechanism": name,
-                "seconds": time.perf_counter() - wall,
-                "processor_seconds": time.process_time() - processor,
+                "seconds": wall,
+                "processor_seconds": processor,
                 "paper_seconds": paper,
                 "runs": report.runs,
                 "violated": report.violated,

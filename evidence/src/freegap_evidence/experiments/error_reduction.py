@@ -20,7 +20,7 @@ from freegap.estimate.noise_laws import GapNoise
 from freegap.laws import LAPLACE, law_named
 from freegap_evidence.experiments.data.sets import BMS_POS_NAME, KOSARAK_NAME, PAPERS, DataSet
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
-from freegap_evidence.experiments.figures.estimates import draw_by_epsilon, draw_by_k, draw_grid
+from freegap_evidence.experiments.figures.estimates import draw_grid, draw_reductions
 from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.estimates import blue, inverse_variance
 from freegap_evidence.experiments.simulate.noise import chunks, reach
@@ -240,31 +240,31 @@ EXPERIMENTS = (
     Experiment.of(
         "fig-5-2",
         _computation("error-reduction-by-k", list(range(2, 25, 2)), ["0.7"], _COUNTS),
-        draw_by_k,
+        partial(draw_reductions, column="k"),
         _compare_by_k,
     ),
     Experiment.of(
         "fig-5-3",
         _computation("error-reduction-by-epsilon", [10], _EPSILONS, _COUNTS, (KOSARAK_NAME, BMS_POS_NAME)),
-        draw_by_epsilon,
+        partial(draw_reductions, column="epsilon"),
         _compare_by_epsilon,
     ),
     Experiment.of(
         "pvldb-any-queries",
         _computation("any-queries-by-k", [2, 4, 6, 10, 14, 18, 24], ["0.7"], _ANY),
-        partial(draw_grid, column="k", label="k"),
+        partial(draw_grid, column="k"),
         _compare_general,
     ),
     Experiment.of(
         "arxiv-fig-1",
         _computation("first-version-by-k", [2, 5, 10, 15, 20, 25], ["0.7"], _FIRST),
-        partial(draw_grid, column="k", label="k"),
+        partial(draw_grid, column="k"),
         _compare_general,
     ),
     Experiment.of(
         "arxiv-fig-2",
         _computation("first-version-by-epsilon", [10], _EPSILONS, _FIRST),
-        partial(draw_grid, column="epsilon", label="Privacy budget ε"),
+        partial(draw_grid, column="epsilon"),
         _compare_by_epsilon,
     ),
 )

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import SeededBits
-from freegap.estimate.selection import select_and_measure
+from freegap.estimate.bounds import gap_noise
+from freegap.estimate.selection import Estimates, select_and_measure
 from freegap.mechanisms.sparse_vector import adaptive_sparse_vector, sparse_vector
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap_evidence.bench.timing import interleaved_ms
 from freegap_evidence.bench.top_k import insecure_top_k
@@ -21,6 +23,8 @@ from freegap_evidence.experiments.error_reduction import errors_of, sparse_vecto
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.figures.beyond import draw_agreement, draw_cost
 from freegap_evidence.experiments.simulate.above import answer, draw_threshold_noise, plan
+from freegap_evidence.experiments.simulate.estimates import blue, inverse_variance
+from freegap_evidence.experiments.simulate.noise import Floats
 from freegap_evidence.experiments.simulate.questions import random_lines
 from freegap_evidence.experiments.table import Table
 
@@ -35,7 +39,7 @@ _FEWER = 10  # an exact release costs about a millisecond; its twin, microsecond
 def _exact_reduction(
     data: DataSet, k: int, runs: int, rng: np.random.Generator, bits: SeededBits, *, by_threshold: bool
 ) -> tuple[float, float]:
-    """The reduction of the squared error in percent by `select_and_measure`, and its standard error."""
+    """The reduction of the squared error in percent by the papers' weights, and its standard error."""
     with_gaps, without = np.zeros(runs), np.zeros(runs)
     lines = random_lines(data.counts, k)
     for run in range(runs):
@@ -43,10 +47,26 @@ def _exact_reduction(
         threshold = int(rng.choice(lines)) if by_threshold else None
         made = select_and_measure(asked, k, epsilon=EPSILON, threshold=threshold, monotonic=True, bits=bits)
         truth = asked[list(made.indices)]
-        with_gaps[run] = ((np.array([float(e) for e in made.estimates]) - truth) ** 2).sum()
+        with_gaps[run] = ((_fused(made) - truth) ** 2).sum()
         without[run] = ((np.array([float(e) for e in made.measured]) - truth) ** 2).sum()
     fused, measured, spread = errors_of([with_gaps, without], 1)
     return 100 * (1 - fused / measured), spread
+
+
+def _fused(made: Estimates) -> Floats:
+    """What the papers estimate from an exact release: all the way to the best weights without selection."""
+    measured = np.array([float(value) for value in made.measured])
+    plan = made.selection.plan
+    if made.measurement is None:
+        return measured
+    variance = float(made.measurement.variance)
+    if isinstance(plan, ThresholdPlan):
+        noise = gap_noise(plan, 0)
+        by_gap = np.array([float(estimate) for estimate in made.selection.estimates])  # type: ignore[union-attr]
+        return inverse_variance(measured, variance, by_gap, noise.variance)
+    gaps = np.array([float(gap) for gap in made.selection.gaps[:-1] if gap is not None])
+    ratio = float(plan.parameters["scale"]) ** 2 / variance  # exponential noise
+    return np.asarray(blue(measured[np.newaxis], gaps[np.newaxis], ratio)[0])
 
 
 def _exact_answers(

@@ -79,14 +79,18 @@ def _data_lines(written: list[Written]) -> list[dict[str, Any]]:
     return list(sets.values())
 
 
+def _by_family(written: list[Written]) -> list[tuple[str, list[Written]]]:
+    families = PAPERS_SAY["families"].items()
+    grouped = [(title, [pair for pair in written if pair[0].family == name]) for name, title in families]
+    return [(title, members) for title, members in grouped if members]
+
+
 def page(out: Path, written: list[Written]) -> str:
     """The page as text: figures inside as SVG, no script, no network."""
     parts = [f"<p>{safe(_facts(written))}</p>\n", _data_table(written), _index(written)]
-    for family, title in PAPERS_SAY["families"].items():
-        members = [(e, record) for e, record in written if e.family == family]
-        if members:
-            parts.append(f"<h2>{safe(title)}</h2>\n")
-            parts += [_section(out, e, record) for e, record in members]
+    for title, members in _by_family(written):
+        parts.append(f"<h2>{safe(title)}</h2>\n")
+        parts += [_section(out, e, record) for e, record in members]
     return shell("The papers' experiments, computed again", "".join(parts))
 
 
@@ -174,10 +178,8 @@ def markdown(written: list[Written], *, command: str, figures: Sequence[str] = (
         for d in _data_lines(written)
     ]
     lines += ["", *_YOURSELF]
-    for family, title in PAPERS_SAY["families"].items():
-        members = [(e, record) for e, record in written if e.family == family]
-        if members:
-            lines += ["", f"## {title}"]
+    for title, members in _by_family(written):
+        lines += ["", f"## {title}"]
         for experiment, record in members:
             lines += ["", f"### {experiment.id}: {experiment.title}", ""]
             lines += [f"*{experiment.source}.* {_stated(experiment)}", ""]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap.bits import BitSource, SeededBits, SystemBits
+from freegap.bits import BitSource, RecordedBits, SeededBits, SystemBits
 from freegap.exact import integers
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
@@ -157,21 +157,6 @@ def _parts_of_release(answers: Any, k: int, *, repeats: int) -> tuple[float, flo
     return 1 - (ordering + gaps) / whole, ordering / whole, gaps / whole
 
 
-class _CountingBits:
-    """Hands on the bits of another source and counts them."""
-
-    private = False
-
-    def __init__(self, source: BitSource) -> None:
-        self._source = source
-        self.count = 0
-
-    def bits(self, n: int) -> int:
-        """The next n bits."""
-        self.count += n
-        return self._source.bits(n)
-
-
 class _CountingDigits(KeyedDigits):
     """Digits of which the blocks are counted."""
 
@@ -188,7 +173,7 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
     k = min(setting.parameters["k"], len(data.counts) - 2)
     answers = np.random.default_rng(1).permutation(data.counts)
     on_grid = (answers * int(1 / GRID)).tolist()
-    source = _CountingBits(SeededBits(setting.seed))
+    source = RecordedBits(SeededBits(setting.seed))
     counters = Counters()
     seen: dict[Any, tuple[int, float]] = {}
     rate = GRID / _scale(k)
@@ -208,7 +193,7 @@ def _compute_calls(setting: ExperimentSetting) -> Table:
         "bernoulli": seen[integers.bernoulli.__code__][0],
         "uniform": seen[integers.uniform_below.__code__][0],
         "sort": counters.refinements + 1,
-        "bits": source.count,
+        "bits": len(source.record),
         "freegap: items with noise of 16 digits": len(answers),
         "freegap: blocks of 128 more digits": digits.blocks,
         "freegap: bits": 16 * len(answers) + 128 * digits.blocks,

@@ -33,8 +33,11 @@ def _draw(
     label: Any = None,
     **options: Any,
 ) -> Any:
+    if name in _MADE:
+        return _MADE[name](machine, noise, scale, label, **options)
     if name not in LAWS:
-        raise machine.refusal(f"the noise interface has no {name}: there are {', '.join(LAWS)}")
+        there = ", ".join((*LAWS, *_MADE))
+        raise machine.refusal(f"the noise interface has no {name}: there are {there}")
     law = LAWS[name]
     width = law.needs
     if set(options) - {width}:
@@ -56,6 +59,42 @@ def _draw(
     if (len(known) if key is None else key) in known:
         raise machine.refusal(f"two draws have the label {key!r}")
     return noise.recorder.draw(law, scale * noise.factor, key, **options)
+
+
+def _coin(machine: Machine, noise: NoiseInterface | KnownNoise, probability: Any, label: Any) -> bool:
+    if type(probability) not in (int, Fraction) or not 0 <= probability <= 1:
+        raise machine.refusal(
+            f"the probability of a coin is {shown(probability)}: it must be a number from 0 to 1 that does "
+            "not depend on answers or noise; the exponent of an exponential coin may"
+        )
+    return order.less(machine, _draw(machine, noise, "uniform", 1, label), probability)
+
+
+def _exponential_coin(
+    machine: Machine, noise: NoiseInterface | KnownNoise, exponent: Any, label: Any
+) -> bool:
+    drawn = _draw(machine, noise, "exponential", 1, label)
+    return order.less(machine, exponent, drawn, or_equal=True)
+
+
+def _choice(machine: Machine, noise: NoiseInterface | KnownNoise, weights: Any, label: Any) -> int:
+    known = list(machine.iterate(weights)) if type(weights) in (list, tuple) else []
+    if not known or not all(type(w) in (int, Fraction) and w >= 0 for w in known) or not sum(known):
+        raise machine.refusal(
+            f"the weights of a choice are {shown(weights)}: they must be a list of numbers that are not "
+            "negative and not all 0, and do not depend on answers or noise"
+        )
+    drawn = _draw(machine, noise, "uniform", sum(known), label)
+    below = Fraction(0)
+    for place, weight in enumerate(known[:-1]):
+        below += weight
+        if order.less(machine, drawn, below):
+            return place
+    return len(known) - 1
+
+
+_MADE = {"coin": _coin, "exponential_coin": _exponential_coin, "choice": _choice}
+"""What is made of one draw, as in `freegap.laws.labelled`."""
 
 
 def _positive(value: Any) -> bool:

@@ -16,7 +16,7 @@ from freegap.base2.draws import BitDraws
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
 from freegap.bits import BitSource, ReplayedBits
-from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
+from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase, asked, entries_of
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import INPUTS, LABELLED, VALUES, given_at, unholdable
@@ -75,11 +75,7 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> RegimeC
             function: Any = base2.sparse_vector_with_gap if with_gap else base2.sparse_vector
             found = function(given.answers, threshold, **arguments, bits=bits)
         places = {given.label(i): i for i in range(n)}
-        entries: list[int | None] = [None] * found.answered
-        gaps = found.gap_multiples or (0,) * len(found.labels)
-        for label, gap in zip(found.labels, gaps, strict=True):
-            entries[places[label]] = gap
-        return tuple(entries), found.spent
+        return entries_of(found, places.__getitem__, lambda gap, branch: gap), found.spent
 
     def expected(record: str, twin: bool) -> Hashable:
         """The twin takes every answer with the other sign."""
@@ -102,13 +98,11 @@ def _case(levels: Levels, seed: str, *, with_gap: bool, online: bool) -> RegimeC
 def _asked(answers: list[Any], threshold: Fraction, arguments: dict[str, Any], bits: BitSource) -> Hashable:
     kind: Any = base2.DiscreteSparseVectorWithGap if "gaps" in arguments else base2.DiscreteSparseVector
     asking = kind(threshold, **arguments, bits=bits)
-    entries: list[int | None] = []
-    for answer in answers:
-        if asking.exhausted:
-            break
-        reply = asking.ask(answer)
-        if "gaps" not in arguments:
-            entries.append(0 if reply else None)
-        else:
-            entries.append(None if reply is None else int(reply / arguments["resolution"]))
-    return tuple(entries), asking.spent
+
+    def entry(reply: Any) -> int | None:
+        """A reply without gaps is True or False."""
+        if reply is None or reply is False:
+            return None
+        return 0 if reply is True else int(reply / arguments["resolution"])
+
+    return asked(asking, zip(answers, strict=True), entry)

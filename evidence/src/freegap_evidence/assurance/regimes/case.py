@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 from unittest.mock import patch
 
 from freegap.bits import BitSource
@@ -13,7 +15,7 @@ from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.exact.ranking import NoisyRanking
 from freegap_evidence.assurance.regimes.cells import Cells, Levels
 
-__all__ = ["PRECISIONS", "Matrix", "RegimeCase", "at_precision"]
+__all__ = ["PRECISIONS", "Matrix", "RegimeCase", "asked", "at_precision", "entries_of"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,27 @@ class Matrix:
 
     cells: Cells
     case: Callable[[Levels, str], RegimeCase]
+
+
+def entries_of(found: Any, place: Callable[[Any], int], entry: Callable[[int, int], Any]) -> tuple[Any, ...]:
+    """For each question that a batch answered: None, or the entry of its gap in steps and its branch."""
+    entries: list[Any] = [None] * found.answered
+    gaps = found.gap_multiples or (0,) * len(found.labels)
+    for label, gap, branch in zip(found.labels, gaps, found.branches, strict=True):
+        entries[place(label)] = entry(gap, branch)
+    return tuple(entries)
+
+
+def asked(
+    mechanism: Any, questions: Iterable[tuple[Any, ...]], entry: Callable[[Any], Any]
+) -> tuple[tuple[Any, ...], Fraction]:
+    """The entries of the replies to one question after the other, and the charge."""
+    entries: list[Any] = []
+    for question in questions:
+        if mechanism.exhausted:
+            break
+        entries.append(entry(mechanism.ask(*question)))
+    return tuple(entries), mechanism.spent
 
 
 PRECISIONS: dict[str, dict[str, int]] = {

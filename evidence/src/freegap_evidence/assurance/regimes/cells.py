@@ -56,15 +56,6 @@ class Cells:
                 found.add(frozenset({(a, x), (b, y)}))
         return frozenset(found - self.impossible)
 
-    def without_costly(self) -> Cells:
-        """The same without its costly levels."""
-        dimensions = {
-            name: tuple(level for level in levels if (name, level) not in self.costly)
-            for name, levels in self.dimensions.items()
-        }
-        corners = tuple(corner for corner in self.corners if not self.costly & set(corner.items()))
-        return Cells(dimensions, self.impossible, corners=corners)
-
     def of(self, levels: Levels) -> set[Cell]:
         """The cells that a case visits."""
         return {frozenset(pair) for pair in combinations(levels.items(), 2)}

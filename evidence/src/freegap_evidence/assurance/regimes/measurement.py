@@ -27,7 +27,7 @@ def measured(
 ) -> tuple[int, ...]:
     """The program of `measure`, rounded to the nearest multiple of the grid, halves up."""
     noise = draws(lambda i: Variable(LAPLACE, digits.stream(i, 1)), twin=twin)
-    noisy = measurement.form(scale).program(answers, noise)
+    noisy = measurement.form(scale, 1 / scale).program(answers, noise)
     return tuple(floored(value + grid / 2, grid) for value in noisy)
 
 

@@ -16,7 +16,14 @@ from freegap.exact.reals import Variable
 from freegap.laws import law_named
 from freegap.mechanisms import sparse_vector as mechanism
 from freegap.mechanisms.threshold_plan import ThresholdPlan
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
+from freegap_evidence.assurance.regimes.case import (
+    PRECISIONS,
+    Matrix,
+    RegimeCase,
+    asked,
+    at_precision,
+    entries_of,
+)
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measurement import measured
@@ -212,12 +219,8 @@ def _told(it: _Asking) -> str:
 def _entries(it: _Asking, found: Any) -> tuple[Any, ...]:
     """A batch as the program has it."""
     places = {it.given.label(i): i for i in range(len(it.answers))}
-    entries: list[Any] = [None] * found.answered
-    gaps = (0,) * len(found.labels) if found.gap_multiples is None else found.gap_multiples
     last = len(it.plan.branches) - 1
-    for label, multiple, branch in zip(found.labels, gaps, found.branches, strict=True):
-        entries[places[label]] = (multiple, last - branch)
-    return tuple(entries)
+    return entries_of(found, places.__getitem__, lambda gap, branch: (gap, last - branch))
 
 
 def _asked(it: _Asking, arguments: dict[str, Any], bits: BitSource, *, adaptive: bool) -> Hashable:
@@ -226,14 +229,13 @@ def _asked(it: _Asking, arguments: dict[str, Any], bits: BitSource, *, adaptive:
     kind: Any = fg.AdaptiveSparseVector if adaptive else fg.SparseVector
     asking = kind(None if each else it.threshold, **arguments, bits=bits)
     last = len(it.plan.branches) - 1
-    entries: list[Any] = []
-    for answer, threshold in zip(it.given.elements, it.thresholds, strict=True):
-        if asking.exhausted:
-            break
-        reply = asking.ask(answer, threshold) if each else asking.ask(answer)
-        steps = reply.gap / it.plan.resolution if reply and it.gap else 0
-        entries.append((steps, last - reply.branch) if reply else None)
-    return tuple(entries), asking.spent
+    questions = zip(it.given.elements, *([it.thresholds] if each else []), strict=True)
+    step = it.plan.resolution
+
+    def entry(reply: Any) -> Any:
+        return (reply.gap / step if it.gap else 0, last - reply.branch) if reply else None
+
+    return asked(asking, questions, entry)
 
 
 def _selecting_case(levels: Levels, seed: str, noise: str) -> RegimeCase:

@@ -13,13 +13,15 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
+from freegap.values.measures import Approximate
 from freegap_evidence.assurance.densities import NoiseDensity
+from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row, releasing
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
-__all__ = ["exponential_law", "measured_cells", "rows", "weighted_choice", "wide"]
+__all__ = ["rows", "weighted_choice", "wide", "with_measurement"]
 
 WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
 
@@ -151,11 +153,10 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
         plan = UnknownPlan.read(k=1, epsilon=EPSILON, **asked)
         slots = [5.0, 4.0, float(plan.lift)]
         if plan.law is GUMBEL:
-            choices = exponential_law(slots, 1 / float(plan.scale), 30)
-            found = {((i,), (j,)): p for (i, j), p in choices.items() if i < 2}
+            full = gumbel_cells(slots, 1, float(plan.scale), 30)
         else:
             full = top_k_cells(slots, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20)
-            found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
+        found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
         return found | {((), ()): 1 - sum(found.values())}
 
     return Row(
@@ -171,6 +172,7 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
         law=law,
         pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
         regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
+        measure=Approximate,
         delta=delta,
         costly=True,
     )
@@ -210,6 +212,7 @@ def _unknown_counts() -> Row:
         law=law,
         pairs=(((1, 1), (0, 0)), ((9, 9), (8, 8)), ((6, 4), (5, 4))),
         regimes=NoFastPath("noise is drawn for each item, as whole numbers"),
+        measure=Approximate,
         delta=delta,
         costly=True,
     )
@@ -236,7 +239,7 @@ def _exponential(variant: str) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         own = partial(weighted_choice, bits=bits) if variant else None
         found = fg.exponential_mechanism(list(answers), epsilon=epsilon, sampler=own, resolution=1, bits=bits)
-        return Released((found.index, int(found.utility_gap or 0)), found.spent)
+        return Released(((found.index,), (int(found.utility_gap or 0),)), found.spent)
 
     return Row(
         function="exponential_mechanism",
@@ -248,25 +251,10 @@ def _exponential(variant: str) -> Row:
         ),
         release=release,
         answers=(2, 0, 1),
-        law=lambda: exponential_law([2.0, 0.0, 1.0], float(EPSILON) / 2, 30),
+        law=lambda: gumbel_cells([2, 0, 1], 1, 2 / float(EPSILON), 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
         regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
     )
-
-
-def exponential_law(utilities: list[float], rate: float, cells: int) -> dict[Any, float]:
-    """P(choice, gap cell): P(s, gap ≥ x) = e^(μ_s−x)/(e^(μ_s−x) + Σ_{i≠s} e^(μ_i))."""
-    exponents = [rate * u for u in utilities]
-    law = {}
-    for s, mu in enumerate(exponents):
-        rest = sum(math.exp(m) for i, m in enumerate(exponents) if i != s)
-
-        def above(x: float, mu: float = mu, rest: float = rest) -> float:
-            return math.exp(mu - x) / (math.exp(mu - x) + rest)
-
-        for j in range(cells):
-            law[s, j] = above(j * rate) - above((j + 1) * rate)
-    return law
 
 
 # Measuring ------------------------------------------------------------------------------------
@@ -302,6 +290,12 @@ def measured_cells(truth: float, scale: float) -> dict[int, float]:
     return {j: cell(j) for j in range(-15, 16)}
 
 
+def with_measurement(chosen: dict[Any, float], truths: Sequence[float], scale: float) -> dict[Any, float]:
+    """The law of one item and its gap, and of its measurement beside them."""
+    cells = [measured_cells(truth, scale) for truth in truths]
+    return {((i,), gaps, (j,)): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
+
+
 def wide(multiples: Sequence[int] | None) -> tuple[int, ...]:
     """Gaps or measurements in cells."""
     return tuple(multiple // WIDE for multiple in multiples or ())
@@ -312,23 +306,19 @@ def _estimated(found: fg.Estimates) -> Any:
     return found.indices, wide(found.selection.gap_multiples), wide(measured)
 
 
-COMPOSED = Cited("sequential composition of the selection and of `measure`, both proved in this table")
-
-
 def _select_and_measure(noise: ContinuousNoiseName) -> Row:
     """Half of ε selects (noise of scale 2/(ε/2)), half measures the one selected (scale 1/(ε/2))."""
 
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
         chosen = top_k_cells([1.0, -1.0], 1, NoiseDensity(noise, 2 / half), float(WIDE), 12)
-        cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
-        return {((i,), gaps, (j,)): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
+        return with_measurement(chosen, [1.0, -1.0], 1 / half)
 
     return Row(
         function="select_and_measure",
         noise=noise,
         theorem="composition of noisy_top_k and measure",
-        proof=COMPOSED,
+        proof=Proved("noisy top-k, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
         law=law,
         pairs=(((2, -1), (1, 0)),),
@@ -342,23 +332,17 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
     def law() -> dict[Any, float]:
         half = float(EPSILON) / 2
         setting = ThresholdSetting(noise, half, 1, 1 / (1 + 4 ** (1 / 3)))
-        cells = {i: measured_cells(truth, 1 / half) for i, truth in enumerate((1.0, -1.0))}
-        joint: dict[Any, float] = {}
-        for entries, p in sparse_vector_law(setting, [1.0, -1.0], float(WIDE), 12).items():
-            if entries[-1] is None:
-                joint[(), (), ()] = p
-                continue
-            place = len(entries) - 1
-            for j, q in cells[place].items():
-                joint[(place,), (entries[-1][1],), (j,)] = p * q
-        return joint
+        found = sparse_vector_law(setting, [1.0, -1.0], float(WIDE), 12)
+        chosen = {((len(entries) - 1,), (entries[-1][1],)): p for entries, p in found.items() if entries[-1]}
+        nothing = sum(p for entries, p in found.items() if entries[-1] is None)
+        return with_measurement(chosen, [1.0, -1.0], 1 / half) | {((), (), ()): nothing}
 
     return Row(
         function="select_and_measure",
         noise=noise,
         variant="above a threshold",
         theorem="composition of sparse_vector and measure",
-        proof=COMPOSED,
+        proof=Proved("sparse vector, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
         law=law,
         pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),

@@ -14,7 +14,7 @@ from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
 from freegap_evidence.assurance.row import EPSILON, Cited, Row, releasing
-from freegap_evidence.assurance.rows.selection import WIDE, measured_cells, wide
+from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measurement
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
@@ -77,14 +77,13 @@ def _top_k(noise: ContinuousNoiseName) -> Row:
 def _top_k_measured(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.TopItems) -> Any:
         (estimate,) = found.estimates or (Fraction(0),)
-        return _places(found.labels), wide(found.gap_multiples), int(estimate // WIDE)
+        return _places(found.labels), wide(found.gap_multiples), (int(estimate // WIDE),)
 
     def law() -> Mapping[Any, float]:
         half = float(EPSILON) / 2
         counts = [*map(float, COUNTS)]
         chosen = top_k_cells(counts, 1, NoiseDensity(noise, 1 / half), float(WIDE), 10)
-        cells = {i: measured_cells(count, 1 / half) for i, count in enumerate(counts)}
-        return {((i,), gaps, j): p * q for ((i,), gaps), p in chosen.items() for j, q in cells[i].items()}
+        return with_measurement(chosen, counts, 1 / half)
 
     return _row(
         function="top_k",

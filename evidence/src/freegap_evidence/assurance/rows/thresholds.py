@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseNa
 from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import ranking, thresholds
+from freegap_evidence.assurance.regimes.case import asked, entries_of
 from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row, releasing
 from freegap_evidence.assurance.rows.selection import WIDE, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
@@ -51,21 +52,7 @@ def _law(noise: NoiseName, *, halvings: int = 0, gap: bool = True) -> Mapping[An
 
 def _entries(found: Any, halvings: int) -> tuple[Any, ...]:
     """For each question asked: None, or (place of the branch, gap)."""
-    entries: list[Any] = [None] * found.answered
-    gaps = found.gap_multiples or (0,) * len(found.indices)
-    for i, multiple, branch in zip(found.indices, gaps, found.branches, strict=True):
-        entries[i] = (halvings - branch, multiple)
-    return tuple(entries)
-
-
-def _asked(mechanism: Any, answers: Sequence[float], entry: Callable[[Any], Any]) -> Released:
-    """The same from an online mechanism, asked until it has nothing left."""
-    entries: list[Any] = []
-    for answer in answers:
-        if mechanism.exhausted:
-            break
-        entries.append(entry(mechanism.ask(answer)))
-    return Released(tuple(entries), mechanism.spent)
+    return entries_of(found, int, lambda gap, branch: (halvings - branch, gap))
 
 
 def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: bool = True) -> Row:
@@ -78,7 +65,8 @@ def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: b
         return (halvings - reply.branch, int(reply.gap)) if reply else None
 
     def online(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        return _asked(mechanism(0, epsilon=epsilon, bits=bits, **options), answers, entry)
+        asking = mechanism(0, epsilon=epsilon, bits=bits, **options)
+        return Released(*asked(asking, zip(answers, strict=True), entry))
 
     if not gap:
         options["gap"] = False
@@ -151,7 +139,8 @@ def _base2(gaps: tuple[int, ...], function: str) -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         whole, eta = [int(answer) for answer in answers], _shares(epsilon)
         if online:
-            return _asked(mechanism(0, eta=eta, bits=bits, **options), whole, reached)
+            asking = mechanism(0, eta=eta, bits=bits, **options)
+            return Released(*asked(asking, zip(whole, strict=True), reached))
         found = mechanism(whole, 0, eta=eta, bits=bits, **options)
         return Released(_entries(found, 0), found.spent)
 

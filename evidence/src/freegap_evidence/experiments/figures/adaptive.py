@@ -31,13 +31,7 @@ def draw_answers_and_precision(table: Table) -> Any:
     names = table.distinct("data")
     figure, axes = panels(2, len(names), size=(4.4, 3.0))
     _answers(axes[: len(names)], table, "Laplace")
-    for own, name, letter in zip(axes[len(names) :], names, "defghi", strict=False):
-        for branches, title, colour, size in _BOTH:
-            rows = table.where(data=name, branches=branches)
-            curve(own, rows, "k", "precision", "o-", colour, size, label=title)
-        own.set_title(f"({letter}) {name}")
-        own.set(xlabel="k", ylim=(0, 1.05))
-        own.set_xticks(rows.distinct("k"))
+    _shares(axes[len(names) :], table, "defghi", (("precision", "o-", ""),))
     axes[len(names)].set_ylabel("Precision")
     axes[len(names)].legend(frameon=False, loc="lower right")
     legend(figure, axes[0], columns=3)
@@ -68,17 +62,22 @@ def draw_quality(table: Table) -> Any:
     """Figure 5-5."""
     names = table.distinct("data")
     figure, axes = panels(1, len(names), size=(4.4, 3.5), sharey=True)
-    for own, name, letter in zip(axes, names, "abcdef", strict=False):
-        for branches, title, colour, size in _BOTH:
-            rows = table.where(data=name, branches=branches)
-            curve(own, rows, "k", "precision", "o--", colour, size, label=f"{title}, Precision")
-            curve(own, rows, "k", "f_measure", "s-", colour, size, label=f"{title}, F-Measure")
-        own.set_title(f"({letter}) {name}")
-        own.set(xlabel="k", ylim=(0, 1.05))
-        own.set_xticks(rows.distinct("k"))
+    _shares(axes, table, "abcdef", (("precision", "o--", ", Precision"), ("f_measure", "s-", ", F-Measure")))
     axes[0].set_ylabel("Precision, F-Measure")
     legend(figure, axes[0], columns=4)
     return figure
+
+
+def _shares(axes: list[Any], table: Table, letters: str, columns: tuple[tuple[str, str, str], ...]) -> None:
+    """columns: what is drawn of both mechanisms, with which line, and what is said behind their names."""
+    for own, name, letter in zip(axes, table.distinct("data"), letters, strict=False):
+        for branches, title, colour, size in _BOTH:
+            rows = table.where(data=name, branches=branches)
+            for column, line, what in columns:
+                curve(own, rows, "k", column, line, colour, size, label=f"{title}{what}")
+        own.set_title(f"({letter}) {name}")
+        own.set(xlabel="k", ylim=(0, 1.05))
+        own.set_xticks(rows.distinct("k"))
 
 
 def draw_remaining(table: Table) -> Any:

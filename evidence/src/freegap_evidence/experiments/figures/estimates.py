@@ -9,8 +9,9 @@ from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
 from freegap_evidence.experiments.figures import curve, with_errors
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_by_epsilon", "draw_by_k", "draw_grid", "draw_shares", "draw_type_one"]
+__all__ = ["draw_grid", "draw_reductions", "draw_shares", "draw_type_one"]
 
+_LABELS = {"k": "k", "epsilon": "Privacy budget ε"}
 _NOISES = {
     "laplace": ("Laplace", BLUE, "o"),
     "exponential": ("Exponential", ORANGE, "s"),
@@ -18,17 +19,8 @@ _NOISES = {
 }
 
 
-def draw_by_k(table: Table) -> Any:
-    """Figure 5-2: one panel a mechanism, on the paper's data set (the first)."""
-    return _reductions(table, "k", "k")
-
-
-def draw_by_epsilon(table: Table) -> Any:
-    """Figure 5-3."""
-    return _reductions(table, "epsilon", "Privacy budget ε")
-
-
-def _reductions(table: Table, column: str, label: str) -> Any:
+def draw_reductions(table: Table, *, column: str) -> Any:
+    """Figures 5-2 and 5-3: one panel a mechanism, on the paper's data set (the first)."""
     name = table.distinct("data")[0]
     shown = table.where(data=name)
     figure, axes = panels(1, 2, size=(4.8, 3.6), sharey=True)
@@ -43,7 +35,7 @@ def _reductions(table: Table, column: str, label: str) -> Any:
                 theory = some.numbers("theory_percent")
                 own.plot(some.numbers(column), theory, color=colour, label=f"{title}, theory")
         own.set_title(f"({'ab'[place]}) {mechanism}, {name}")
-        own.set(xlabel=label, ylim=(0, 75))
+        own.set(xlabel=_LABELS[column], ylim=(0, 75))
         if column == "k":
             own.set_xticks(rows.distinct("k"))
     axes[0].set_ylabel("% improvement in MSE")
@@ -51,7 +43,7 @@ def _reductions(table: Table, column: str, label: str) -> Any:
     return figure
 
 
-def draw_grid(table: Table, *, column: str, label: str) -> Any:
+def draw_grid(table: Table, *, column: str) -> Any:
     """Figures 1 and 2 of Ding et al. 2019 (arXiv): a row for each mechanism, a column for each data set; one
     noise."""
     names, mechanisms = table.distinct("data"), table.distinct("mechanism")
@@ -69,7 +61,7 @@ def draw_grid(table: Table, *, column: str, label: str) -> Any:
         if place % len(names) == 0:
             own.set_ylabel("% improvement in MSE")
         if place >= len(axes) - len(names):
-            own.set_xlabel(label)
+            own.set_xlabel(_LABELS[column])
     legend(figure, axes[0], columns=3)
     return figure
 

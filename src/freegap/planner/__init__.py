@@ -1,0 +1,1 @@
+"""Plans before anything is spent: what a budget buys, from public assumptions alone; no data is looked at."""

@@ -1,0 +1,85 @@
+"""Each person for at most m of their items: which ones, a rule tells that looks at that person's rows alone.
+
+Rule     of a person's items those with the m smallest digests MD5(person, newline, item), whole numbers and
+         texts written as they are; of equal digests, which nobody will see, those of the smaller items
+Theorem  the digest of a row depends on that row alone, and a choice is made among the rows of one person: so
+         one person more or less adds or takes away at most m pairs of item and person, and leaves all others
+         as they were. Each count then moves by at most one, in one direction, and at most m counts move.
+
+A digest spreads the choice over the items as chance would, where an order of the items would keep the first
+ones of everybody. It hides nothing and need not: privacy does not rest on it. The same persons and items give
+the same choice in every engine.
+
+DuckDB and Spark choose by themselves, among whole numbers and texts. Elsewhere each pair of an item and a
+person travels here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from freegap.tables.sources import Frame, frame_of
+from freegap.values.labels import key_of_label
+
+__all__ = ["can_choose", "chosen_here", "chosen_in_engine"]
+
+_DIGEST = "md5(CAST(person AS VARCHAR) || chr(10) || CAST(item AS VARCHAR))"
+
+
+def can_choose(pairs: Frame) -> bool:
+    """Whether the engine can choose: it has the digest, and writes these items and persons as Python does."""
+    engine, schema = pairs.implementation, pairs.collect_schema()
+    if not (engine.is_duckdb() or engine.is_pyspark() or engine.is_pyspark_connect()):
+        return False
+    return all(schema[column].is_integer() or schema[column] == nw.String for column in ("item", "person"))
+
+
+def chosen_in_engine(pairs: Frame, most: int) -> Frame:
+    """Of pairs "item" and "person", each of which occurs once, those that count."""
+    native = nw.to_native(pairs)
+    if pairs.implementation.is_duckdb():
+        digested = native.project(f"item, person, {_DIGEST} AS digest")
+    else:
+        from pyspark.sql import functions
+
+        texts = [functions.col(column).cast("string") for column in ("person", "item")]
+        digested = native.withColumn("digest", functions.md5(functions.concat_ws("\n", *texts)))
+    place = nw.col("item").cum_count().over("person", order_by=["digest", "item"])
+    chosen: Frame = frame_of(digested).with_columns(place.alias("place")).filter(nw.col("place") <= most)
+    return chosen.select("item", "person")
+
+
+def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int) -> Counter[Any]:
+    """Of pairs (item, person), each of which occurs once: the items, and how many people count for each."""
+    people: dict[Any, list[Any]] = {}
+    for item, person in pairs:
+        people.setdefault(person, []).append(item)
+    return Counter(item for person, items in people.items() for item in _of_one(person, items, most))
+
+
+def _of_one(person: Any, items: list[Any], most: int) -> Iterator[Any]:
+    """The items for which this person counts."""
+    if len(items) <= most:
+        return iter(items)
+    text = _text(person)
+    keyed = [(_digest(text, _text(item)), key_of_label(item) or (), item) for item in items]
+    return map(itemgetter(2), sorted(keyed, key=itemgetter(0, 1))[:most])
+
+
+def _digest(person: str, item: str) -> str:
+    written = f"{person}\n{item}".encode("utf-8", "surrogatepass")
+    return hashlib.md5(written, usedforsecurity=False).hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A text of this value alone: equal numbers have the same; a value that has no order of its own, none."""
+    key = key_of_label(value)
+    if key is None:
+        return ""
+    return str(key[1]) if key[0] == 0 else str(value)
