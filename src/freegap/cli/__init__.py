@@ -25,6 +25,7 @@ from freegap.errors import (
     EngineFailed,
     FreegapError,
     LedgerError,
+    SpellingWarning,
     UnsettledWarning,
     printable,
 )
@@ -170,7 +171,7 @@ def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:
     """Our own warning is for the person who typed the command, who has no use for a line of our code."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, UnsettledWarning):
+        if issubclass(category, UnsettledWarning | SpellingWarning):
             typer.echo(printable(f"freegap: {message}"), err=True)
         else:
             otherwise(message, category, *where, **more)
