@@ -46,7 +46,14 @@ from freegap.mechanisms.population import read_population
 from freegap.values.answers import MOST_ITEMS, labels_as_they_came, read_numbers
 from freegap.values.counts import Counts
 from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate, Pure, ZeroConcentrated, rho_within
+from freegap.values.measures import (
+    Approximate,
+    ApproximateConcentrated,
+    Measure,
+    Pure,
+    ZeroConcentrated,
+    rho_within,
+)
 from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
@@ -185,6 +192,18 @@ class UnknownPlan:
     def asked(self) -> Approximate:
         """What the release is charged."""
         return Approximate(self.epsilon, self.delta)
+
+    @property
+    def price(self) -> Measure:
+        """What it costs a budget that is kept in ρ: with Gumbel noise less than ε²/2 and δ.
+
+        Names and gaps are (k + 1)/8s²-zCDP but for names of pairs, which have half of δ (docs/mathematics/
+        unknown.md); what is measured costs no more than its share, whatever came out.
+        """
+        if self.law is EXPONENTIAL:
+            return self.asked
+        selecting = Fraction(self.k + 1) / (8 * self.scale**2)
+        return ApproximateConcentrated(selecting + (self.share.spent if self.measured else 0), self.delta / 2)
 
     @property
     def parameters(self) -> dict[str, Any]:

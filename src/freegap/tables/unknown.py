@@ -97,7 +97,7 @@ def top_k_of_unknown(
     source: BitSource,
 ) -> TopItems:
     """The release of `top_k` with domain="unknown"."""
-    require(account, plan.asked)
+    require(account, plan.price)
     with open_source(table, item, person) as opened:
         labels, people = largest_counts(opened, plan.pool + 1, plan.items_per_person)
     slots = slots_of(labels, people, plan.pool)
@@ -124,7 +124,7 @@ def top_k_of_unknown(
         )
 
     public = {"item": opened.item, "person": opened.person, "domain": UNKNOWN}
-    return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public), release)
+    return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
 def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estimated:
