@@ -10,8 +10,11 @@ between leaves the reservation charged, so the ledger never says less than what 
     location     which database a URL names
     schema       the two tables, their version, upgrades
     store        transactions on SQLite and PostgreSQL
+    heads        where the newest line is noted outside of the ledger
     faults       what a database error means, in words
     reservation  `Reservation`, what is held for one release
     ledger       `Ledger`; with it the only two names a program needs
+    levels       one release, paid from several accounts at once
+    lines        the lines of one release
     statement    the journal of one dataset, one line per release, for people
 """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
+import importlib.metadata
 import json
 import numbers
 import platform
@@ -13,13 +15,22 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import freegap
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
 from freegap.values.results import Release
 from freegap.values.written import jsonable
 
-__all__ = ["name_argument", "own_delta_argument", "parameters_text", "release_text", "time_argument", "who"]
+__all__ = [
+    "name_argument",
+    "own_delta_argument",
+    "parameters_text",
+    "release_text",
+    "time_argument",
+    "versions",
+    "who",
+]
 
 _LONGEST_NAME = 200
 _LONGEST_PARAMETERS = 20_000
@@ -89,14 +100,27 @@ def release_text(release: object) -> str:
     """What is kept of a release, as parameters: all that it tells, if it is one that is private.
 
     It has been paid for, so whoever may read the journal may read it. In ASCII: any database can hold it.
+    With it the versions that made it, which nobody could tell later.
     """
     if not isinstance(release, Release) or not release.private:
         return "{}"
     try:
-        text = json.dumps({"release": release.to_dict()}, default=str)
+        text = json.dumps({"release": release.to_dict(), "versions": versions()}, default=str)
     except Exception:  # whatever the text of a label does: what was paid for is not lost for it
         return "{}"
     return text if len(text) <= _LONGEST_RELEASE else "{}"
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What a release is computed with: freegap, Python, and the packages that noise goes through.
+
+    >>> sorted(versions())
+    ['cryptography', 'freegap', 'numpy', 'python', 'python-flint']
+    """
+    packages = ("cryptography", "numpy", "python-flint")
+    others = {name: importlib.metadata.version(name) for name in packages}
+    return {"freegap": freegap.__version__, "python": platform.python_version(), **others}
 
 
 def _plain(value: Any) -> Any:

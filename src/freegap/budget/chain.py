@@ -107,24 +107,24 @@ class Line:
         )
 
 
-def verified(lines: Iterable[Line], head: tuple[int, str], noted: str | None = None) -> Verification:
-    """Replay a journal from its first line against its head, and against a head that was noted earlier.
+def verified(lines: Iterable[Line], head: tuple[int, str], *noted: str | None) -> Verification:
+    """Replay a journal from its first line against its head, and against heads that were noted earlier.
 
     Reads the lines one by one and keeps one balance a dataset and the open reservations, nothing else.
     """
     replay = _Replay()
-    noted_seen = noted is None or noted == GENESIS
+    unseen = {*noted} - {None, GENESIS}
     for line in lines:
         reason = replay.wrong_with(line)
         if reason is not None:
             return Verification(False, replay.sequence, replay.hash, replay.sequence + 1, reason)
-        noted_seen = noted_seen or line.hash == noted
+        unseen.discard(line.hash)
     if (replay.sequence, replay.hash) != head:
         reason = f"the journal ends after line {replay.sequence}, but the ledger has recorded {head[0]} lines"
         if replay.sequence == head[0]:
             reason = "the last line is not the one that the ledger has recorded as its last"
         return Verification(False, replay.sequence, replay.hash, replay.sequence + 1, reason)
-    if not noted_seen:
+    if unseen:
         reason = (
             "no line has the hash that was noted earlier: lines were replaced or an older copy was put back"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -161,6 +161,16 @@ class Journal:
         self._connection.execute(update(schema.ledger).values(sequence=line.sequence, hash=line.hash))
         self.head = Head(line.sequence, line.hash)
         return line
+
+    def require(self, noted: Mapping[str, Head]) -> None:
+        """Refuse a journal that lacks a line whose hash was noted elsewhere, by the name of that place."""
+        for place, head in noted.items():
+            line = self.line(head.sequence)
+            if line is None or line.hash != head.hash:
+                raise self.damaged(
+                    f"line {head.sequence} as it is noted in {place} is not there; an older copy was put "
+                    "back, or lines were replaced, or another ledger notes its head there"
+                )
 
     def _check_end(self) -> None:
         """Charge nothing on a journal whose end is not the one that was recorded."""

@@ -8,7 +8,7 @@ every fault, what the ledger counts (settled and reserved) is at least what was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime
 from fractions import Fraction
@@ -51,6 +51,10 @@ class Ledger:
     `url` is a SQLAlchemy URL of a SQLite file or a PostgreSQL database. Without one, the environment variable
     FREEGAP_LEDGER names it, else it is a file in the user's data directory.
 
+    `heads` are places where the newest line is noted after each change, and looked up before: a file, a
+    second database, "syslog". Then an older copy that is put back is an error (`docs/receipts.md`). Without
+    them, FREEGAP_HEADS lists such places.
+
     >>> import freegap as fg, tempfile
     >>> ledger = fg.Ledger(f"sqlite:///{tempfile.mkdtemp()}/ledger.db")
     >>> ledger.create("shop", epsilon=5).remaining
@@ -66,14 +70,14 @@ class Ledger:
     freegap.errors.BudgetExceeded: Dataset 'shop' has 9/2 of ε = 5 left, and 6 was asked for. ...
     """
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, heads: str | Iterable[str] | None = None) -> None:
         try:
             from freegap.budget.store import Store
         except ModuleNotFoundError as missing:
             if (missing.name or "").partition(".")[0] != "sqlalchemy":
                 raise
             raise MissingExtra("sqlalchemy", "ledger") from None
-        self._store: Store = Store(url)
+        self._store: Store = Store(url, heads)
 
     @property
     def url(self) -> str:
@@ -114,7 +118,7 @@ class Ledger:
             if last is None:
                 balance = accounting.opened(budget.total)
                 last = journal.append(
-                    "create", name, budget.text(), budget, balance, what="create", who=who()
+                    "create", name, budget.text(), budget, balance, what="create", who=self._who()
                 )
             elif (last.budget.declared, last.budget.total.delta) != (total, budget.total.delta):
                 raise InvalidArgument(
@@ -223,7 +227,7 @@ class Ledger:
             budget,
             accounting.reserve(last.balance, cost),
             what=what,
-            who=who(),
+            who=self._who(),
             parameters=parameters,
         )
         return Reservation(self, line.sequence, line.hash, line.dataset, asked, what)
@@ -328,14 +332,19 @@ class Ledger:
         """
         if head is not None and not isinstance(head, str):
             raise InvalidArgument("head", head, "must be text", "Pass the head of an earlier verification.")
-        with self._store.journal(write=False) as journal:
+        noted = [head, *(noted.hash for noted in self._store.noted().values())]
+        with self._store.journal(write=False, check=False) as journal:
             recorded = (journal.head.sequence, journal.head.hash)
             with closing(journal.lines(checked=False)) as lines:
-                return verified(lines, recorded, head)
+                return verified(lines, recorded, *noted)
 
     def _close(self, reservation: Reservation, spent: Fraction | None, what: str) -> None:
         with self._store.journal(write=True) as journal:
-            self._closed(journal, reservation, spent, what)
+            for one in (reservation, *reservation.beside):
+                self._closed(journal, one, spent, what)
+
+    def _who(self) -> str:
+        return who()
 
     def _closed(self, journal: Journal, reservation: Reservation, spent: Fraction | None, what: str) -> Line:
         """Settle a reservation at `spent`, or abandon it where that is None."""
@@ -359,7 +368,7 @@ class Ledger:
                 budget,
                 accounting.close(last.balance, held, cost),
                 what=what,
-                who=who(),
+                who=self._who(),
                 parameters="{}" if spent is None else reservation.release,
                 reservation=reservation.sequence,
             )

@@ -52,6 +52,8 @@ class Reservation:
         self.what = what
         self.release = "{}"
         """What is kept of the release beside its charge: JSON, as the parameters of a line."""
+        self.beside: tuple[Reservation, ...] = ()
+        """What other accounts hold for the same release: closed with it, in one transaction."""
         self._ledger = ledger
         self._closed = False
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,10 @@ from sqlalchemy.exc import OperationalError
 from freegap.budget import schema
 from freegap.budget.accounting import BrokenRule
 from freegap.budget.faults import in_words
+from freegap.budget.heads import head_places
 from freegap.budget.journal import Journal
 from freegap.budget.location import Location, locate
+from freegap.budget.schema import Head
 from freegap.errors import LedgerDamaged, LedgerUnavailable, MissingExtra
 
 __all__ = ["Store"]
@@ -56,30 +58,46 @@ _POSTGRES_WRITE = (
 class Store:
     """The database of a ledger. It is opened when it is first used."""
 
-    def __init__(self, url: str | None) -> None:
+    def __init__(self, url: str | None, heads: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
         self.location: Location = locate(url)
+        self._heads = head_places(heads)
         self.place = str(self.location)
         self._engine = _engine(self.location)
         self._ready = False
 
     @contextmanager
-    def journal(self, *, write: bool, create: bool = False) -> Iterator[Journal]:
+    def journal(self, *, write: bool, create: bool = False, check: bool = True) -> Iterator[Journal]:
         """The journal within one transaction, committed where the block ends without an error.
 
-        A reader sees one consistent state. `create` makes the ledger where there is none.
+        A reader sees one consistent state. `create` makes the ledger where there is none. `check`: the heads
+        that were noted elsewhere must be there. A head is noted when its line is durable.
         """
-        self._open(create)
+        noted = self.noted()
+        self._open(create, noted)
         with self._transaction(write=write) as connection:
             journal = Journal(connection, schema.head(connection, self.place, lock=write), self.place)
+            before = journal.head
+            if check:
+                journal.require(noted)
             try:
                 yield journal
             except BrokenRule as rule:
                 raise journal.damaged(str(rule)) from rule
+        if journal.head != before:
+            for place in self._heads:
+                place.note(journal.head)
 
-    def _open(self, create: bool) -> None:
+    def noted(self) -> dict[str, Head]:
+        """The newest head of each place that has one. Read before the ledger is, which only grows."""
+        found = {place.name: place.newest() for place in self._heads}
+        return {name: head for name, head in found.items() if head is not None}
+
+    def _open(self, create: bool, noted: Mapping[str, Head]) -> None:
         """Find, create or upgrade the tables. A ledger that is not there is not made by looking for it."""
         if not self._is_there():
             self._ready = False
+            if noted:
+                raise self._lost(noted)
             if not create:
                 raise self._missing()
             self._make_file()
@@ -87,6 +105,8 @@ class Store:
             return
         with self._transaction(write=False) as connection:
             found = schema.version(connection, self.place)
+        if found is None and noted:
+            raise self._lost(noted)
         if found is None and not create:
             raise self._missing()
         if found != schema.SCHEMA_VERSION:
@@ -114,6 +134,13 @@ class Store:
         return LedgerUnavailable(
             f"There is no ledger at {self.place}. "
             "Create one with its first dataset: freegap budget create NAME --epsilon TOTAL"
+        )
+
+    def _lost(self, noted: Mapping[str, Head]) -> LedgerDamaged:
+        ((place, head), *_) = noted.items()
+        return LedgerDamaged(
+            f"There is no ledger at {self.place}, and there was one: its line {head.sequence} is noted in "
+            f"{place}. Restore it from a backup. If it is meant to be gone, remove that note."
         )
 
     def _make_file(self) -> None:

@@ -26,7 +26,7 @@ def _never(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
     return math.inf
 
 
-def _with_bound(loss: Callable[[float, int], float]) -> Loss:
+def _with_bound(loss: Callable[[int, int], float]) -> Loss:
     """So many ε, given the length and the bound on the number of Trues (1 where it was not chosen)."""
     return lambda epsilon, length, parameters: loss(length, int(parameters.get("bound", 1))) * epsilon
 

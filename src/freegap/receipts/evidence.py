@@ -1,0 +1,84 @@
+"""Which theorem a mechanism rests on, and the hashes of the evidence of this version.
+
+`evidence.json` is made by `scripts/site/receipt_evidence.py` from the assurance table, which is in another
+distribution. A receipt names rows of it only for a release that freegap itself has kept, never for what a
+caller has called a charge, and only where the version that made the release is this one.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["evidence_of"]
+
+# A release from a table is one of another mechanism where the table has no row of its own for the measure.
+_BELOW = {
+    ("top_k", "epsilon-delta", False): "unknown_top_k",
+    ("top_k", "rho", False): "noisy_top_k",
+    ("top_k", "rho", True): "select_and_measure",
+}
+
+
+@functools.cache
+def _record() -> tuple[dict[str, Any], str]:
+    content = files("freegap.receipts").joinpath("evidence.json").read_bytes()
+    return json.loads(content), hashlib.sha256(content).hexdigest()
+
+
+def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str, Any] | None:
+    """The rows of the assurance table for a release as the ledger keeps it, and the hashes of the evidence.
+
+    None for a release of another version: its evidence is not here. No rows where the table has none for
+    this mechanism, measure and noise.
+
+    >>> made = {"measure": "epsilon", "parameters": {"noise": "laplace"}, "gaps": [1.0]}
+    >>> found = evidence_of("noisy_top_k", made, _record()[0]["version"])
+    >>> [(row["theorem"], row["variant"]) for row in found["rows"]]
+    [('Ding 2020, theorem 5.7', '')]
+    """
+    record, digest = _record()
+    if version != record["version"]:
+        return None
+    measure = kept.get("measure")
+    measured = kept.get("release") == "top_k" and kept.get("estimates") is not None
+    function = _BELOW.get((mechanism, str(measure), measured), mechanism)
+    parameters = kept.get("parameters")
+    noise = parameters.get("noise") if isinstance(parameters, dict) else None
+    like = [
+        row
+        for row in record["rows"]
+        if row["measure"] == measure and (noise is None or str(noise).lower() == row["noise"].lower())
+    ]
+    rows = [
+        row
+        for row in like
+        if row["function"] == function
+        and _is_variant(row["variant"], kept, measured=measured and function == "top_k")
+    ]
+    # A release from a table rests on another mechanism, and that one has the theorem.
+    below = {
+        row["theorem"].removeprefix("as ").partition(",")[0]
+        for row in rows
+        if row["theorem"].startswith("as ")
+    }
+    rows += [row for row in like if row["function"] in below and row["variant"] == ""]
+    return {
+        "version": record["version"],
+        "record": digest,
+        "assurance": record["assurance"]["sha256"],
+        "proofs": record["proofs"]["sha256"],
+        "rows": rows,
+    }
+
+
+def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
+    """Whether a row may be about such a release, as far as the release tells."""
+    if "gaps" in kept and kept["gaps"] is None and variant == "":
+        return False
+    if kept.get("gaps") is not None and variant == "without gap":
+        return False
+    return (variant == "measured") == measured
