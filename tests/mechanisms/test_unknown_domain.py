@@ -25,7 +25,8 @@ import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.laws import GUMBEL, Law
-from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, Slots, UnknownPlan, read_slots, slots_of
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownPlan
+from freegap.mechanisms.unknown_slots import Slots, read_slots, slots_of
 from freegap.values.labels import key_of_label
 from freegap.values.measures import (
     Approximate,

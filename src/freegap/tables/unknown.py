@@ -24,7 +24,8 @@ from freegap.errors import InvalidArgument
 from freegap.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
-from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown, slots_of
+from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
+from freegap.mechanisms.unknown_slots import slots_of
 from freegap.tables.bounded import can_choose, chosen_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine

@@ -5,9 +5,8 @@ For neighbouring data, with P and Q the laws of the release on the one and on th
     Pure(ε)              P(S) ≤ e^ε·Q(S) for every set S of outputs
     ZeroConcentrated(ρ)  the Rényi divergence D_α(P‖Q) is at most ρ·α for every α > 1 (Bun and Steinke 2016)
     Approximate(ε, δ)    P(S) ≤ e^ε·Q(S) + δ for every S
-    ApproximateConcentrated(ρ, δ)  the same as ρ-zCDP, but for outputs of probability δ: there are measures
-                         p ≤ P and q ≤ Q, each with a mass of at least 1 − δ, and ∫ p^α·q^(1−α) is at most
-                         e^(α(α−1)ρ) for every α > 1 (after Bun and Steinke 2016, section 8; docs/budget.md)
+    ApproximateConcentrated(ρ, δ)  there are measures p ≤ P and q ≤ Q, each of mass 1 − δ at least, and
+                         ∫ p^α·q^(1−α) is at most e^(α(α−1)ρ) for every α > 1 (docs/budget.md)
 
 Values of one measure add up, also where each release is chosen after the outputs of those before it. Between
 measures there are the conversions of `CONVERSIONS`, each by the theorem that it names; where there is none,
@@ -163,11 +162,7 @@ class Approximate(Measure):
 
 @dataclass(frozen=True)
 class ApproximateConcentrated(Measure):
-    """ρ-zCDP but for outputs of probability δ: what a budget given as (ε, δ) is kept in. Both add up.
-
-    >>> print(ApproximateConcentrated(Fraction(1, 8), Fraction(1, 10**6)))
-    ρ = 1/8, δ = 1/1000000
-    """
+    """ρ-zCDP but for outputs of probability δ: what a budget given as (ε, δ) is kept in. Both add up."""
 
     rho: Fraction
     delta: Fraction
@@ -270,7 +265,7 @@ def _pure_to_concentrated(value: Pure, delta: Fraction | None) -> ZeroConcentrat
 
 
 def _to_approximate_concentrated(value: Measure, delta: Fraction | None) -> ApproximateConcentrated:
-    """The δ as it is, and of ε as in zCDP: all but δ of an (ε, δ)-private release is ε-private."""
+    """All but δ of an (ε, δ)-private release is ε-private (Kairouz, Oh and Viswanath 2015)."""
     kept = value if isinstance(value, ZeroConcentrated) else _pure_to_concentrated(Pure(value.spent), None)
     return ApproximateConcentrated(kept.rho, value.delta)
 
@@ -343,12 +338,7 @@ CONVERSIONS = (
         _concentrated_to_approximate,
     ),
     *(
-        Conversion(
-            source,
-            ApproximateConcentrated,
-            "Bun and Steinke 2016, proposition 1.4; Kairouz, Oh and Viswanath 2015 (docs/budget.md)",
-            _to_approximate_concentrated,
-        )
+        Conversion(source, ApproximateConcentrated, "docs/budget.md", _to_approximate_concentrated)
         for source in (Pure, ZeroConcentrated, Approximate)
     ),
 )
