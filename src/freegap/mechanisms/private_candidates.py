@@ -169,7 +169,7 @@ def select_private_candidate(
     >>> chosen.output.labels, chosen.spent
     (('b',), Fraction(1, 1))
     """
-    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
+    search = _CandidateSearch(candidates, score, epsilon, rho, stop, hard_stop, bits)
     limit = rational("threshold", threshold)
     return search.release(
         lambda: select_program(search.sample, search.stops, limit, search.steps),
@@ -212,7 +212,7 @@ def best_private_candidate(
     >>> chosen.output.labels, chosen.spent, chosen.parameters["most_draws"]
     (('b',), Fraction(9, 5), 30)
     """
-    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
+    search = _CandidateSearch(candidates, score, epsilon, rho, stop, hard_stop, bits)
     if not search.is_logarithmic(tries):
         return search.release(
             lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
@@ -246,7 +246,7 @@ def sampler(
     return sample
 
 
-class _Search:
+class _CandidateSearch:
     """The arguments that both mechanisms share, checked before anything is drawn."""
 
     def __init__(
