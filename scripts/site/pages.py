@@ -19,6 +19,8 @@ __all__ = ["on_config", "on_page_content", "on_page_markdown"]
 
 # What pymdownx.arithmatex leaves: \(inline\) in a span, \[display\] in a div.
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+# The letter is raised already: as a superscript it would float.
+_PRIME = "<mi>&#x02032;</mi>"
 _SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -48,6 +50,7 @@ def _mathml(found: re.Match[str]) -> str:
     mathml: str = convert(formula, display=display)
     if "\\" in mathml:  # what the converter does not know, it passes on
         raise PluginError(f"not converted to MathML: {formula}")
+    mathml = mathml.replace(_PRIME, f'<mpadded voffset="-0.45em" height="0.4em">{_PRIME}</mpadded>')
     return f'<div class="formula">{mathml}</div>' if tag == "div" else mathml
 
 

@@ -60,6 +60,8 @@ def test_the_page_stands_alone(release: TableRelease) -> None:
     assert "url(" not in text.replace("url(#", "")
     assert "@import" not in text
     assert text.count("<tr>") == 1 + len(release.labels)
+    assert '<div class="wide"><table>' in text  # a narrow screen scrolls it, and breaks no word
+    assert text.count(release.title) == 2  # in the head and above; not in the chart again
     assert ("NOT PRIVATE" in text) == (not release.private)
     assert "one value of the column &#x27;c&lt;&#x27;" in text
 

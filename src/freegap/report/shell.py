@@ -17,6 +17,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
 table { border-collapse: collapse; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+.wide { overflow-x: auto; } .wide td:not(.number) { min-width: 10rem; }
 td, code { overflow-wrap: anywhere; } code { background: #f3f3f3; padding: 0 .2rem; }
 figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; background: #fff; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }

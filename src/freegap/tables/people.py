@@ -61,7 +61,7 @@ def counted(
     domain: Any,
     domain_column: str | None,
     observed_keys_are_public: bool,
-    normalize: bool,
+    normalize: bool = False,
 ) -> Iterator[Counted]:
     """Count the people of each item of the domain; names can be found until the context ends."""
     with open_source(table, item, person) as opened:

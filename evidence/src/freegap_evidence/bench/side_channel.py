@@ -25,7 +25,7 @@ from freegap.mechanisms.reference import secure_top_k
 from freegap.mechanisms.sparse_vector import sparse_vector
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.padding import pad_to
-from freegap.report.pictures import BLUE, ORANGE, panels, save
+from freegap.report.pictures import BLUE, ORANGE, legend, panels, save
 from freegap_evidence.bench.timing import record
 
 __all__ = ["Contest", "advantage", "chart", "contests", "critical", "draw", "run"]
@@ -190,5 +190,5 @@ def chart(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axis.set_xlabel("time of a release, ms", fontsize=8)
         axis.set_ylabel("share done", fontsize=8)
         axis.tick_params(labelsize=7)
-        axis.legend(fontsize=7, loc="lower right")
+    legend(figure, axes[0], columns=2)
     save(figure, path)

@@ -41,7 +41,9 @@ def assure(
         found = {"green": green, "rows": records, "machine": machine}
         print_json(found)
     else:
-        table = Table("mechanism", *CHECKS, "")
+        table = Table()
+        for heading in ("mechanism", *CHECKS, ""):
+            table.add_column(heading, overflow="fold")  # a name is never cut
         for record in records:
             verdict = Text("green", style="green") if record["ok"] else Text("red", style="bold red")
             cells = [summarised(name, record["checks"][name]) for name in CHECKS]

@@ -103,10 +103,10 @@ def draw_choosing(table: Table) -> Any:
         (names[0], levels[0], "counts far apart"),
         (names[-1], levels[-1], "counts closer than the noise"),
     )
-    figure, axes = panels(2, 3, size=(4.5, 3.4))
+    figure, axes = panels(3, 2, size=(4.5, 3.4))
     for place, own in enumerate(axes):
-        name, epsilon, means = rows_of[place // 3]
-        column, title, label = _WISHES[place % 3]
+        name, epsilon, means = rows_of[place % 2]
+        column, title, label = _WISHES[place // 2]
         shown = table.where(data=name, epsilon=epsilon)
         for algorithm, (colour, line, size) in zip(shown.distinct("algorithm"), _CHOICES, strict=True):
             rows = shown.where(algorithm=algorithm)
