@@ -51,6 +51,7 @@ class NoBits:
             "noise = 'gaussian': is not a known noise. Pass one of 'exponential', 'laplace'.",
         ),
         ({"noise": 3}, "noise = 3: is not a known noise"),
+        ({"noise": "geometric"}, "noise = 'geometric': has ties, and a gap would tell how they were broken"),
         ({"noise": "gumbel"}, "noise = 'gumbel': has no theorem here for the measure epsilon"),
         ({"rho": 1}, "epsilon = 1: exactly one of epsilon and rho must be given, and both are given"),
         ({"epsilon": None}, "epsilon = None: exactly one of epsilon and rho must be given, and neither is"),

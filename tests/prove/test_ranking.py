@@ -125,7 +125,7 @@ WRONG = [
     (TIED, {"shift": stays}, "rest"),
     (TIED, {"shift": own_change}, "the support"),
     (TIED, {"shift": one_less}, "the support"),
-    (replace(TIED, form=replace(TIED.form, law="discrete_laplace")), {"shift": one_less}, "rest"),
+    (replace(TIED, form=replace(TIED.form, law="discrete_laplace")), {"shift": one_less}, ""),
     (TIED, {"shift": half}, "the support"),
     (TIED, {"shift": twice}, ""),
     (TIED, {"shift": told}, ""),

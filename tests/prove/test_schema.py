@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import z3
 from freegap_evidence.assurance.library import plan
 from freegap_evidence.assurance.schemas import base2_schema, measure_schema, threshold_schema
 
@@ -189,6 +190,10 @@ def one_lower(direction: str) -> dict[str, Any]:
     return {"threshold": WHOLE - 1}
 
 
+def by_any(direction: str) -> dict[str, Any]:
+    return {"threshold": DELTA}
+
+
 def between(direction: str) -> dict[str, Any]:
     return {"threshold": WHOLE + Fraction(1, 2)}
 
@@ -206,7 +211,7 @@ DISCRETE: dict[str, tuple[Schema[Stream], str]] = {
     "entries are free": (change(BASE2, entry_charge=free), "the cost"),
     "the start is free": (change(BASE2, start_charge=0), "the start costs"),
     "real answers": (replace(BASE2, resolution=None), "not on the lattice"),
-    "any Δ": (replace(GEOMETRIC, sensitivity=DELTA), ""),
+    "any Δ": (change(GEOMETRIC, start_shifts=by_any), "off its lattice"),
     "geometric: rises to between": (change(GEOMETRIC, start_shifts=between), "off its lattice"),
     "geometric: one too little": (change(GEOMETRIC, start_shifts=one_lower), ""),
     "geometric: entries are free": (change(GEOMETRIC, entry_charge=free), "the cost"),
@@ -285,6 +290,17 @@ def test_the_plans_of_the_library_are_instances() -> None:
             factor = 1 if monotonic else 2
             assert made.threshold_budget == made.sensitivity / made.threshold_scale
             assert all(b.budget * b.scale == factor * made.sensitivity for b in made.branches)
+
+
+def test_what_is_relaxed_has_more_points() -> None:
+    twice_is_odd = (2 * WHOLE == 1).z3
+    for limits, answer in ((Limits(), z3.unsat), (Limits(relaxed=True), z3.sat)):
+        solver = limits.solver("")
+        assert solver.check(twice_is_odd) == answer
+        solver.add(twice_is_odd)
+        assert solver.check() == answer
+        solver.add((WHOLE > 1).z3)
+        assert solver.check() == z3.unsat
 
 
 def test_what_is_public() -> None:

@@ -107,7 +107,8 @@ class _AnyState:
     """The start, and one step from any state, under one direction."""
 
     def __init__(self, schema: Schema[Stream], direction: str, limits: Limits) -> None:
-        self.schema, self.form, self.direction, self.limits = schema, schema.form, direction, limits
+        self.schema, self.form, self.direction = schema, schema.form, direction
+        self.whole, self.limits = limits, replace(limits, relaxed=True)
         self.facts = [fact.z3 for fact in schema.facts]
 
     def check(self) -> None:
@@ -285,8 +286,10 @@ class _AnyState:
                 change = (after[place] - before).as_constant()
                 if change != -1 and not (change == 0 and charge.as_constant() == 0):
                     return False
-                ended = [*conditions, before.z3 >= 1, after[place].z3 < 1]
-                self._require(ended, "that something is left to count after each entry")
+                solver = self.whole.solver("for all parameters: something is left to count after each entry")
+                solver.add(*conditions, before.z3 >= 1, after[place].z3 < 1)
+                if solver.check() != z3.unsat:
+                    return False
         except NotDecided:
             return False
         return True

@@ -92,6 +92,7 @@ def _cvc5(text: str) -> bool:
     except ImportError:
         raise MissingExtra("cvc5", "check") from None
     solver = cvc5.Solver()
+    solver.setOption("tlimit-per", "20000")  # in milliseconds; what takes longer is not confirmed
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "statement")
     answers: list[str] = []

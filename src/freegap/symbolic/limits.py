@@ -30,6 +30,9 @@ class Limits:
     """The time, by `time.monotonic`, at which all of it ends."""
     certificate: Certificate | None = field(default=None, compare=False)
     """Where every "unsat" that a proof rests on is written down."""
+    relaxed: bool = False
+    """Take whole unknowns for real ones: there are more points, so that "unsat" is "unsat" all the more, and
+    solvers are better at it where unknowns are multiplied."""
 
     def within(self, seconds: float) -> Self:
         """The same, for so many seconds from now at most."""
@@ -57,12 +60,40 @@ class _Solver(z3.Solver):  # type: ignore[misc]
     def __init__(self, limits: Limits, meaning: str) -> None:
         super().__init__()
         self._until, self._certificate, self.meaning = limits.until, limits.certificate, meaning
+        self._relaxed = limits.relaxed
         limits._bounded(self)
+
+    def assert_exprs(self, *formulas: Any) -> None:
+        super().assert_exprs(*(map(_relaxed, formulas) if self._relaxed else formulas))
 
     def check(self, *assumptions: Any) -> Any:
         if monotonic() > self._until:
             raise OutOfTime("the time limit was reached")
+        if self._relaxed:
+            assumptions = tuple(map(_relaxed, assumptions))
         answer = super().check(*assumptions)
         if answer == z3.unsat and self._certificate is not None:
             self._certificate.add(self.meaning, [*self.assertions(), *assumptions])
         return answer
+
+
+def _relaxed(formula: Any) -> Any:
+    """With a real unknown in the place of each whole one."""
+    if not isinstance(formula, z3.ExprRef):
+        return formula
+    found: dict[int, tuple[Any, Any]] = {}
+    seen: set[int] = set()
+    ahead = [formula]
+    while ahead:
+        term = ahead.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if (
+            z3.is_to_real(term)
+            and z3.is_const(term.arg(0))
+            and term.arg(0).decl().kind() == z3.Z3_OP_UNINTERPRETED
+        ):
+            found[term.get_id()] = (term, z3.Real(term.arg(0).decl().name()))
+        ahead += term.children()
+    return z3.substitute(formula, *found.values()) if found else formula
