@@ -23,6 +23,8 @@ from freegap.symbolic import real
 
 from .attacks import ATTACKS
 
+pytestmark = pytest.mark.usefixtures("without_search")
+
 TINY = Fraction(1, 10**6)
 
 
