@@ -1,4 +1,5 @@
-"""Two samples from one distribution: Pearson's test, with the constants of the assurance table."""
+"""Samples: their counts, and Pearson's test that two come from one distribution, with the constants of the
+assurance table."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from freegap_evidence.assurance.fit import SMALLEST_CELL
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 
@@ -25,3 +27,15 @@ def same_distribution_p(a: Counter[Any], b: Counter[Any]) -> float:
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     statistic = float(((table - expected) ** 2 / expected).sum())
     return float(chi2.sf(statistic, len(table) - 1))
+
+
+def counted(order: NDArray[Any], gaps: NDArray[Any]) -> Counter[Any]:
+    """How often each row of the one array comes with each row of the other; as whole numbers, since a million
+    tuples take seconds to count."""
+    rows = np.concatenate([order, gaps], axis=1).astype(np.int64)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    codes = np.ravel_multi_index(tuple((rows - low).T), tuple(high - low + 1))
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    cut = order.shape[1]
+    cells = ((tuple(row[:cut]), tuple(row[cut:])) for row in rows[first].tolist())
+    return Counter(dict(zip(cells, counts.tolist(), strict=True)))

@@ -13,18 +13,19 @@ from itertools import count, product
 from typing import Any, cast
 
 import pytest
-from freegap_evidence.assurance.candidate_laws import best_law, selected_law
+from freegap_evidence.assurance.candidate_laws import best_law, best_of_logarithmic, selected_law
 
 import freegap as fg
 from freegap import InvalidArgument, NoisyScore, RecordedBits, SeededBits
 from freegap.base2.arguments import answer_units
-from freegap.mechanisms.private_candidates import (
+from freegap.mechanisms.candidate_programs import (
     Drawn,
     best_program,
     hard_stop_after,
-    sampler,
+    logarithmic,
     select_program,
 )
+from freegap.mechanisms.private_candidates import sampler
 from tests.base2.paths import Path, distribution
 
 Law = tuple[Fraction, ...]
@@ -379,3 +380,79 @@ def test_a_score_of_a_wrong_kind_is_not_shown() -> None:
     with pytest.raises(InvalidArgument, match=r"^score: must return a number") as error:
         fg.best_private_candidate([constant("secret")], lambda x: x, bits=SeededBits(1), **VALID)
     assert "secret" not in str(error.value)
+
+
+def run_of(stop: Fraction, most: int) -> dict[Any, Fraction]:
+    """The law of what one run of `logarithmic` comes to, by enumeration; None where it starts anew."""
+
+    class Anew(Exception):
+        """The run is over without a number."""
+
+    def program(path: Path) -> int | None:
+        seen: list[int] = []
+
+        def uniform(n: int) -> int:
+            seen.append(n)
+            if n > most or path.choose([Fraction(1, n), 1 - Fraction(1, n)]) == 0:
+                raise Anew
+            return 1
+
+        try:
+            return logarithmic(lambda: path.choose([stop, 1 - stop]) == 0, uniform)
+        except Anew:
+            return None
+
+    return distribution(program)
+
+
+def test_a_logarithmic_number_of_draws() -> None:
+    """A run ends at j with probability γ(1 − γ)^(j−1)/j, and is else repeated: so N has the stated law."""
+    stop = Fraction(2, 7)
+    law = run_of(stop, 9)
+    for j in range(1, 10):
+        assert law[j] == stop * (1 - stop) ** (j - 1) / j
+    again = iter([1, 0, 1, 1, 1])  # from 2 on to 1 again, once
+    coins = iter([False, False, False, True])
+    assert logarithmic(lambda: next(coins), lambda _: next(again)) == 2
+    assert list(again) == [1, 1]
+
+
+def test_the_best_of_a_logarithmic_number_costs_two_draws() -> None:
+    """On all small candidate sets, and more than ε₁ on hard ones; the law is the sum over the numbers."""
+    stop = Fraction(1, 4)
+    laws = {
+        law: best_of_logarithmic(dict(zip(enumerate(SCORES), law, strict=True)), stop)
+        for law in small_laws(8)
+    }
+    for law, other in product(laws, repeat=2):
+        e1 = float(privacy(law, other))
+        assert all(p <= e1**2 * laws[other][out] * (1 + 1e-12) for out, p in laws[law].items())
+    some = next(iter(laws))
+    draw = dict(zip(enumerate(SCORES), some, strict=True))
+    total = dict.fromkeys(draw, 0.0)
+    for j in range(1, 200):
+        weight = float(1 - stop) ** j / j / math.log(1 / stop)
+        for drawn, p in draw.items():
+            below = sum(q for (_, s), q in draw.items() if s < drawn[1])
+            upto = sum(q for (_, s), q in draw.items() if s <= drawn[1])
+            total[drawn] += weight * float(p * (upto**j - below**j) / (upto - below))
+    assert total == pytest.approx(laws[some], rel=1e-12)
+    hard = [
+        best_of_logarithmic(dict(zip(enumerate((2, 2, 1)), law, strict=True)), Fraction(1, 512))
+        for law in RARE
+    ]
+    assert max(hard[0][out] / hard[1][out] for out in hard[0]) > 1.5 * float(privacy(*RARE))
+
+
+def test_logarithmic_tries_are_released_and_charged() -> None:
+    candidates = [lambda bits, i=i: (i, fg.noisy_max([3, 1], epsilon=1, bits=bits).indices) for i in range(2)]
+    asked: dict[str, Any] = {"epsilon": 1, "stop": "0.2", "tries": "logarithmic"}
+    found = fg.best_private_candidate(candidates, lambda out: out[0], bits=SeededBits(1), **asked)
+    assert (found.spent, found.parameters["tries"]) == (Fraction(2), "logarithmic")
+    for change, names in (
+        ({"hard_stop": "0.1"}, "hard_stop"),
+        ({"stop": 1}, "stop"),
+        ({"tries": "poisson"}, "tries"),
+    ):
+        with pytest.raises(InvalidArgument, match=names):
+            fg.best_private_candidate(candidates, float, **asked | change)

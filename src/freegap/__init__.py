@@ -22,7 +22,7 @@ _HOMES = {
     "freegap.errors": (
         "BitsExhausted BudgetExceeded BudgetSpent EngineFailed FreegapError InvalidArgument "
         "LedgerDamaged LedgerError LedgerUnavailable MechanismFailed MissingExtra PrivacyViolated "
-        "UnsettledWarning"
+        "SpellingWarning UnsettledWarning"
     ),
     "freegap.estimate.bounds": "expected_gap gap_variances",
     "freegap.estimate.correction": "threshold_shift",

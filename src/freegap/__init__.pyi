@@ -29,6 +29,7 @@ from freegap.errors import LedgerUnavailable as LedgerUnavailable
 from freegap.errors import MechanismFailed as MechanismFailed
 from freegap.errors import MissingExtra as MissingExtra
 from freegap.errors import PrivacyViolated as PrivacyViolated
+from freegap.errors import SpellingWarning as SpellingWarning
 from freegap.errors import UnsettledWarning as UnsettledWarning
 from freegap.estimate.bounds import expected_gap as expected_gap
 from freegap.estimate.bounds import gap_variances as gap_variances

@@ -34,6 +34,7 @@ __all__ = [
     "MechanismFailed",
     "MissingExtra",
     "PrivacyViolated",
+    "SpellingWarning",
     "UnsettledWarning",
     "printable",
 ]
@@ -140,6 +141,10 @@ class LedgerDamaged(LedgerError):
 
 class UnsettledWarning(UserWarning):
     """A release was made and is charged in full: the ledger could not take down the lower amount it spent."""
+
+
+class SpellingWarning(UserWarning):
+    """A public domain has spellings that look like slips; the table was not looked at."""
 
 
 class MissingExtra(FreegapError, ImportError):

@@ -67,7 +67,11 @@ def test_the_environment_names_another(home: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{home}/other.db")
     assert Ledger().url == f"sqlite:///{home}/other.db"
     assert Ledger(f"sqlite:///{home}/mine.db").url == f"sqlite:///{home}/mine.db"
-    monkeypatch.setenv("FREEGAP_LEDGER", "rubbish")
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("FREEGAP_LEDGER", "q.db")  # a path is a file
+    assert Ledger().url == f"sqlite:///{home}/q.db"
+    assert Ledger(str(home / "q.db")).url == Ledger().url
+    monkeypatch.setenv("FREEGAP_LEDGER", "host=h password=SECRET")
     with pytest.raises(InvalidArgument, match="FREEGAP_LEDGER: is not a database URL"):
         Ledger()
 
@@ -91,8 +95,9 @@ def test_a_relative_file_stays_the_same_file(tmp_path: Path, monkeypatch: pytest
         ("sqlite:///x.db?nolock=1", "must name a plain file"),
         ("mysql://host/x", "is neither SQLite nor PostgreSQL"),
         ("postgresql+asyncpg://host/x", "is neither SQLite nor PostgreSQL"),
-        ("shop.db", "is not a database URL"),
+        ("me@shop.db", "is not a database URL"),
         ("", "is not a database URL"),
+        ("/", "is not a database URL"),
         (7, "must be a database URL"),
     ],
 )

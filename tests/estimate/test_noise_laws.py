@@ -33,7 +33,8 @@ def tail_by_integration(law: GapNoise, t: float) -> float:
         )
     answer, bar = NoiseDensity(law.law.name, s), NoiseDensity(law.law.name, r)
     low = 0.0 if law.law.one_sided else -60 * r
-    return integral(lambda y: bar.density(y) * (1 - answer.cdf(x + y)), [0.0, -x], low, 60 * r)
+    step = 4 * min(s, r)
+    return integral(lambda y: bar.density(y) * (1 - answer.cdf(x + y)), [0.0, -x], low, 60 * r, step)
 
 
 @pytest.mark.parametrize("noise", NOISES)

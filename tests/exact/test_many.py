@@ -13,7 +13,7 @@ from freegap_evidence.assurance.fit import fit_p
 
 import freegap as fg
 from freegap.bits import SeededBits
-from freegap.exact.many import MANY, many_bounded_geometric, many_discrete_gaussian
+from freegap.exact.many import MANY, _exponents, many_bounded_geometric, many_discrete_gaussian
 
 VARIANCES = ["1e-6", "1/4", "1", "35/9", "123456789", "1e33", "1e330"]
 
@@ -26,6 +26,19 @@ def test_doubles_decide_nothing_of_their_own(variance: str) -> None:
         for bits in (-40, 44, 1)
     )
     assert exact == fast == crippled
+
+
+def test_the_bound_on_the_exponent_holds() -> None:
+    """Where z is near σ²/t it is the difference of two large numbers; the bound is not much too large."""
+    for variance in map(Fraction, VARIANCES[:-1]):
+        t = math.isqrt(math.floor(variance)) + 1
+        centre = math.floor(variance / t)
+        sizes = [0, 1, 2, t, 5 * t + 1, 40 * t, *(centre + i for i in range(4)), centre + t // 10**6]
+        exponents, errors = _exponents(variance, t, sizes)
+        for size, exponent, error in zip(sizes, exponents.tolist(), errors.tolist(), strict=True):
+            exact = (size - variance / t) ** 2 / (2 * variance)
+            assert abs(Fraction(exponent) - exact) <= Fraction(error)
+            assert error <= 2.0**-40 * (1 + exact)
 
 
 def test_values_that_doubles_cannot_tell_apart() -> None:

@@ -11,8 +11,8 @@ import pytest
 from flint import arb
 
 import freegap as fg
+from freegap.mechanisms.candidate_programs import Drawn, best_program, hard_stop_after, select_program
 from freegap.mechanisms.noisy_score import exact_score
-from freegap.mechanisms.private_candidates import Drawn, best_program, hard_stop_after, select_program
 from freegap.values.balls import at_precision
 
 

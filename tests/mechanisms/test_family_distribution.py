@@ -23,11 +23,13 @@ from freegap_evidence.assurance.top_k_law import top_k_cells
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.laws import ContinuousNoiseName
+from tests.distributions import counted
 from tests.families import simulate_hybrid_sparse_vector, simulate_sparse_vector
 
 GRID = 1.0
 MILLION = 1_000_000
-SOME, MANY = 12_000, 200_000
+SOME, MANY = 6_000, 200_000
+TOO_NARROW = 0.8  # noise that so few releases must be told from
 SHARE = Fraction(2, 5)
 EPSILON = Fraction(3, 2)
 ANSWERS, THRESHOLD = [1, -1], 0
@@ -97,6 +99,7 @@ def test_the_tables_are_right_and_the_test_has_power(name: str) -> None:
 
     assert p(setting, 300_000) > ALPHA
     assert p(replace(setting, wrong_scale=1.02), 600_000) < ALPHA
+    assert p(replace(setting, wrong_scale=TOO_NARROW), SOME) < ALPHA
     assert p(replace(setting, share=1 - setting.share), 40_000) < ALPHA
     assert p(replace(setting, c=1.0), 40_000) < ALPHA
 
@@ -146,19 +149,22 @@ def test_hybrid_top_k_on_many_runs(noise: ContinuousNoiseName, k: int) -> None:
 
 @pytest.mark.parametrize(("noise", "k"), HYBRIDS)
 def test_the_test_of_hybrid_top_k_has_power(noise: ContinuousNoiseName, k: int) -> None:
-    def p(factor: float) -> float:
+    def p(factor: float, runs: int) -> float:
         generator = np.random.default_rng(k)
         scale = factor * 2 * k / float(EPSILON)
-        noisy = np.array([1.0, -1.0, 0.0]) + getattr(generator, noise)(scale=scale, size=(MILLION, 3))
+        noisy = np.array([1.0, -1.0, 0.0]) + getattr(generator, noise)(scale=scale, size=(runs, 3))
         order = np.argsort(-noisy, axis=1)[:, : k + 1]
         ranked = np.take_along_axis(noisy, order, axis=1)
         gaps = np.floor(ranked[:, :-1] - ranked[:, 1:]).astype(int)
-        outputs = zip(map(tuple, order[:, :k].tolist()), map(tuple, gaps.tolist()), strict=True)
-        return fit_p(Counter(hybrid_top_k_output(o, g) for o, g in outputs), hybrid_top_k_law(noise, k))
+        seen: Counter[Any] = Counter()
+        for output, count in counted(order[:, :k], gaps).items():
+            seen[hybrid_top_k_output(*output)] += count
+        return fit_p(seen, hybrid_top_k_law(noise, k))
 
-    assert p(1.0) > ALPHA
-    assert p(1.02) < ALPHA
-    assert p(0.5) < ALPHA  # c forgotten
+    assert p(1.0, 300_000) > ALPHA
+    assert p(1.02, MILLION) < ALPHA
+    assert p(0.5, 40_000) < ALPHA  # c forgotten
+    assert p(TOO_NARROW, SOME) < ALPHA
 
 
 COARSE = 3.0
@@ -195,6 +201,7 @@ def test_hybrid_sparse_vector(noise: ContinuousNoiseName, k: int) -> None:
         return fit_p(Counter(outputs), law)
 
     assert p(setting, 300_000) > ALPHA
+    assert p(replace(setting, wrong_scale=TOO_NARROW), SOME) < ALPHA
     wrong, runs = (1.02, MILLION) if k == 1 else (1.05, 200_000)  # the same power for less time
     assert p(replace(setting, wrong_scale=wrong), runs) < ALPHA
     assert p(replace(setting, share=1 - setting.share), 100_000) < ALPHA
@@ -233,17 +240,17 @@ def test_exponential_mechanism(form: str, monotonic: bool) -> None:
     law = gumbel_cells([2, 0, 1], 1, 1 / rate, 30)
     assert fit_p(exponential_releases(form, monotonic, SOME), law) > ALPHA
 
-    def p(factor: float) -> float:
-        noise = np.random.default_rng(1).gumbel(scale=factor / rate, size=(MILLION, 3))
+    def p(factor: float, runs: int) -> float:
+        noise = np.random.default_rng(1).gumbel(scale=factor / rate, size=(runs, 3))
         ranked = np.sort(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
         chosen = np.argmax(np.array([2.0, 0.0, 1.0]) + noise, axis=1)
         gaps = np.floor(ranked[:, 2] - ranked[:, 1]).astype(int)
-        seen = Counter(((i,), (j,)) for i, j in zip(chosen.tolist(), gaps.tolist(), strict=True))
-        return fit_p(seen, law)
+        return fit_p(counted(chosen[:, None], gaps[:, None]), law)
 
-    assert p(1.0) > ALPHA
-    assert p(1.02) < ALPHA
-    assert p(2.0) < ALPHA  # the wrong c
+    assert p(1.0, 300_000) > ALPHA
+    assert p(1.02, MILLION) < ALPHA
+    assert p(2.0, 40_000) < ALPHA  # the wrong c
+    assert p(TOO_NARROW, SOME) < ALPHA
 
 
 @pytest.mark.long

@@ -44,8 +44,8 @@ def test_figures_get_better_with_the_budget(planned: fg.BudgetPlan) -> None:
         values = [getattr(release, name) for release in planned.curve]
         assert values == sorted(values)
         assert all(0 <= value <= 1 for value in values)
-    errors = [release.error or 0 for release in planned.curve]
-    assert errors == sorted(errors, reverse=True)
+    widths = [release.width or 0 for release in planned.curve]
+    assert widths == sorted(widths, reverse=True)
     assert planned.at in planned.curve
 
 
@@ -57,15 +57,33 @@ def test_goals_differ() -> None:
     assert spent == sorted(set(spent))
 
 
-def test_a_standard_error_as_the_goal() -> None:
-    planned = fg.plan(LAW, k=5, measure=True, goal="error", target=20)
+def test_the_width_of_intervals_as_the_goal() -> None:
+    planned = fg.plan(LAW, k=5, measure=True, goal="width", target=60)
     assert planned.at is not None
-    assert planned.at.error is not None
-    assert 18 < planned.at.error <= 20
+    assert planned.at.width is not None
+    assert 55 < planned.at.width <= 60
     with pytest.raises(fg.InvalidArgument, match="how many people"):
-        fg.plan(LAW, k=5, measure=True, goal="error")
+        fg.plan(LAW, k=5, measure=True, goal="width")
     with pytest.raises(fg.InvalidArgument, match="measure=True"):
-        fg.plan(LAW, k=5, goal="error", target=20)
+        fg.plan(LAW, k=5, goal="width", target=20)
+
+
+@pytest.mark.parametrize("amount", [{"epsilon": "1/2"}, {"rho": "1/20"}], ids=str)
+def test_intervals_are_as_wide_as_planned(amount: dict[str, Any]) -> None:
+    counts = [20_000 - 3000 * rank for rank in range(6)]  # clearly apart, and clearly above
+    measured = fg.select_and_measure(counts, 3, monotonic=True, bits=fg.SeededBits(1), **amount)
+    planned = fg.plan(counts, k=3, measure=True, **amount).at
+    found = fg.hybrid_sparse_vector(counts, 4000, k=6, monotonic=True, bits=fg.SeededBits(1), **amount)
+    above = fg.plan(counts, k=6, threshold=4000, **amount).at
+    assert planned is not None
+    assert above is not None
+    for low, high in measured.intervals():
+        assert high - low == pytest.approx(planned.width, rel=0.01)
+    widths = [
+        high - low for low, high in fg.confidence_intervals(found) if low is not None and high is not None
+    ]
+    assert len(widths) == 6
+    assert widths[:5] == pytest.approx([above.width] * 5, rel=0.01)
 
 
 def test_a_budget_in_rho() -> None:
@@ -157,6 +175,18 @@ def test_other_items_have_nobody() -> None:
     assert many.exact < 0.1 < 0.9 < few.exact
     listed = fg.plan(np.array([60, 30] + [0] * 8), k=1, epsilon="0.1").at
     assert listed == fg.plan([60, 30], k=1, epsilon="0.1", items=10).at
+    assert fg.plan([5000, 900], k=1, items=2**62).suggested is not None
+
+
+def test_extreme_budgets() -> None:
+    """Much noise makes it a lottery, and little makes it certain, but for ties."""
+    for epsilon, chance in (("1e-90", 1 / 3), ("1e90", 1.0)):
+        at = fg.plan([900, 800, 5], k=2, epsilon=epsilon).at
+        assert at is not None
+        assert at.exact == pytest.approx(chance, abs=1e-3)
+    tied = fg.plan([10**17, 10**17 - 64, 10**17 - 64], k=2, epsilon="1e90").at
+    assert tied is not None
+    assert tied.exact == pytest.approx(0.5, abs=1e-3)
 
 
 def test_an_old_release_as_the_assumption(tmp_path: Path) -> None:
@@ -194,9 +224,41 @@ def test_an_old_release_as_the_assumption(tmp_path: Path) -> None:
         fg.plan(file, k=1, public=True)
 
 
+def test_every_kind_of_old_release_is_understood() -> None:
+    """What the gaps are to differs: the next item, or the threshold."""
+
+    class Private(fg.SeededBits):
+        private = True
+
+    counts = [600 // rank for rank in range(1, 21)]
+    shared: dict[str, Any] = {"epsilon": 20, "monotonic": True, "bits": Private(1)}
+    labelled = {f"{rank:02}": count for rank, count in enumerate(counts)}
+    of_unknown: dict[str, Any] = {"epsilon": 20, "delta": "1e-8", "bits": Private(1)}
+    releases: list[Any] = [
+        fg.sparse_vector(counts, 80, k=7, **shared),
+        fg.hybrid_sparse_vector(counts, 80, k=7, **shared),
+        fg.hybrid_top_k(counts, 80, k=9, **shared),
+        fg.select_and_measure(counts, 7, **shared),
+        fg.noisy_top_k(counts, 7, **shared),
+        fg.unknown_top_k(labelled, 7, **of_unknown),
+        fg.unknown_counts(labelled, items_per_person=3, **of_unknown),
+        fg.measure(counts, epsilon=50, bits=Private(1)),
+    ]
+    truth = fg.plan(counts, k=3, epsilon="0.1").at
+    assert truth is not None
+    for release in releases:
+        for given in (release, fg.Release.from_json(release.to_json())):
+            at = fg.plan(given, k=3, epsilon="0.1").at
+            assert at is not None
+            assert at.share == pytest.approx(truth.share, abs=0.06)
+    with pytest.raises(fg.InvalidArgument, match="tells of no counts"):
+        fg.plan(fg.sparse_vector(counts, 80, k=7, gap=False, **shared), k=3)
+
+
 @pytest.mark.parametrize(("arguments", "argument"), [
     ({"k": 0}, "k"), ({"k": 200}, "k"), ({"k": 10**5}, "k"),
-    ({"goal": "width"}, "goal"), ({"goal": "recall"}, "goal"), ({"target": 1}, "target"),
+    ({"k": 300, "threshold": 5}, "k"), ({"threshold": 10**400}, "threshold"),
+    ({"goal": "error"}, "goal"), ({"goal": "recall"}, "goal"), ({"target": 1}, "target"),
     ({"epsilon": 1, "rho": 1}, "epsilon"), ({"epsilon": 0}, "epsilon"), ({"budget": "delta"}, "budget"),
     ({"noise": "gauss"}, "noise"), ({"noise": "gumbel"}, "noise"), ({"items": 5}, "items"),
     ({"domain": "observed"}, "domain"), ({"domain": "unknown"}, "delta"),

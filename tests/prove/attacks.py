@@ -754,12 +754,5 @@ def a_law_of_its_own(answers: Any, noise: Any) -> Any:
 
 
 @attack
-def draws_that_are_not_seen(answers: Any, noise: Any) -> Any:
-    if answers[0] > 0:
-        noise.laplace(1, label="x")
-    return 0
-
-
-@attack
 def a_rigged_number_of_draws(answers: Any, noise: Any) -> Any:
     return sum(1 for a in answers if a + noise.laplace(Fraction(1, 1000)) > 0 or a > 5)

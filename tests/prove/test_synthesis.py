@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import freegap as fg
@@ -132,3 +133,26 @@ def test_broken_mechanisms(mechanism: Callable[..., Any]) -> None:
     assert "no alignment in the template" in str(proof.reason)
     assert proof.refutation is not None  # of the last proposal, which is no refutation of the mechanism
     assert proof.alignment_source is None
+
+
+def test_noise_of_a_weighted_sum() -> None:
+    """One draw makes up for all answers of a sum at once, each by its weight."""
+
+    def program(answers: Any, noise: Any, *, weights: Any, scale: Any) -> Any:
+        return sum(w * a for w, a in zip(weights, answers, strict=True)) + noise.laplace(scale, label="sum")
+
+    weights = [Fraction(1, 2), -2]
+    options: dict[str, Any] = {"epsilon": 1, "queries": 2, "growth": False}
+    enough = fg.prove(program, parameters={"weights": weights, "scale": Fraction(5, 2)}, **options)
+    assert enough.tightness is not None
+    assert enough.tightness.epsilon == 1  # (1/2 + 2)/(5/2)
+    assert not fg.prove(program, parameters={"weights": weights, "scale": 2}, **options)
+
+
+def test_an_array_is_refused_with_a_remedy() -> None:
+    def program(answers: Any, noise: Any, *, weights: Any) -> Any:
+        return weights[0] * answers[0] + noise.laplace(1, label="sum")
+
+    proof = fg.prove(program, epsilon=1, queries=1, parameters={"weights": np.array([1.0])})
+    assert proof.holds is None
+    assert "pass array.tolist()" in str(proof.reason)

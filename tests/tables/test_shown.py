@@ -241,6 +241,7 @@ def test_forecasts_by_hand() -> None:
     assert plain.to_dict() == {
         "dry_run": "top-k",
         "measure": "epsilon",
+        "remarks": [],
         "charged_at_least": "1/2",
         "charged_at_most": "1/2",
         "gap_standard_error": plain.gap_error,

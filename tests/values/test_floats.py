@@ -103,6 +103,14 @@ def test_every_half_precision_float(per_unit: int) -> None:
     assert np.array_equal(floats_on_grid(nearest[2:-2], per_unit), grid[2:-2])
 
 
+@pytest.mark.parametrize("per_unit", [10, 100, 1000])
+def test_an_array_of_decimals_is_what_was_written(per_unit: int) -> None:
+    steps = np.arange(-3000, 3000)
+    assert np.array_equal(
+        floats_on_grid(steps / per_unit, per_unit), steps
+    )  # 0.29·100 is below 29 in doubles
+
+
 @given(st.sampled_from([n for n in PER_UNIT if n <= 2**53]), st.integers(-(2**52) + 1, 2**52 - 1))
 def test_a_grid_point_as_a_float_means_that_grid_point(per_unit: int, j: int) -> None:
     x = j / per_unit

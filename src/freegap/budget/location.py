@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from freegap.errors import REDACTED, InvalidArgument
 
 __all__ = ["Location", "default_file", "locate"]
 
-_REMEDY = 'Pass for example "sqlite:///ledger.db" or "postgresql://user@host/database".'
+_REMEDY = 'Pass for example "ledger.db", "sqlite:///ledger.db" or "postgresql://user@host/database".'
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def locate(url: str | None) -> Location:
         return Location.of_file(default_file(), default=True)
     if not isinstance(url, str):
         raise InvalidArgument(argument, url, "must be a database URL", _REMEDY)
+    if Path(url).name and re.fullmatch(r"(?!.*://)[^@=?\0]+", url, re.DOTALL):
+        return Location.of_file(Path(url).expanduser())  # a path; what may hold a password is none
     try:
         url.encode()  # a text with half a character names nothing
         parsed = make_url(url)

@@ -25,6 +25,7 @@ from freegap.errors import (
     EngineFailed,
     FreegapError,
     LedgerError,
+    SpellingWarning,
     UnsettledWarning,
     printable,
 )
@@ -38,6 +39,7 @@ _OURS = {
     "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
     "plan": "Find the ε that a release needs, and what it buys, from public assumptions; free.",
     "budget": "Keep the privacy budget of each dataset in a ledger.",
+    "serve": "Let a team ask, and nobody read.",
     "receipt": "Make and check signed receipts of releases.",
     "audit": "Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.",
     "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
@@ -169,7 +171,7 @@ def _plainly(otherwise: Callable[..., None]) -> Callable[..., None]:
     """Our own warning is for the person who typed the command, who has no use for a line of our code."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, UnsettledWarning):
+        if issubclass(category, UnsettledWarning | SpellingWarning):
             typer.echo(printable(f"freegap: {message}"), err=True)
         else:
             otherwise(message, category, *where, **more)

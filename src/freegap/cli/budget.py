@@ -41,7 +41,7 @@ _NEWEST = 100
 _URL: str | None = typer.Option(
     None,
     "--url",
-    help="The ledger: sqlite:///FILE or postgresql://USER@HOST/DATABASE. Without it FREEGAP_LEDGER, "
+    help="The ledger: a file, or postgresql://USER@HOST/DATABASE. Without it FREEGAP_LEDGER, "
     "else a file in your data directory.",
     show_default=False,
 )

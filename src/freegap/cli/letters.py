@@ -9,8 +9,8 @@ __all__ = ["spell_out"]
 
 _SPELT = dict(
     zip(
-        "ερδη≈≤≥·…—–█▒░▁▂▃▄▅▆▇",
-        "epsilon rho delta eta ~ <= >= * ... - - # + . . . - - = = #".split(),
+        "ερδη≈≤≥·…—–█▒░▁▂▃▄▅▆▇▸±",
+        "epsilon rho delta eta ~ <= >= * ... - - # + . . . - - = = # > +-".split(),
         strict=True,
     )
 )

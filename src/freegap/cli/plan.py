@@ -48,7 +48,7 @@ def plan(
     goal: str | None = typer.Option(
         None,
         help="What is to be reached: exact, share or first; with --threshold recall, precision or exact; "
-        "error for the standard error of an estimate.",
+        "width for that of 95 % intervals.",
         show_default=False,
     ),
     target: str | None = typer.Option(

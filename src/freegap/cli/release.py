@@ -26,6 +26,7 @@ __all__ = [
     "JSON",
     "LEDGER",
     "NOISE",
+    "NORMALIZE",
     "OBSERVED",
     "PEOPLE",
     "PERSON",
@@ -61,6 +62,9 @@ ITEMS_PER_PERSON = typer.Option(
     help="With --domain unknown: count each person for so many items at most.",
     show_default=False,
 )
+NORMALIZE = typer.Option(
+    False, "--normalize", help="Items that differ in case, blanks or encoding (NFC) only are one."
+)
 EPSILON = typer.Option(None, help="The privacy budget in ε, such as 1, 0.5 or 1/3.", show_default=False)
 RHO = typer.Option(
     None, help="The privacy budget in ρ (zero-concentrated), instead of --epsilon.", show_default=False
@@ -83,6 +87,7 @@ def options_of(
     domain: str | None,
     domain_column: str | None,
     observed: bool,
+    normalize: bool,
     ledger: str | None,
     seed: int | None,
     noise: str | None,
@@ -96,6 +101,7 @@ def options_of(
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,
+        "normalize": normalize,
         **({} if noise is None else {"noise": noise}),
         "epsilon": epsilon,
         "rho": rho,

@@ -91,13 +91,11 @@ def error_bars(
     """
     level = (1 - confidence_argument(confidence)) / branches
     part = Fraction(0) if among is None else Fraction(found, among)
-    return _error_bars(noise, level, part, branches, one_sided)
+    return _error_bars(noise, level, part, one_sided)
 
 
 @lru_cache(maxsize=256)  # the items of one release, and releases alike
-def _error_bars(
-    noise: GapNoise, level: Fraction, part: Fraction, branches: int, one_sided: bool
-) -> ErrorBars:
+def _error_bars(noise: GapNoise, level: Fraction, part: Fraction, one_sided: bool) -> ErrorBars:
     law, scale, bar = noise.law, noise.scale, noise.threshold_scale
     # One-sided noise errs downwards by the answer's and upwards by the threshold's: so the error is divided.
     downwards = level if one_sided else level * (scale / (scale + bar) if law.one_sided else Fraction(1, 2))
@@ -111,7 +109,7 @@ def _error_bars(
         below=below,
         above=math.inf if one_sided else noise.under(float(level - downwards)),
         excess=max(excess, 0.0),
-        floor=_floor(noise, everywhere, part / branches) if part else None,
+        floor=_floor(noise, everywhere, part) if part else None,
     )
 
 
@@ -143,9 +141,6 @@ def confidence_intervals(
     """
     if isinstance(release, Measurement):
         return measured_intervals(release, float(1 - confidence_argument(confidence)))
-    if isinstance(release, HybridTopK) and release.estimates is None:
-        confidence_argument(confidence)
-        return ((None, None),) * len(release.labels)
     return tuple(_intervals(release, confidence, one_sided=False))
 
 
@@ -177,6 +172,10 @@ def lower_bounds(
 def _intervals(
     release: AboveThreshold | HybridTopK, confidence: Rational, *, one_sided: bool
 ) -> Iterator[Interval]:
+    if isinstance(release, HybridTopK) and release.estimates is None:
+        confidence_argument(confidence)
+        yield from [(None, None)] * len(release.labels)  # gaps to each other alone
+        return
     for estimate, excess, bars, steps in _found(release, confidence, one_sided):
         step = float(release.resolution)
         value = _finite(double(estimate))

@@ -39,6 +39,7 @@ __all__ = ["MANY", "many_bounded_geometric", "many_discrete_gaussian"]
 MANY = 200
 """From so many on, this is the faster way."""
 
+Floats = NDArray[np.float64]
 Kept = NDArray[np.bool_]
 Keeps = Callable[[list[int], KeyedDigits], Kept]
 
@@ -87,15 +88,21 @@ def _gaussian_keeps(
 ) -> Kept:
     """Where Y > (|z| − σ²/t)²/2σ²."""
     coin, bound = stream_noise(EXPONENTIAL, digits, 2, np.arange(len(sizes)), 2.0**-filter_bits)
+    exponent, error = _exponents(variance, t, sizes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        above, below = coin - exponent > bound + error, exponent - coin > bound + error
+    for place in np.flatnonzero(~(above | below)).tolist():
+        exact = (sizes[place] - variance / t) ** 2 / (2 * variance)
+        above[place] = Real(-exact, {Variable(EXPONENTIAL, digits.stream(place, 2)): Fraction(1)}).sign() > 0
+    return np.asarray(above, dtype=bool)
+
+
+def _exponents(variance: Fraction, t: int, sizes: list[int]) -> tuple[Floats, Floats]:
+    """(|z| − σ²/t)²/2σ² as doubles, and a bound on the error of each; see above."""
     centre, twice = double(variance / t), double(2 * variance)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         absolute = np.array([double(Fraction(size)) for size in sizes])
         distance = absolute - centre
         off = (absolute + centre) * ROUNDING
         exponent = distance**2 / twice
-        bound = bound + off * (2 * np.abs(distance) + off) / twice + exponent * ROUNDING
-        above, below = coin - exponent > bound, exponent - coin > bound
-    for place in np.flatnonzero(~(above | below)).tolist():
-        exact = (sizes[place] - variance / t) ** 2 / (2 * variance)
-        above[place] = Real(-exact, {Variable(EXPONENTIAL, digits.stream(place, 2)): Fraction(1)}).sign() > 0
-    return np.asarray(above, dtype=bool)
+        return exponent, off * (2 * np.abs(distance) + off) / twice + exponent * ROUNDING

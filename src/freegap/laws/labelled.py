@@ -81,6 +81,16 @@ class LabelledNoise(Protocol[Drawn]):
         drawn: Any = self.exponential(1, label)
         return drawn >= exponent
 
+    def exponential_choice(self, exponents: Sequence[Any], label: Any = None) -> int:
+        """The place of one of these exponents x, with a probability that is proportional to e^x: the largest
+        with Gumbel noise, labelled (label, place). The exponents may depend on the answers."""
+        best, largest = 0, exponents[0] + self.gumbel(1, (label, 0))
+        for place in range(1, len(exponents)):
+            value = exponents[place] + self.gumbel(1, (label, place))
+            if value > largest:
+                best, largest = place, value
+        return best
+
     def choice(self, weights: Sequence[Any], label: Any = None) -> int:
         """The place of one of these weights, with a probability that is proportional to it."""
         drawn: Any = self.uniform(sum(weights), label)

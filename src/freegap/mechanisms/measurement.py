@@ -137,7 +137,8 @@ def measure(
 ) -> Measurement:
     """Noisy answers, privately: exact Laplace noise rounded to the grid under ε, discrete Gaussian under ρ.
 
-    sensitivity: how much one person can change *each* answer at most. The budget is divided evenly among
+    sensitivity: how much one person can change *each* answer at most; `value_counts()` counts rows, of which
+        one person may have many. The budget is divided evenly among
         the answers, so that n answers have noise of scale n·sensitivity/ε each; or of scale
         sensitivity·√(n/2ρ), its standard deviation.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.

@@ -5,7 +5,9 @@ Input    candidates, each an ε_M-private mechanism; a score, ε_q-private or a 
 Draw     Q: a candidate uniformly at random, its output x, its score q; ε₁-private, ε₁ = ε_M + ε_q (lemma 6.1)
 Release  algorithm 6: the first x with q ≥ τ; after each failure a coin ends the search with probability γ
          algorithm 7: the best of N draws, N geometric with parameter γ; equal scores: one at random
-Charge   algorithm 6: 2ε₁, and with a hard stop after T draws 2ε₁ + ε₀; algorithm 7: 3ε₁, or 3ε₁ + 3ε₀
+         the same with a logarithmic N, P(N = j) proportional to (1−γ)^j/j (Papernot and Steinke 2022, η = 0)
+Charge   algorithm 6: 2ε₁, and with a hard stop after T draws 2ε₁ + ε₀; algorithm 7: 3ε₁, or 3ε₁ + 3ε₀; with a
+         logarithmic N 2ε₁, for about ln(1/γ) times fewer draws
          (Ilvento 2020 prints 2ε₀ + ε₁ for algorithm 6; that does not hold, see
          tests/test_private_candidates.py)
 T        the least whole number with T ≥ ln(2/ε₀)/γ and T ≥ 1 + 1/(e·γ), for ε₀ ≤ 1
@@ -36,23 +38,34 @@ above: (1 − βa)/γ = 1 + β(1−a)/γ. First, (1−b)·S ≤ T(1−b)b^(T−1
 1−a or 1−b, is at most 2/(e(T−1)) ≤ 2γ, and what is left of such terms adds up to at most 1, once for a and
 once for b. So R ≤ (1/2 + 4)·β^T, and (1 + R)/(1 + R') ≤ (1 + 9ε₀/4)/(1 − ε₀/2) ≤ e^(3ε₀). Together:
 3ε₁ + 3ε₀.
+
+A logarithmic N has E[z^N] = ln(1 − βz)/ln γ, so that with a and b as before
+
+    P(x) = Q(x)·E[b^N − a^N]/(b − a) = Q(x)·β/ln(1/γ)·∫₀¹ du/(γ + β·((1−u)(1−a) + u(1−b)))
+
+In the integral 1 − a = P(q ≥ s) and 1 − b = P(q > s) change by at most e^ε₁, hence each denominator, hence
+the whole; and Q(x) once more. Together: 2ε₁.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.exact.integers import bernoulli, uniform_below
-from freegap.exact.logarithms import log_bounds
+from freegap.mechanisms.candidate_programs import (
+    Drawn,
+    best_program,
+    hard_stop_after,
+    logarithmic,
+    select_program,
+)
 from freegap.mechanisms.noisy_score import NoisyScore, Score, exact_score
 from freegap.values.answers import named
 from freegap.values.columns import Column
@@ -64,24 +77,13 @@ from freegap.values.written import as_double, jsonable, text_of
 
 __all__ = [
     "Candidate",
-    "Drawn",
     "best_private_candidate",
-    "best_program",
-    "hard_stop_after",
     "sampler",
     "select_private_candidate",
-    "select_program",
 ]
 
 Mechanism = Callable[[BitSource], Any]
-
-
-class Drawn(NamedTuple):
-    """One draw from Q: which candidate, what it put out, and how that scored."""
-
-    candidate: int
-    output: Any
-    score: Fraction | float
+Tries = Literal["geometric", "logarithmic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,14 +189,18 @@ def best_private_candidate(
     rho: Rational | None = None,
     stop: Rational,
     hard_stop: Rational | None = None,
+    tries: Tries = "geometric",
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Candidate:
-    """The best-scoring of a random number of draws: 3ε₁-private, ε₁ for one candidate and score.
+    """The best-scoring of a random number of draws: 3ε₁-private, or 2ε₁; ε₁ for one candidate and score.
 
     Ilvento 2020, algorithm 7, charged as in Liu and Talwar 2019 (see the module): 3ε₁, and 3ε₀ more with a
     hard stop. There are 1/stop draws on average, so every candidate comes up about 1/(stop·n) times.
     Arguments are those of `select_private_candidate`.
+
+    tries: the law of the number of draws. "logarithmic" costs 2ε₁ (Papernot and Steinke 2022): there are
+        (1−stop)/(stop·ln(1/stop)) draws on average, 21 for stop = 0.01, and often few. It has no hard stop.
 
     >>> import freegap as fg
     >>> data = {"a": 40, "b": 90, "c": 35}
@@ -207,62 +213,22 @@ def best_private_candidate(
     (('b',), Fraction(9, 5), 30)
     """
     search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
+    if not search.is_logarithmic(tries):
+        return search.release(
+            lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
+            ledger,
+            "best_private_candidate",
+            per_draw=3,
+            per_stop=3,
+        )
+
+    def program() -> Drawn:
+        number = logarithmic(search.stops, search.uniform)
+        return best_program(search.sample, lambda: False, search.uniform, number)
+
     return search.release(
-        lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
-        ledger,
-        "best_private_candidate",
-        per_draw=3,
-        per_stop=3,
+        program, ledger, "best_private_candidate", per_draw=2, per_stop=0, tries="logarithmic"
     )
-
-
-def select_program(
-    sample: Callable[[], Drawn], stops: Callable[[], bool], threshold: Fraction, steps: int | None
-) -> Drawn | None:
-    """Ilvento 2020, algorithm 6: the first draw that reaches the threshold; None where there was none in
-    time."""
-    for _ in _rounds(steps):
-        drawn = sample()
-        if drawn.score >= threshold:
-            return drawn
-        if stops():
-            break
-    return None
-
-
-def best_program(
-    sample: Callable[[], Drawn], stops: Callable[[], bool], uniform: Callable[[int], int], steps: int | None
-) -> Drawn:
-    """Ilvento 2020, algorithm 7: the best of the draws until a coin or the hard stop ends it.
-
-    uniform(n) is uniform on {0, …, n−1}. Of n equally good draws each is kept with probability 1/n. (To
-    compare pairs with a fair coin, as printed, favours late draws. The law of the output is the same,
-    since draws of equal score are alike.)
-    """
-    best = sample()
-    equal = 1
-    for _ in _rounds(None if steps is None else steps - 1):
-        if stops():
-            break
-        drawn = sample()
-        if drawn.score > best.score:
-            best, equal = drawn, 1
-        elif drawn.score == best.score:
-            equal += 1
-            if uniform(equal) == 0:
-                best = drawn
-    return best
-
-
-def hard_stop_after(stop: Fraction, epsilon0: Fraction) -> int:
-    """T: the least whole number that is at least ln(2/ε₀)/γ and 1 + 1/(e·γ), both rounded up.
-
-    >>> hard_stop_after(Fraction(1, 2), Fraction(1)), hard_stop_after(Fraction(1, 100), Fraction(1, 10))
-    (2, 300)
-    """
-    by_epsilon = log_bounds(2 / epsilon0)[1] / stop
-    by_stop = 1 + 1 / (Fraction(2718, 1000) * stop)  # 2.718 < e
-    return math.ceil(max(by_epsilon, by_stop))
 
 
 def sampler(
@@ -319,6 +285,22 @@ class _Search:
         self._source = source_or_system(bits)
         self.sample = sampler(mechanisms, score, self._source, BitDraws(self._source))
 
+    def is_logarithmic(self, tries: Any) -> bool:
+        """Whether the number of draws is logarithmic, which has a theorem without a hard stop, for γ < 1."""
+        if tries == "geometric":
+            return False
+        if tries != "logarithmic":
+            raise InvalidArgument("tries", tries, "is not known", 'Pass "geometric" or "logarithmic".')
+        if self.steps is not None:
+            raise InvalidArgument(
+                "hard_stop", self._extra, 'has no theorem with tries="logarithmic"', "Leave out one of them."
+            )
+        if self._stop == 1:
+            raise InvalidArgument(
+                "stop", self._stop, 'must be less than 1 with tries="logarithmic"', 'Pass for example "0.01".'
+            )
+        return True
+
     def stops(self) -> bool:
         """The coin: True with probability γ exactly."""
         return bernoulli(self._stop, self._source)
@@ -361,10 +343,6 @@ class _Search:
             spent=plan.asked.spent,
             private=self._source.private,
         )
-
-
-def _rounds(steps: int | None) -> Iterable[int]:
-    return count() if steps is None else range(steps)
 
 
 def _candidates_argument(candidates: Any) -> tuple[list[Any] | None, list[Mechanism]]:

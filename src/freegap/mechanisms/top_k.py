@@ -148,7 +148,8 @@ def noisy_top_k(
     k: how many items to select; there must be at least k + 1 of them (k without the last gap).
     epsilon: the privacy budget to spend, as an int, a Fraction or a decimal string.
     rho: the budget in zero-concentrated privacy instead. Noise is then Gumbel, and grows with √k, not with k.
-    sensitivity: how much one person can change each answer at most.
+    sensitivity: how much one person can change each answer at most. `value_counts()` counts rows, of which a
+        person may have many: count distinct people, or use `top_k`, which does.
     monotonic: True is your statement that one person moves all answers in the same direction, as
         with counts. It halves the noise.
     noise: under ε "exponential" (less noise, and the default) or "laplace"; without gaps also "geometric":

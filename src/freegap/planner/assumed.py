@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,10 @@ def declared_public(
     named = f"the file {Path(source).name}" if isinstance(source, str | Path) else "a table"
     if count is not None:
         return listed_counts(_column(source, count, named), items, f"the counts of {named}, declared public")
-    if hasattr(source, "values") and callable(source.values):
+    if isinstance(source, Mapping):
         return listed_counts(list(source.values()), items, "labelled counts, declared public")
+    if hasattr(source, "to_list"):  # a Series
+        return listed_counts(source.to_list(), items, "counts, declared public")
     try:
         from freegap.tables.people import counted
     except ModuleNotFoundError:
@@ -141,6 +144,7 @@ def declared_public(
         domain="observed",
         domain_column=None,
         observed_keys_are_public=True,
+        normalize=False,
     ) as people:
         tally = people.tally
     return listed_counts(tally.values, items, f"the people in {named}, declared public", tally.sizes)
@@ -153,7 +157,7 @@ def _column(source: Any, count: str, named: str) -> list[float]:
             return [float(value) for value in source[count]]
         with Path(source).open(encoding="utf-8-sig", newline="") as lines:
             return [float(row[count]) for row in csv.DictReader(lines)]
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever a data frame or a file says: it is public
         raise InvalidArgument(
             "count",
             count,

@@ -17,7 +17,7 @@ from freegap.values.written import json_text
 __all__ = ["BudgetPlan"]
 
 _BAR = 16
-_HEADS = {"found": "come out", "gap": "gap ±", "error": "estimate ±"}
+_HEADS = {"found": "come out", "gap": "gap ±"}
 _WIDTH = 110  # of the plain text
 ACCURACY = (
     "Chances and shares are integrals over the noise, within 2 percentage points of what releases do if the "
@@ -179,10 +179,8 @@ def _table(
     releases: Sequence[PlannedRelease], goal: Goal, at: PlannedRelease | None, *, ways: bool
 ) -> tuple[list[str], list[list[str]]]:
     """Headings and rows: the budget, a curve of the figure that matters, and the figures that there are."""
-    names = [*GOALS] if ways else [*(name for name in GOALS if name != "error"), "found", "gap", "error"]
+    names = [*GOALS] if ways else [*(name for name in GOALS if name != "width"), "found", "gap", "width"]
     shown = [name for name in names if any(getattr(release, name) is not None for release in releases)]
-    if all(release.gap == release.error for release in releases):
-        shown = [name for name in shown if name != "gap"]  # the gap to a threshold is the estimate
     largest = max((getattr(release, goal.name) or 0.0 for release in releases), default=0.0) or 1.0
     rows = []
     for release in releases:

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from freegap.laws.law import Floats, Law
-from freegap.planner.crowds import Crowd, Heads, all_above
+from freegap.planner.crowds import Crowd, Heads, Ranks, all_above
 
 __all__ = ["NoisyLine", "Rivalry"]
 
 _STEP = 1 / 16  # of the integrals, in scales: errors below 0.1 %
+_MOST_BLOCKS = 500  # of ranks: what comes out is then known to a thousandth
 _REACH = 14.0  # noise beyond it, in scales, has a chance of e^-14
 
 
@@ -54,10 +55,11 @@ class Rivalry:
         if most == 0:
             return 0.0
         grid = self._grid()
-        above = Heads.of(self.right, self.law, grid).at_least(most)
-        others = Heads.of(self.wrong, self.law, grid).at_least(self.k)
-        allowed = (1 - others[::-1])[:most] * self._line_below(grid)
-        return float(_integral(above, allowed).sum())
+        ranks, times = _ranks(most)
+        above = Heads.of(self.right, self.law, grid).at_least(ranks)
+        others = Heads.of(self.wrong, self.law, grid).at_least((self.k - ranks + 1)[::-1])[::-1]
+        allowed = (1 - others) * self._line_below(grid)
+        return float((times * _integral(above, allowed)).sum())
 
     def swapped(self) -> Rivalry:
         """The same with the others as those that are asked for."""
@@ -92,12 +94,21 @@ class Rivalry:
         hardly changes within one.
         """
         up = _REACH + math.log(self.right.items + self.wrong.items)
-        low = float(self.right.values[-1]) - (0.0 if self.law.one_sided else up)
+        down = 0.0 if self.law.one_sided else up
+        low = float(self.right.values[-1]) - down
         high = float(self.wrong.values[0]) + up if self.wrong.items else low
         if self.line is not None:
             first, last = self._reach_of(self.line)
             low, high = max(low, first), max(high, last)
+        if self.wrong.items >= self.k:  # below all of its k largest nothing of U comes out
+            low = max(low, self.wrong.place(self.k) - down)
         return _steps(low, min(high, float(self.right.values[0]) + up))
+
+
+def _ranks(most: int) -> tuple[Ranks, Floats]:
+    """The ranks from 1 on, and how many each stands for: where there are many, the middle one of a block."""
+    edges = np.unique(np.linspace(0, most, min(most, _MOST_BLOCKS) + 1).round().astype(np.int64))
+    return (edges[:-1] + edges[1:] + 1) // 2, np.diff(edges).astype(float)
 
 
 def _steps(low: float, high: float) -> Floats:

@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freegap.laws.law import Floats, Law
 
-__all__ = ["Crowd", "Heads", "all_above"]
+__all__ = ["Crowd", "Heads", "Ranks", "all_above"]
+
+Ranks = NDArray[np.int64]
 
 _FAR = 5.0  # so many scales below the line an item passes it with e^-5 at most, and its tail is exponential
 _FINE = 32  # bins in one scale, where there are many different counts
 _MOST_GROUPS = 600
-_MOST_COINS = 600
+_MOST_COINS = 150
+_MOST_RANKS = 600
 _CERTAIN = 1e-7
 
 
@@ -36,19 +40,23 @@ class Crowd:
         """How many items there are."""
         return int(self.sizes.sum())
 
-    def of_scale(self, scale: float) -> Crowd:
-        """The same counts in another unit."""
-        return Crowd(self.values / scale, self.sizes)
+    def seen_from(self, line: float, scale: float) -> Crowd:
+        """The same counts in another unit, and from another zero: what is near to it keeps its digits."""
+        return Crowd((self.values - line) / scale, self.sizes)
 
     def split(self, first: int) -> tuple[Crowd, Crowd]:
         """The first items, and the others; of equal ones, any."""
-        before = np.cumsum(self.sizes) - self.sizes
+        before = np.append(0.0, np.cumsum(self.sizes)[:-1])
         own = np.clip(first - before, 0, self.sizes)
         return self._sized(own), self._sized(self.sizes - own)
 
     def largest(self, first: int) -> Crowd:
         """The first items."""
         return self.split(first)[0]
+
+    def place(self, rank: int) -> float:
+        """The count of this rank."""
+        return float(self.values[np.searchsorted(np.cumsum(self.sizes), rank)])
 
     def number_above(self, line: float) -> int:
         """How many counts are greater than this."""
@@ -94,15 +102,18 @@ class Heads:
         with np.errstate(divide="ignore"):
             return np.exp(self.sizes @ np.log1p(-np.minimum(self.chances, 1.0)) - self.rest)
 
-    def at_least(self, most: int) -> Floats:
-        """P(at least w are above x) for w = 1 … most: most × grid."""
+    def at_least(self, ranks: Ranks) -> Floats:
+        """P(at least w are above x) for each w of these, which rise: ranks × grid."""
         sure = self.chances[:, -1] >= 1 - _CERTAIN  # chances fall with x
-        certain = min(int(self.sizes[sure].sum()), most)
+        wanted = np.maximum(ranks - int(self.sizes[sure].sum()), 0)
         chances, sizes = self.chances[~sure], self.sizes[~sure]
-        coins, wanted = int(sizes.sum()), most - certain
-        few = coins <= _MOST_COINS and wanted <= _MOST_COINS
-        undecided = (_exactly if few else _nearly)(chances, sizes, self.rest, wanted)
-        return np.vstack([np.ones((certain, chances.shape[1])), undecided])
+        coins, rest = int(sizes.sum()), float(self.rest.max())
+        size = min(int(wanted[-1]), coins + math.ceil(rest + 8 * math.sqrt(rest) + 20))  # more never happens
+        if coins > _MOST_COINS or size > _MOST_RANKS:
+            return _nearly(chances, sizes, self.rest, wanted)
+        known = _exactly(chances, sizes, self.rest, size)
+        never = np.zeros_like(self.rest)
+        return np.vstack([np.ones_like(never), known, never])[np.minimum(wanted, size + 1)]
 
 
 def all_above(crowd: Crowd, law: Law, grid: Floats) -> Floats:
@@ -114,7 +125,7 @@ def all_above(crowd: Crowd, law: Law, grid: Floats) -> Floats:
 
 
 def _exactly(chances: Floats, sizes: Floats, rest: Floats, most: int) -> Floats:
-    """One coin after the other; the law is kept up to most − 1, which no later coin lowers."""
+    """P(at least w) for w = 1 … most, one coin after the other; what is beyond never comes back."""
     mass = np.zeros((most, len(rest)))
     if most == 0:
         return mass
@@ -128,16 +139,16 @@ def _exactly(chances: Floats, sizes: Floats, rest: Floats, most: int) -> Floats:
     return np.clip(1 - np.cumsum(mass, axis=0), 0, 1)
 
 
-def _nearly(chances: Floats, sizes: Floats, rest: Floats, most: int) -> Floats:
+def _nearly(chances: Floats, sizes: Floats, rest: Floats, ranks: Ranks) -> Floats:
     """The normal law of the same mean, variance and skewness, with a correction for whole numbers."""
     mean = sizes @ chances + rest
     variance = sizes @ (chances * (1 - chances)) + rest
     third = sizes @ (chances * (1 - chances) * (1 - 2 * chances)) + rest
     deviation = np.sqrt(np.maximum(variance, 1e-12))
-    z = (np.arange(most)[:, None] + 0.5 - mean) / deviation
+    z = (ranks[:, None] - 0.5 - mean) / deviation
     density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
     below = _normal(z) + third / deviation**3 * (1 - z**2) * density / 6
-    found: Floats = np.clip(1 - below, 0, 1)
+    found: Floats = np.where(ranks[:, None] > 0, np.clip(1 - below, 0, 1), 1.0)
     return found
 
 

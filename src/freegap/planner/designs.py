@@ -9,6 +9,8 @@ from typing import Any
 
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import top_k_errors
+from freegap.estimate.intervals import ErrorBars, error_bars
+from freegap.estimate.noise_laws import GapNoise
 from freegap.laws import CONTINUOUS_NOISES, Law
 from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -28,7 +30,8 @@ class Design:
     law, scale: of the noise in each count.
     line: where a noisy threshold stands before its noise, and the scale of that; None where there is none.
     pool: how many of the largest counts take part; None for all.
-    gap_error, estimate_error: standard errors; None where nothing of the kind comes out.
+    gap_error: the standard error of a gap.
+    width: of a 95 % interval for a number of people; None where none comes out.
     least, each, paid: what is charged where nothing comes out, for each item more, and for how many at most.
     """
 
@@ -40,7 +43,7 @@ class Design:
     line: tuple[Fraction, Fraction] | None = None
     pool: int | None = None
     gap_error: float
-    estimate_error: float | None = None
+    width: float | None = None
     least: Fraction
     each: Fraction = Fraction(0)
     paid: int = 0
@@ -56,7 +59,7 @@ def top_k(asked: Pure | ZeroConcentrated, k: int, noise: str | None, *, measured
         law=made.selection.law,
         scale=made.selection.scale,
         gap_error=made.gap,
-        estimate_error=made.estimate,
+        width=None if made.width is None else 2 * made.width,
         least=made.charge,
     )
 
@@ -67,7 +70,7 @@ def above(asked: Pure | ZeroConcentrated, k: int, threshold: Fraction, noise: st
     law = noise_argument(CONTINUOUS_NOISES[0] if noise is None else noise, CONTINUOUS_NOISES, asked)
     plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, monotonic=True, noise=law.name, **amounts)
     branch = plan.branches[-1]
-    error = math.sqrt(gap_noise(plan, 0).variance)
+    noise_of_gap = gap_noise(plan, 0)
     return Design(
         call="above",
         asked=asked,
@@ -75,8 +78,8 @@ def above(asked: Pure | ZeroConcentrated, k: int, threshold: Fraction, noise: st
         law=law,
         scale=branch.scale,
         line=(threshold + branch.shift, plan.threshold_scale),
-        gap_error=error,
-        estimate_error=error,
+        gap_error=math.sqrt(noise_of_gap.variance),
+        width=_width(error_bars(noise_of_gap, among=k)),  # their number matters far down alone
         least=plan.charge(plan.threshold_budget),
         each=plan.answer_budget,
         paid=k if isinstance(asked, Pure) else 0,
@@ -96,10 +99,16 @@ def hybrid(asked: Pure | ZeroConcentrated, k: int, threshold: Fraction, noise: s
         scale=plan.scale,
         line=(threshold, plan.scale),
         gap_error=math.sqrt(2 * float(plan.law.variance(float(plan.scale)))),
+        width=_width(error_bars(GapNoise(plan.law, plan.scale, plan.scale))),
         least=plan.charge / k if pure else plan.charge,
         each=plan.charge / k,
         paid=k - 1 if pure else 0,  # the last of k, or the threshold
     )
+
+
+def _width(bars: ErrorBars) -> float:
+    """Of the interval of an item that is clearly above; others reach further down."""
+    return bars.below + bars.above
 
 
 def unknown(asked: Approximate, k: int, noise: str | None, counts: Crowd) -> Design:

@@ -21,6 +21,8 @@ from freegap.values.rationals import count_argument, rational
 __all__ = ["is_release", "release_in_file", "released_counts"]
 
 _SAYS = {"spent", "private"}  # what every release says of itself
+_COUNTS = ("estimates", "values", "counts")  # under which a release has them
+_GAPS_TO_THE_NEXT = ("noisy_top_k", "unknown_top_k", "top_k")
 _NOISY = "The old release is noisy itself: by chance its counts look further apart, or closer, than they are."
 _NO_OTHERS = (
     "Items that it does not name are left out, as if they never came near: chances are at most these. "
@@ -55,12 +57,16 @@ def released_counts(release: Mapping[str, Any], items: Any, *, public: bool) -> 
             "public", public, "the release was made with seeded noise, and protects nobody", DECLARE
         )
     selection = release.get("selection")
-    inner = selection if isinstance(selection, Mapping) else release
-    gaps, estimates = _numbers(inner.get("gaps")), _numbers(release.get("estimates") or release.get("values"))
-    above = "threshold" in inner  # gaps are then to the threshold
+    selected = selection if isinstance(selection, Mapping) else release
+    gaps = _numbers(selected.get("gaps"))
+    estimates = next(filter(None, (_numbers(release.get(name)) for name in _COUNTS)), [])
+    if not estimates:
+        lines = _numbers(selected.get("thresholds"))  # to which the gaps are
+        estimates = [line + gap for line, gap in zip(lines, gaps, strict=False)]
+    to_next = gaps if selected.get("mechanism", selected.get("release")) in _GAPS_TO_THE_NEXT else []
     if estimates:
-        return _estimated(estimates, [] if above else gaps[len(estimates) - 1 :], items)
-    if above or not gaps:
+        return _estimated(estimates, to_next[len(estimates) - 1 :], items)
+    if not to_next:
         raise InvalidArgument(
             "counts", "<a release>", "tells of no counts", "Pass a release with gaps or estimates."
         )
@@ -68,7 +74,7 @@ def released_counts(release: Mapping[str, Any], items: Any, *, public: bool) -> 
         raise InvalidArgument(
             "items", items, "is of no use: gaps alone do not tell how counts go on", "Leave it out."
         )
-    falling = np.cumsum([0.0, *gaps])
+    falling = np.cumsum([0.0, *to_next])
     what = f"how far the {len(falling)} items of an old release are apart"
     return Assumed(crowd_of(falling[-1] - falling), what, relative=True, remarks=(_NOISY, _NO_OTHERS))
 

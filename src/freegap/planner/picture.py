@@ -25,7 +25,8 @@ def draw(plan: BudgetPlan) -> Any:
         chances.plot(budgets, values, color=colour, marker=".", label=name)
     if plan.target is not None and GOALS[plan.goal].rising:
         chances.axhline(float(plan.target), color=INK, linewidth=0.8, linestyle=":")
-    for name, title, colour in (("gap", "of a gap", BLUE), ("error", "of an estimate", ORANGE)):
+    lines = (("gap", "standard error of a gap", BLUE), ("width", "width of a 95 % interval", ORANGE))
+    for name, title, colour in lines:
         values = [getattr(release, name) for release in plan.curve]
         if None not in values:
             errors.plot(budgets, values, color=colour, marker=".", label=title)
@@ -38,6 +39,6 @@ def draw(plan: BudgetPlan) -> Any:
     at = "" if plan.at is None else f" ({budget_text(plan.at.asked)} dashed)"
     chances.set(ylim=(0, 1.02), title=f"{plan.title}: what is right{at}")
     chances.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    errors.set(yscale="log", ylabel="people", title="how exact")
     errors.yaxis.set_major_formatter("{x:g}")
-    errors.set(yscale="log", ylabel="standard error, people", title="how exact")
     return figure

@@ -25,9 +25,10 @@ from freegap.values.results import Release
 
 __all__ = ["plan"]
 
-GoalName = Literal["exact", "share", "first", "recall", "precision", "error"]
+GoalName = Literal["exact", "share", "first", "recall", "precision", "width"]
 
 _MOST_K = 10_000
+_MOST_PEOPLE = 10**18
 _DELTA = Fraction(1, 10**6)
 _SERIES = tuple(Fraction(step) for step in ("1", "1.5", "2", "3", "5", "7"))
 _SPREAD = 12  # the curve goes from a twelfth of the budget to twelve times as much
@@ -73,8 +74,8 @@ def plan(
     goal: what is to be reached. Of the top k "exact" (exactly the right items come out; the one that is meant
         if nothing is said), "share" (the expected share of right items) or "first" (the first item is
         right); of `above` "recall" (the expected share of the items above the threshold that come out),
-        "precision" (the share of what comes out that is above) or "exact"; "error" for the standard error of
-        an estimate, in people.
+        "precision" (the share of what comes out that is above) or "exact"; "width" for how wide a 95 %
+        interval for the people of an item is.
     target: how good that is to be: a chance or a share, 0.95 if nothing is said, or a number of people.
     epsilon, rho: a budget, to see what it buys. Without one, the least that reaches the goal is looked for,
         in ε, or in ρ with budget="rho".
@@ -155,17 +156,20 @@ def _question(
     if number > _MOST_K:
         raise InvalidArgument("k", k, f"must be at most {_MOST_K:,} in a plan", "Plan for a smaller k.")
     measured = flag_argument("measure", measure)
-    if domain not in (None, "unknown"):
+    if domain is not None and not (isinstance(domain, str) and domain == "unknown"):
         raise InvalidArgument("domain", domain, 'must be "unknown", or left out', "Pass items for its size.")
     for argument, value in (("measure", measured or None), ("domain", domain)):
         if threshold is not None and value is not None:
             raise InvalidArgument(argument, value, "has no meaning with a threshold", "Leave it out.")
     if domain is not None and measured:
-        raise InvalidArgument("measure", measure, "is not done with an unknown domain", "Leave it out.")
+        raise InvalidArgument("measure", measure, "has no plan for an unknown domain", "Leave it out.")
+    line = None if threshold is None else rational("threshold", threshold)
+    if line is not None and abs(line) > _MOST_PEOPLE:
+        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
     return Question(
         assumed=assumed,
         k=number,
-        threshold=None if threshold is None else rational("threshold", threshold),
+        threshold=line,
         measured=measured,
         noise=noise,
         delta=None if domain is None else delta_argument(delta, None),
@@ -174,16 +178,16 @@ def _question(
 
 def _goal(question: Question, goal: Any) -> Goal:
     name = question.goals[0] if goal is None else goal
-    if name not in question.goals:
+    if not isinstance(name, str) or name not in question.goals:
         known = ", ".join(map(repr, question.goals))
-        more = "" if question.measured or question.threshold is not None else ', or measure=True for "error"'
+        more = "" if question.measured or question.threshold is not None else ', or measure=True for "width"'
         raise InvalidArgument("goal", goal, "is not a goal of this question", f"Pass one of {known}{more}.")
     return GOALS[name]
 
 
 def _kind(budget: Any) -> type[Pure | ZeroConcentrated]:
     kinds: dict[str, type[Pure | ZeroConcentrated]] = {"epsilon": Pure, "rho": ZeroConcentrated}
-    if budget not in kinds:
+    if not isinstance(budget, str) or budget not in kinds:
         known = " or ".join(map(repr, kinds))
         raise InvalidArgument("budget", budget, "is not a measure to plan in", f"Pass {known}.")
     return kinds[budget]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
@@ -75,9 +76,9 @@ GOALS = {
             "of all that come out, how many are above the threshold",
         ),
         Goal(
-            "error",
-            "the standard error of an estimate is {target} people",
-            "the standard error of an estimate, in people",
+            "width",
+            "a 95 % interval for the people of an item is {target} wide",
+            "of a 95 % interval for the people of an item, far enough above the threshold if there is one",
             rising=False,
         ),
     )
@@ -96,7 +97,8 @@ class PlannedRelease:
     recall: the expected share of the items above the threshold that come out, of k at most.
     precision: of all items that come out, the share that is above the threshold.
     found: how many items come out, on average.
-    gap, error: the standard errors of a gap and of an estimate of the number of people.
+    gap: the standard error of a gap, in people.
+    width: of a 95 % interval for the people of an item; with a threshold, of one that is clearly above it.
     A figure that the question does not have is None.
     """
 
@@ -112,11 +114,11 @@ class PlannedRelease:
     precision: float | None = None
     found: float | None = None
     gap: float
-    error: float | None = None
+    width: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; exact amounts as text."""
-        figures = "spent exact share first recall precision found gap error".split()
+        figures = "spent exact share first recall precision found gap width".split()
         return {
             "call": self.call,
             "noise": self.noise,
@@ -149,6 +151,10 @@ class Question:
                 f"must be smaller than the number of assumed items, {items}: the last of k has a runner-up",
                 "Assume more items, or pass a smaller k.",
             )
+        if self.threshold is not None and self.k > items:
+            raise InvalidArgument(
+                "k", self.k, f"must be at most the number of assumed items, {items}", f"Pass k={items}."
+            )
         if self.threshold is not None and self.assumed.relative:
             raise InvalidArgument(
                 "threshold",
@@ -161,8 +167,8 @@ class Question:
     def goals(self) -> tuple[str, ...]:
         """The figures that this question has, the one that is meant where nothing is said first."""
         if self.threshold is not None:
-            return "recall", "precision", "exact", "error"
-        return ("exact", "share", "first", "error") if self.measured else ("exact", "share", "first")
+            return "recall", "precision", "exact", "width"
+        return ("exact", "share", "first", "width") if self.measured else ("exact", "share", "first")
 
     def design(self, asked: Any) -> Design:
         """The release at this budget."""
@@ -176,23 +182,44 @@ class Question:
 
     def figure(self, goal: Goal, design: Design) -> float | None:
         """One figure of a release."""
-        return design.estimate_error if goal.name == "error" else _FIGURES[goal.name](self, design)
+        found: float | None = getattr(self.release(design, (goal.name,)), goal.name)
+        return found
 
-    def release(self, design: Design) -> PlannedRelease:
-        """All figures of a release."""
-        found = _found(self, design, self.k)
-        figures = {name: self.figure(GOALS[name], design) for name in self.goals if name != "error"}
+    def release(self, design: Design, names: tuple[str, ...] | None = None) -> PlannedRelease:
+        """All figures of a release, or some."""
+        wanted = self.goals if names is None else names
+        rivalry = self.rivalry(design)
+        right = rivalry.expected() if {"share", "recall", "precision"} & {*wanted} else 0.0
+        wrong = (
+            rivalry.swapped().expected() if design.line and (names is None or "precision" in names) else 0.0
+        )
+        most = min(self.k, rivalry.right.items)
+        fits = rivalry.right.items <= self.k
+        figures = {
+            "exact": rivalry.exactly() if "exact" in wanted and fits else None,
+            "share": right / self.k if "share" in wanted else None,
+            "first": self.rivalry(design, 1).exactly() if "first" in wanted else None,
+            "recall": right / most if "recall" in wanted and most else None,
+            "precision": right / (right + wrong) if "precision" in wanted and right + wrong > 0 else None,
+            "found": right + wrong if design.line else None,
+        }
         return PlannedRelease(
             call=design.call,
             noise=design.law.name,
             scale=design.scale,
             asked=design.asked,
-            spent=float(design.least) + float(design.each) * _found(self, design, design.paid),
-            found=None if design.line is None else found,
+            spent=float(design.least) + float(design.each) * self._paid(design, right + wrong),
             gap=design.gap_error,
-            error=design.estimate_error,
+            width=design.width,
             **figures,
         )
+
+    def _paid(self, design: Design, found: float) -> float:
+        """For how many items is paid on average, if so many come out."""
+        if design.paid in (0, self.k):
+            return found if design.paid else 0.0
+        fewer = replace(self.rivalry(design), k=design.paid)
+        return fewer.expected() + fewer.swapped().expected()
 
     def alternatives(self, asked: Pure | ZeroConcentrated, delta: Fraction) -> list[Design]:
         """Other ways to spend as much: other noise, another mechanism, and the other measure at this δ."""
@@ -201,7 +228,10 @@ class Question:
             whole = Approximate(asked.spent, self.delta)
             return _possible(lambda n: designs.unknown(whole, self.k, n, self.assumed.counts), both)
         pure = pure_within(asked)
-        other = ZeroConcentrated(rho_within(pure.epsilon, delta)) if isinstance(asked, Pure) else asked
+        other = asked
+        if isinstance(asked, Pure):
+            with suppress(InvalidArgument):  # there is no ρ for so small an ε: then ε alone is compared
+                other = ZeroConcentrated(rho_within(asked.epsilon, delta))
         noises = ("exponential", "laplace")
         if self.threshold is None:
             found = _possible(lambda n: designs.top_k(pure, self.k, n, measured=self.measured), noises)
@@ -218,12 +248,13 @@ class Question:
         scale = float(design.scale)
         counts = self.assumed.counts if design.pool is None else self.assumed.counts.largest(design.pool)
         wanted = self.k if k is None else k
-        first = wanted if self.threshold is None else counts.number_above(float(self.threshold))
-        right, wrong = counts.of_scale(scale).split(first)
+        zero = counts.place(wanted) if self.threshold is None else float(self.threshold)
+        first = wanted if self.threshold is None else counts.number_above(zero)
+        right, wrong = counts.seen_from(zero, scale).split(first)
         line = None
         if design.line is not None:
             level, spread = design.line
-            line = NoisyLine(float(level) / scale, float(spread) / scale)
+            line = NoisyLine(float((level - Fraction(zero)) / design.scale), float(spread / design.scale))
         return Rivalry(design.law, wanted, right, wrong, line)
 
     def limit(self, name: str) -> tuple[float, str] | None:
@@ -262,45 +293,3 @@ def _possible(make: Callable[[str], Design], noises: tuple[str, ...]) -> list[De
         except InvalidArgument:  # there is no such release: too small a δ, or too large a scale
             continue
     return found
-
-
-def _exact(question: Question, design: Design) -> float | None:
-    rivalry = question.rivalry(design)
-    return None if rivalry.right.items > rivalry.k else rivalry.exactly()
-
-
-def _share(question: Question, design: Design) -> float:
-    return question.rivalry(design).expected() / question.k
-
-
-def _first(question: Question, design: Design) -> float:
-    return question.rivalry(design, 1).exactly()
-
-
-def _recall(question: Question, design: Design) -> float | None:
-    rivalry = question.rivalry(design)
-    most = min(rivalry.k, rivalry.right.items)
-    return rivalry.expected() / most if most else None
-
-
-def _precision(question: Question, design: Design) -> float | None:
-    rivalry = question.rivalry(design)
-    right, wrong = rivalry.expected(), rivalry.swapped().expected()
-    return right / (right + wrong) if right + wrong > 0 else None
-
-
-def _found(question: Question, design: Design, most: int) -> float:
-    """How many items come out on average, those beyond `most` not counted."""
-    if design.line is None or most == 0:
-        return float(most)
-    rivalry = replace(question.rivalry(design), k=most)
-    return rivalry.expected() + rivalry.swapped().expected()
-
-
-_FIGURES: dict[str, Callable[[Question, Design], float | None]] = {
-    "exact": _exact,
-    "share": _share,
-    "first": _first,
-    "recall": _recall,
-    "precision": _precision,
-}

@@ -22,6 +22,7 @@ from freegap.prover.report import Proof, Refutation
 from freegap.prover.sampled import sample_alignment
 from freegap.prover.schema import Composed, Schema, prove_schema
 from freegap.prover.selection import prove_selection
+from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
@@ -109,7 +110,9 @@ def prove_any(
 def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
     """By the probabilities themselves, where these are a finite table; else by an alignment that is found."""
     try:
-        proof = prove_apart(problem, classes_of(problem))
+        classes = classes_of(problem)
+        proof = prove_apart(problem, classes)
+        proof = prove_softmax(problem, classes) if proof is None else proof
     except NotDecided:  # the search for an alignment says why
         proof = None
     return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof

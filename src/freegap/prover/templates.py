@@ -5,7 +5,8 @@ For each kind of output, each draw's shift is one of
     0    ±Δ    qᵢ − q'ᵢ    ±Δ + qᵢ − q'ᵢ    rise    qᵢ − q'ᵢ + rise
 
 where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
-answer, for outputs that name answers by their place.
+answer, for outputs that name answers by their place; or the change of a weighted sum of answers that a number
+is put out of with the draw added.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from freegap.laws import ShiftPrice
 from freegap.prover.classes import OutputClass
 from freegap.prover.outputs import Hole, pattern, whole_numbers
 from freegap.prover.problem import Alignment
-from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic import NotDecided, Symbol, SymbolicVariable
 from freegap.symbolic.subset import remember_source
 
 __all__ = ["Shift", "Template", "compiled", "source_of", "templates_of"]
+
+_MOST_SUMS = 3
 
 Owners = Mapping[Any, tuple[int, ...]]
 """For each draw, the answers that it is added to wherever it occurs."""
@@ -85,15 +88,15 @@ def templates_of(classes: list[OutputClass]) -> list[Template]:
     for label in {label for output in classes for label in output.noise}:
         if not _writable(label):
             raise NotDecided(f"the label {label!r} cannot be written as Python text")
-    owners = _owners(classes)
-    return [_template(output, owners) for output in classes]
+    owners, sums = _owners(classes), _sums(classes)
+    return [_template(output, owners, sums) for output in classes]
 
 
 def _writable(label: Any) -> bool:
     return isinstance(label, int | str) or (isinstance(label, tuple) and all(map(_writable, label)))
 
 
-def _template(output: OutputClass, owners: Owners) -> Template:
+def _template(output: OutputClass, owners: Owners, sums: Mapping[Any, Sequence[str]]) -> Template:
     n = output.problem.queries
     named = {number for number in whole_numbers(output.skeleton) if 0 <= number < n}
     labels = {i: label for label in output.noise for i in owners[label]}
@@ -112,8 +115,37 @@ def _template(output: OutputClass, owners: Owners) -> Template:
             found += [change, f"sensitivity + {change}", f"{change} - sensitivity"]
             found += [f"{change} + rise"] if rest else []
         found += ["rise"] if rest else []
+        found += [text for text in sums.get(label, ()) if text not in found]
         choices[label] = tuple(map(Shift, found))
     return Template(output, choices, rest, {i: labels[i] for i in rest})
+
+
+def _sums(classes: list[OutputClass]) -> dict[Any, tuple[str, ...]]:
+    """For each draw, what makes up for the change of a sum of answers that it is added to; few are tried."""
+    found: dict[Any, dict[str, None]] = {}
+    for output in classes:
+        places = {next(iter(q.variables)): i for i, q in enumerate(output.problem.answers)}
+        for numbers in output.numbers:
+            for number in numbers:
+                for label, drawn in output.noise.items():
+                    weight = number.terms.get((next(iter(drawn.variables)),))
+                    if weight:
+                        parts = {places[v]: c / weight for (v,), c in _linear(number) if v in places}
+                        found.setdefault(label, {})[_change(parts)] = None
+    return {label: tuple(texts)[:_MOST_SUMS] for label, texts in found.items()}
+
+
+def _linear(number: Symbol) -> Sequence[tuple[tuple[SymbolicVariable, ...], Fraction]]:
+    return [(monomial, c) for monomial, c in number.terms.items() if len(monomial) == 1]
+
+
+def _change(parts: Mapping[int, Fraction]) -> str:
+    texts = []
+    for i, c in sorted(parts.items()):
+        change = f"answers[{i}] - neighbour[{i}]"
+        weight = f" * {c.numerator}" * (c.numerator != 1) + f" / {c.denominator}" * (c.denominator != 1)
+        texts.append(f"({change}){weight}" if weight else change)
+    return " + ".join(texts) or "0"
 
 
 def _owners(classes: list[OutputClass]) -> Owners:

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _OBSERVED = "observed"
+_NEVER_MISSING = frozenset({str, int, bool, bytes})
 UNKNOWN = "unknown"
 """What a domain is called that nobody has listed; see `freegap.tables.unknown`."""
 
@@ -41,11 +42,13 @@ class ListedDomain:
     """Items at hand: a list, a range, or anything sized and indexable.
 
     find: the position of an item, or a KeyError, ValueError or TypeError.
+    places: all positions, where they are at hand.
     """
 
     items: Sequence[Any]
     find: Callable[[Any], int]
     kinds: frozenset[str]
+    places: dict[Any, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,10 +125,11 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
         return ListedDomain(items, items.index, frozenset({"other"}))
-    if any(is_missing(item) for item in items):
+    types = set(map(type, items))  # loops that run in C: a list of millions is an ordinary domain
+    if not types <= _NEVER_MISSING and any(map(is_missing, items)):
         raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
     try:
-        places = {item: place for place, item in enumerate(items)}
+        places = dict(zip(items, range(len(items)), strict=True))
     except TypeError:
         raise InvalidArgument(
             "domain", items, "must contain hashable items", "Use tuples in place of lists."
@@ -137,7 +141,7 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
             "must not name an item twice (1, 1.0 and True are equal)",
             "Remove the duplicates.",
         )
-    return ListedDomain(items, places.__getitem__, kinds_of(items))
+    return ListedDomain(items, places.__getitem__, kinds_of(items), places)
 
 
 def _whole(item: Any) -> int:

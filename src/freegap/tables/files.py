@@ -21,6 +21,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,9 @@ _FORMATS = {
     ".dat": "fimi",
 }
 _COMPRESSED = (".gz", ".zst")
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
+_JOURNALS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
+"""What stands beside the data of tables whose files hold rows that were deleted."""
 _NO_DIALECT: dict[str, Any] = {
     "auto_detect": False,
     "header": False,
@@ -138,20 +143,48 @@ def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
     for column in columns:
         if column not in relation.columns:
             raise files.refuse(column, list(relation.columns))
-    return relation
+    return _of_one_type(connection, files, columns) if files.typed and len(files.files) > 1 else relation
 
 
 def column_names(connection: Any, files: FileTable) -> list[str]:
     """The names of the columns of public files; of JSON lines, all keys that occur."""
     if files.format == "json lines":
-        rows = ask_engine(lambda: connection.read_json(files.files, format="newline_delimited").columns)
-        return list(rows)
+        every = {"format": "newline_delimited", "sample_size": -1}
+        return list(ask_engine(lambda: connection.read_json(files.files, **every).columns))
     return list((_typed if files.typed else _separated)(connection, files).columns)
 
 
 def _typed(connection: Any, files: FileTable) -> Any:
     return ask_engine(
         lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
+    )
+
+
+def _of_one_type(connection: Any, files: FileTable, columns: list[str]) -> Any:
+    """These columns of Parquet files, of one type each.
+
+    DuckDB would read all files with the types of the first, and so 2.5 in the second as 2. Whole numbers of
+    several widths are read in the widest; any other difference is for their owner to settle.
+    """
+    types: dict[str, set[str]] = {column: set() for column in columns}
+    for file in files.files:
+        rows = ask_engine(partial(connection.read_parquet, file, hive_partitioning=False))
+        known = dict(zip(rows.columns, map(str, rows.types), strict=True))
+        for column in columns:
+            if column not in known:
+                raise files.refuse(column, list(known))
+            types[column].add(known[column])
+    for column, found in types.items():
+        if len(found) > 1 and not found <= _WHOLE:
+            raise InvalidArgument(
+                files.argument,
+                files.path,
+                f"has files that disagree on the type of column {column!r}: {', '.join(sorted(found))}",
+                "Write the files anew with one type for each column; nothing is converted to make it fit.",
+            )
+    mixed = any(len(found) > 1 for found in types.values())
+    return ask_engine(
+        lambda: connection.read_parquet(files.files, union_by_name=mixed, hive_partitioning=False)
     )
 
 
@@ -181,7 +214,8 @@ def read_lines(connection: Any, files: FileTable) -> Any:
 def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
     """The column names, which all files must share. The header is the schema, and public."""
     headers = [_first_line(connection, file, delimiter) for file in files.files]
-    if any(header != headers[0] for header in headers) or len(set(headers[0])) != len(headers[0]):
+    named = [name for name in headers[0] if name]
+    if any(header != headers[0] for header in headers) or len(set(named)) != len(named):
         raise InvalidArgument(
             files.argument,
             files.path,
@@ -192,7 +226,20 @@ def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
         raise InvalidArgument(
             files.argument, files.path, "must begin with a line of column names", "Add a header line."
         )
-    return headers[0]
+    if not headers[0][-1].strip():
+        raise InvalidArgument(
+            files.argument,
+            files.path,
+            "must name its last column: the first line ends with a delimiter",
+            "Remove the delimiter at the end of the first line, or name the column.",
+        )
+    # An index that was written along has no name, and is not asked for.
+    names = set(headers[0])
+    return [name or _unused(place, names) for place, name in enumerate(headers[0])]
+
+
+def _unused(place: int, names: set[str]) -> str:
+    return next(name for tries in count() if (name := f"unnamed {place}" + "_" * tries) not in names)
 
 
 def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
@@ -206,7 +253,7 @@ def _find(path: str, argument: str) -> list[str]:
     if "://" in path:
         raise InvalidArgument(
             argument,
-            path,
+            path.partition("://")[0] + "://…",  # what follows may hold a password
             "must be a path on this machine",
             "Open it with DuckDB, Spark or Ibis, and pass that table.",
         )
@@ -222,7 +269,23 @@ def _find(path: str, argument: str) -> list[str]:
         raise InvalidArgument(
             argument, path, "must not lead to a file with one of * ? [ in its name", "Rename that file."
         )
+    _refuse_journals(found, argument, path)
     return sorted(found)
+
+
+def _refuse_journals(found: list[str], argument: str, path: str) -> None:
+    """The files of a Delta, Hudi or Iceberg table hold deleted rows, as only its journal says."""
+    folders = {folder for file in found for folder in Path(file).absolute().parents}
+    journals = {name for folder in folders for mark, name in _JOURNALS.items() if (folder / mark).is_dir()}
+    if any(any(folder.glob("../metadata/*.metadata.json")) for folder in folders if folder.name == "data"):
+        journals.add("Iceberg")
+    if journals:
+        raise InvalidArgument(
+            argument,
+            path,
+            f"is a {sorted(journals)[0]} table, whose files hold deleted rows too",
+            "Open it with an engine that reads its journal (DuckDB, Spark, Polars), and pass that table.",
+        )
 
 
 def _matching(path: str) -> list[str]:

@@ -78,7 +78,8 @@ def value_kind(value: Any) -> str:
 
 def kinds_of(values: Iterable[Any]) -> frozenset[str]:
     """The kinds of many values."""
-    samples = {type(value): value for value in values}
+    listed = list(values)
+    samples = dict(zip(map(type, listed), listed, strict=True))
     return frozenset(value_kind(value) for value in samples.values())
 
 

@@ -32,6 +32,7 @@ from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
+from freegap.tables.spelling import normalized, warn_of_spellings
 from freegap.tables.tallies import Tally, tally_pairs
 
 __all__ = ["Counted", "count_people", "counted", "pairs_of", "without_rows"]
@@ -60,12 +61,17 @@ def counted(
     domain: Any,
     domain_column: str | None,
     observed_keys_are_public: bool,
+    normalize: bool,
 ) -> Iterator[Counted]:
     """Count the people of each item of the domain; names can be found until the context ends."""
     with open_source(table, item, person) as opened:
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
+        if normalize:
+            chosen, source = normalized(chosen, source)
+        else:
+            warn_of_spellings(chosen)
         frame = ask_engine(lambda: count_people(source))
         if source.lazy and _stays(source, chosen) and can_keep(ask_engine(lambda: without_rows(source))):
             with keep(frame.lazy()) as kept:

@@ -54,6 +54,7 @@ def top_k(
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
+    normalize: bool = False,
     measure: bool = False,
     delta: Rational | None = None,
     people: int | None = None,
@@ -82,6 +83,8 @@ def top_k(
         fail, at most one in a million, or one over a public number of people.
     items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
         digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
+    normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
+        the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
     measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
         Under ρ the last gap is then not released.
@@ -106,6 +109,7 @@ def top_k(
         refuse_with_unknown(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
+            normalize=normalize,
             rho=rho,
         )
         plan = UnknownPlan.read(
@@ -132,6 +136,7 @@ def top_k(
     asked = measure_argument(epsilon=epsilon, rho=rho)
     grid = resolution_argument(resolution)
     measured = flag_argument("measure", measure)
+    respelt = flag_argument("normalize", normalize)
     # Whatever the mechanisms would refuse is refused here, before anything is reserved.
     selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid)
     source = source_or_system(bits)
@@ -144,6 +149,7 @@ def top_k(
         domain=domain,
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
+        normalize=respelt,
     ) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
         _require_items(k, tallied.tally.items, selecting.places, reason)
@@ -179,6 +185,7 @@ def above(
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
+    normalize: bool = False,
     delta: Rational | None = None,
     people: int | None = None,
     items_per_person: int | None = None,
@@ -214,6 +221,7 @@ def above(
         refuse_with_unknown(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
+            normalize=normalize,
             rho=rho,
             noise=noise,
             resolution=resolution,
@@ -231,6 +239,7 @@ def above(
             source=source_or_system(bits),
         )
     refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
+    respelt = flag_argument("normalize", normalize)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
@@ -250,6 +259,7 @@ def above(
         domain=domain,
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
+        normalize=respelt,
     ) as tallied:
         _require_items(k, tallied.tally.items, k, "k items cannot be above")
         counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)

@@ -20,6 +20,11 @@ from freegap.values.written import as_double, jsonable, readable
 
 __all__ = ["Intervals", "ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
 
+_EMPTY = (
+    "No item came out. If that is a surprise, compare the spelling of the domain with that of the table, and "
+    "the threshold with the number of people."
+)
+
 Intervals = tuple[tuple[float, float], ...]
 
 
@@ -105,6 +110,8 @@ class TableRelease(Release):
         """What was spent, what is protected, and a warning where the noise was not private."""
         _, *warnings = super().footnotes()
         rest = [] if self.everything_else is None else [f"Everything else: {self.everything_else}"]
+        if not self.labels:
+            rest.append(_EMPTY)
         return [*rest, self.cost(readable), *remarks_on(self.asked), *self.privacy.lines(), *warnings]
 
     def to_dict(self) -> dict[str, Any]:

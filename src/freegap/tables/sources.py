@@ -133,6 +133,12 @@ def pick(frame: Frame, **columns: str) -> Frame:
         return frame_of(
             nw.to_native(frame).project(", ".join(f"{old} AS {new}" for new, old in quoted.items()))
         )
+    if frame.implementation.is_polars():
+        for new, old in columns.items():
+            if old == "*" or (old.startswith("^") and old.endswith("$")):
+                raise InvalidArgument(
+                    new, old, "is a pattern of many columns to Polars, and no name", "Rename the column."
+                )
     picked: Frame = frame.select(*(nw.col(old).alias(new) for new, old in columns.items()))
     return picked
 
@@ -163,10 +169,7 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
     columns = ask_engine(lambda: frame.collect_schema().names())
     for argument, name in (("item", item), ("person", person)):
         if name not in columns:
-            known = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
-            raise InvalidArgument(
-                argument, name, "is not a column of the table", f"Its columns are: {known}."
-            )
+            raise InvalidArgument(argument, name, "is not a column of the table", _elsewhere(frame, columns))
 
     chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
     kind = column_kind(chosen.collect_schema()["item"], item)
@@ -175,8 +178,24 @@ def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: An
     return TableSource(chosen, kind, typed, item, person, connection)
 
 
+def _elsewhere(frame: Frame, columns: list[Any]) -> str:
+    """The columns that there are; pandas also has names that are none, in an index or of several levels."""
+    known = ", ".join(map(str, columns[:20])) + (", …" if len(columns) > 20 else "")
+    said = f"Its columns are: {known}." if columns else "It has no columns."
+    if frame.implementation.is_pandas_like():
+        native = nw.to_native(frame)
+        if native.columns.nlevels > 1:
+            return f"{said} They have several levels: pass table.droplevel(0, axis=1), or name them anew."
+        if any(name is not None for name in native.index.names):
+            index = ", ".join(str(name) for name in native.index.names)
+            return f"{said} Its index has {index}: pass table.reset_index()."
+    return said
+
+
 def _frame_argument(table: Any) -> Frame:
     frame = table if table is None or isinstance(table, dict | list | tuple) else as_frame(table, "table")
+    if isinstance(frame, nw.DataFrame) and frame.implementation.is_polars():
+        return frame.lazy()  # in one pass and on all cores, where each step by itself would copy the rows
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise InvalidArgument(
             "table",

@@ -10,8 +10,9 @@ drawn with freegap's own bits; an engine is only ever asked for "the i-th".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,7 @@ def _in_domain(
         inside = (items >= domain.items.start) & (items < domain.items.stop)
         places, people = items[inside].astype(np.int64) - domain.items.start, counts[inside]
     else:
-        found = [_position(domain, item) for item in items]
-        all_places = np.array(found, dtype=np.int64)
+        all_places = _positions(domain, items)
         inside = all_places >= 0
         places, people = all_places[inside], counts[inside]
     order = np.lexsort((-people, places))
@@ -93,6 +93,15 @@ def _in_domain(
     first = np.ones(len(places), dtype=bool)
     first[1:] = places[1:] != places[:-1]
     return places[first], people[first]
+
+
+def _positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+    """The items' places in the domain; -1 outside it."""
+    if domain.places is not None and set(map(type, items)) <= {str, int}:  # a dict finds these, or does not
+        found: Iterable[int] = map(domain.places.get, items, repeat(-1))
+    else:
+        found = (_position(domain, item) for item in items)
+    return np.fromiter(found, dtype=np.int64, count=len(items))
 
 
 def _position(domain: ListedDomain, item: Any) -> int:

@@ -41,6 +41,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "arxiv-fig-1": {"k": [2, 10]},
     "arxiv-fig-2": {"epsilon": ["0.3", "1.1"]},
     "arxiv-fig-3": {"k": [2, 10]},
+    "coverage": {"k": 5, "epsilon": [0.05, 5.0]},
 }
 
 
@@ -209,7 +210,7 @@ def test_every_experiment_is_complete() -> None:
         "base2-clamping",
     }
     beyond = {"exact-accuracy", "exact-time", "branches", "split", "choosing", "measures"}
-    beyond |= {"threshold-shift"}
+    beyond |= {"threshold-shift", "coverage"}
     assert set(BY_ID) == papers | beyond
     assert {e.family for e in EXPERIMENTS} == set(FAMILIES)
     assert find(["all"]) == list(EXPERIMENTS)

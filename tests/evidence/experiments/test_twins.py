@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from freegap_evidence.assurance.fit import ALPHA
+from freegap_evidence.experiments.coverage import lower_ends
 from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.experiment import ExperimentSetting
 from freegap_evidence.experiments.simulate import estimates, ranked
@@ -19,9 +20,12 @@ from freegap_evidence.experiments.simulate.questions import asked
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.estimate import fusion
+from freegap.estimate.bounds import gap_noise
+from freegap.estimate.intervals import error_bars
 from freegap.laws import EXPONENTIAL, Law, law_named
 from freegap.laws.labelled import LabelledNoise
 from freegap.mechanisms import hybrids, sparse_vector, top_k
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from tests.distributions import same_distribution_p
 
@@ -124,6 +128,48 @@ def test_fusion_is_the_library_s() -> None:
             [(Fraction(measured[row, 0]), Fraction(2)), (Fraction(measured[row, 0] + 1), Fraction(3))]
         )
         assert by_gap[row, 0] == pytest.approx(float(one[0]))
+
+
+def test_moving_towards_the_gaps_is_the_library_s() -> None:
+    rng = np.random.default_rng(11)
+    measured, best = rng.normal(size=(20, 5)), rng.normal(size=(20, 5))
+    given: dict[str, Any] = {"weight": 0.5, "dimension": 4}
+    moved = estimates.fused(measured, best, variance=2.0, **given)
+    parts = set()
+    for row in range(20):
+        exact = fusion.fused(
+            [Fraction(x) for x in measured[row]],
+            [Fraction(x) for x in best[row]],
+            variance=Fraction(2),
+            weight=Fraction(1, 2),
+            dimension=4,
+        )
+        assert moved[row] == pytest.approx([float(x) for x in exact.estimates])
+        parts.add(moved[row] == pytest.approx(best[row]))
+    assert parts == {True, False}
+
+
+def test_error_bars_are_the_library_s() -> None:
+    """Releases, and the lower ends that the experiment computes from their gaps."""
+    bits, k = fg.SeededBits(12), 3
+    seen = set()
+    for threshold in (10, 60, 90):
+        for _ in range(6):
+            answers = [100, 80, 62, 61, 20, 5]
+            found = fg.hybrid_sparse_vector(answers, threshold, k=k, epsilon=1, monotonic=True, bits=bits)
+            assert isinstance(found.plan, ThresholdPlan)
+            noise, number = gap_noise(found.plan, 0), len(found.labels)
+            if not number:
+                continue
+            gaps = np.full((1, k), -1.0)
+            gaps[0, :number] = [float(gap) for gap in found.selected_gaps]
+            bars = error_bars(noise, found=number, among=6)
+            floors = np.full(k + 1, bars.floor)
+            low = lower_ends(threshold + gaps, gaps, gaps >= 0, k, bars, floors)
+            expected = [end for end, _ in fg.confidence_intervals(found)]
+            assert low[0, :number] == pytest.approx(expected, abs=1e-6)
+            seen |= {(number == k, bool(end > threshold)) for end in low[0, :number]}
+    assert seen == {(True, True), (True, False), (False, True), (False, False)}
 
 
 def _cell(items: list[int], gaps: list[float]) -> tuple[Any, ...]:

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["best_law", "selected_law"]
+__all__ = ["best_law", "best_of_logarithmic", "selected_law"]
 
 Draw = Mapping[tuple[Any, Any], Fraction]
 
@@ -48,4 +49,20 @@ def best_law(draw: Draw, stop: Fraction, steps: int | None) -> dict[tuple[Any, A
             tail = (upto**steps - below**steps) / (upto - below)
             rest = beta**steps * ((1 - beta * below) * (1 - upto) * tail / stop - below**steps)
         law[output, score] = p * stop / ((1 - beta * below) * (1 - beta * upto)) * (1 + rest)
+    return law
+
+
+def best_of_logarithmic(draw: Draw, stop: Fraction) -> dict[tuple[Any, Any], float]:
+    """The best of N draws with P(N = j) proportional to (1 − γ)^j/j.
+
+    >>> fair = {("good", 1): Fraction(1, 2), ("bad", 0): Fraction(1, 2)}
+    >>> best_of_logarithmic(fair, Fraction(1, 2))["good", 1]  # 1 − ln(3/4)/ln(1/2)
+    0.584962500721156...
+    """
+    law = {}
+    for (output, score), p in draw.items():
+        below = sum((q for (_, s), q in draw.items() if s < score), Fraction(0))
+        upto = sum((q for (_, s), q in draw.items() if s <= score), Fraction(0))
+        longer = math.log1p((1 - stop) * (upto - below) / (1 - (1 - stop) * upto))
+        law[output, score] = float(p / (upto - below)) * longer / -math.log(stop)
     return law

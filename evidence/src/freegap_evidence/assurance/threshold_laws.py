@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from freegap.laws import NoiseName
-from freegap_evidence.assurance.densities import NoiseDensity, integral
+from freegap_evidence.assurance.densities import Floats, NoiseDensity, between, integral
 
 __all__ = ["HybridSparseVector", "ThresholdSetting", "entry_probability", "sparse_vector_law"]
 
@@ -68,17 +71,17 @@ class ThresholdSetting:
             return math.ceil(self.deviations * deviation)
         return self.deviations * scale * (math.sqrt(2) if self.noise == "laplace" else 1)
 
-    def cdf(self, x: float, scale: float) -> float:
+    def cdf(self, x: ArrayLike, scale: float) -> Any:
         """P(noise < x) for whole x (geometric), P(noise ≤ x) otherwise."""
         scale *= self.wrong_scale
         if self.noise == "geometric":
-            return -math.expm1(-math.ceil(x - 1e-9) / scale) if x > 0 else 0.0
+            return -np.expm1(-np.maximum(np.ceil(np.asarray(x) - 1e-9), 0.0) / scale)
         return NoiseDensity(self.noise, scale).cdf(x)
 
 
-def entry_probability(setting: ThresholdSetting, offset: float, bar: float, entry: Any, grid: float) -> float:
-    """P(entry | threshold noise): None, or (branch place, gap cell)."""
-    missed = 1.0
+def entry_probability(setting: ThresholdSetting, offset: float, bar: Floats, entry: Any, grid: float) -> Any:
+    """P(entry | threshold noise), for each noise: of None, or (branch place, gap cell)."""
+    missed: Any = 1.0
     for place, scale in enumerate(setting.scales()):
         # v = offset + x − bar − shift ≥ margin  ⟺  x ≥ margin − offset + bar + shift
         base = bar + setting.shift(scale) - offset
@@ -113,7 +116,7 @@ def sparse_vector_law(
 
 
 def _over_bar(setting: ThresholdSetting, offsets: list[float], output: tuple[Any, ...], grid: float) -> float:
-    def given(bar: float) -> float:
+    def given(bar: Floats) -> Any:
         return math.prod(
             entry_probability(setting, offset, bar, entry, grid)
             for offset, entry in zip(offsets, output, strict=False)
@@ -121,8 +124,8 @@ def _over_bar(setting: ThresholdSetting, offsets: list[float], output: tuple[Any
 
     scale = setting.threshold_scale * setting.wrong_scale
     if setting.noise == "geometric":
-        p = -math.expm1(-1 / scale)
-        return sum(p * (1 - p) ** m * given(float(m)) for m in range(int(40 * scale) + 2))
+        p, bars = -math.expm1(-1 / scale), np.arange(int(40 * scale) + 2.0)
+        return float((p * (1 - p) ** bars * given(bars)).sum())
     noise = NoiseDensity(setting.noise, scale)
     kinks = [0.0]
     for offset, entry in zip(offsets, output, strict=False):
@@ -132,7 +135,8 @@ def _over_bar(setting: ThresholdSetting, offsets: list[float], output: tuple[Any
                 edges += [entry[1] * grid, (entry[1] + 1) * grid]
             kinks += [offset - setting.shift(branch) - edge for edge in edges]
     low = 0.0 if setting.noise == "exponential" else -40 * scale
-    return integral(lambda y: noise.density(y) * given(y), kinks, low, 40 * scale)
+    step = 4 * min(scale, *setting.scales())
+    return integral(lambda y: noise.density(y) * given(y), kinks, low, 40 * scale, step)
 
 
 class HybridSparseVector:
@@ -151,7 +155,7 @@ class HybridSparseVector:
     def law(self, cells: int) -> dict[Any, float]:
         """P(items, gap cells) for gaps below so many cells."""
         law: dict[Any, float] = {}
-        law[(), ()] = self._over_bar(lambda y: self._cdf(0, 0, y) * self._cdf(1, 0, y), [0.0])
+        law[(), ()] = self._over_bar(lambda y: self._cdf(0, 0.0, y) * self._cdf(1, 0.0, y), [0.0])
         for i, j in ((0, 1), (1, 0)):
             for a in range(cells):
                 window = (a * self.grid, (a + 1) * self.grid)
@@ -166,26 +170,31 @@ class HybridSparseVector:
                 law[(i, j), (a, a)] = self._over_bar(self._ordered(i, j, window, window[0]), window)
         return law
 
-    def _cdf(self, i: int, v: float, y: float) -> float:
+    def _cdf(self, i: int, v: float | Floats, y: Floats) -> Any:
         return self.answer.cdf(v + y + self.shift - self.offsets[i])
 
-    def _apart(self, *windows: tuple[int, tuple[float, float]]) -> Callable[[float], float]:
+    def _apart(self, *windows: tuple[int, tuple[float, float]]) -> Callable[[Floats], Any]:
         """P(each value is in its window | y)."""
         return lambda y: math.prod(self._cdf(i, high, y) - self._cdf(i, low, y) for i, (low, high) in windows)
 
-    def _ordered(self, i: int, j: int, window: tuple[float, float], least: float) -> Callable[[float], float]:
+    def _ordered(self, i: int, j: int, window: tuple[float, float], least: float) -> Callable[[Floats], Any]:
         """P(v_i is in the window, and v_j between `least` and v_i | y)."""
 
-        def given(y: float) -> float:
-            def density(v: float) -> float:
-                at = self.answer.density(v + y + self.shift - self.offsets[i])
-                return at * (self._cdf(j, v, y) - self._cdf(j, least, y))
+        def given(y: Floats) -> Floats:
+            inner = y[..., None, None]
 
-            return integral(density, [o - y - self.shift for o in self.offsets], *window)
+            def density(v: Floats) -> Floats:
+                at = self.answer.density(v + inner + self.shift - self.offsets[i])
+                return np.asarray(at * (self._cdf(j, v, inner) - self._cdf(j, least, inner)))
+
+            kinks = [np.clip(o - y - self.shift, *window) for o in self.offsets]
+            ends = [np.full_like(y, end) for end in window]
+            return between(np.sort(np.stack([*ends, *kinks], axis=-1), axis=-1), density)
 
         return given
 
-    def _over_bar(self, given: Callable[[float], float], edges: Sequence[float]) -> float:
+    def _over_bar(self, given: Callable[[Floats], Any], edges: Sequence[float]) -> float:
         low = 0.0 if self.bar.kind == "exponential" else -40 * self.bar.scale
         kinks = [o - self.shift - e for o in self.offsets for e in (0.0, *edges)]
-        return integral(lambda y: self.bar.density(y) * given(y), [0.0, *kinks], low, 40 * self.bar.scale)
+        high, step = 40 * self.bar.scale, 4 * min(self.bar.scale, self.answer.scale)
+        return integral(lambda y: self.bar.density(y) * given(y), [0.0, *kinks], low, high, step)

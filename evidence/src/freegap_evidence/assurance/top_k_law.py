@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap_evidence.assurance.densities import NoiseDensity, integral
+from freegap_evidence.assurance.densities import Floats, NoiseDensity, integral
 
 __all__ = ["coin_top_k_law", "top_k_cells"]
 
@@ -47,17 +47,17 @@ def _second_at(
     """P(one item is above the second by an amount in its window, the others below it in theirs)."""
     first, (low, high) = above
 
-    def integrand(t: float) -> float:
+    def integrand(t: Floats) -> Floats:
         over = noise.cdf(t + high - answers[first]) - noise.cdf(t + low - answers[first])
         under = math.prod(
             noise.cdf(t - a - answers[i]) - noise.cdf(t - b - answers[i]) for i, (a, b) in below
         )
-        return noise.density(t - answers[second]) * over * under
+        return np.asarray(noise.density(t - answers[second]) * over * under)
 
     shifts = [0.0, -low, -high, *(s for _, window in below for s in window if math.isfinite(s))]
     kinks = [q + shift for q in answers for shift in shifts]
     reach = 45 * noise.scale + max(map(abs, answers))
-    return integral(integrand, kinks, -reach, reach)
+    return integral(integrand, kinks, -reach, reach, 4 * noise.scale)
 
 
 def coin_top_k_law(answers: list[int], k: int, rate: float, most: int) -> dict[tuple[int, ...], float]:

@@ -13,7 +13,7 @@ FAMILIES = tuple(PAPERS_SAY["families"])
 
 _MODULES = (
     "detection", "shares", "error_reduction", "adaptivity", "hybrids", "p_values", "clamp", "secure",
-    "exactness", "split", "choice", "measures", "correction",
+    "exactness", "split", "choice", "measures", "correction", "coverage",
 )  # fmt: skip
 _BY_ID: dict[str, Experiment] = {
     experiment.id: experiment

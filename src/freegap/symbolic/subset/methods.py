@@ -9,7 +9,7 @@ from typing import Any
 from freegap.laws import LAWS, Law
 from freegap.symbolic.subset import order
 from freegap.symbolic.subset.machine import Machine
-from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, shown
+from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, is_number, shown
 from freegap.symbolic.symbols import Symbol, is_public
 
 __all__ = ["METHODS", "call_method"]
@@ -93,7 +93,27 @@ def _choice(machine: Machine, noise: NoiseInterface | KnownNoise, weights: Any, 
     return len(known) - 1
 
 
-_MADE = {"coin": _coin, "exponential_coin": _exponential_coin, "choice": _choice}
+def _exponential_choice(
+    machine: Machine, noise: NoiseInterface | KnownNoise, exponents: Any, label: Any
+) -> int:
+    if type(exponents) not in (list, tuple) or not exponents or not all(map(is_number, exponents)):
+        raise machine.refusal(f"the exponents of a choice are {shown(exponents)}: they must be numbers")
+    best = 0
+    largest: Any = None
+    for place, exponent in enumerate(exponents):
+        drawn = _draw(machine, noise, "gumbel", 1, (label, place))
+        value = Symbol.of(exponent) + drawn
+        if largest is None or order.less(machine, largest, value):
+            best, largest = place, value
+    return best
+
+
+_MADE = {
+    "coin": _coin,
+    "exponential_coin": _exponential_coin,
+    "choice": _choice,
+    "exponential_choice": _exponential_choice,
+}
 """What is made of one draw, as in `freegap.laws.labelled`."""
 
 

@@ -196,6 +196,10 @@ def read(value: Any) -> Any:
         return value
     if is_frozen(value) or _known(value):
         return value
+    if isinstance(value, np.ndarray):
+        raise NotReadable(
+            "+, * and == mean other things for NumPy arrays: pass array.tolist() as a parameter"
+        )
     raise NotReadable(
         f"a {kind.__name__} can change or hide something: from outside, a program may use numbers, truth "
         "values, text, tuples and frozen dataclasses of them, and functions"

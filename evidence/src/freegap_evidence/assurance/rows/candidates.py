@@ -12,9 +12,9 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.exact.integers import bernoulli
-from freegap.mechanisms.private_candidates import hard_stop_after
+from freegap.mechanisms.candidate_programs import hard_stop_after
 from freegap_evidence.assurance.base2_law import discrete_laplace
-from freegap_evidence.assurance.candidate_laws import best_law, selected_law
+from freegap_evidence.assurance.candidate_laws import best_law, best_of_logarithmic, selected_law
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
 
 __all__ = ["rows"]
@@ -34,6 +34,7 @@ def rows() -> Iterator[Row]:
     """Both algorithms, with a score of the output alone and with one that looks at the data."""
     for noisy, best in product((False, True), repeat=2):
         yield _row(best=best, noisy=noisy)
+    yield _best_of_logarithmic()
 
 
 def _truth(epsilon: Fraction) -> Fraction:
@@ -113,4 +114,28 @@ def _row(*, best: bool, noisy: bool) -> Row:
         pairs=PAIRS,
         regimes=LOOP,
         charge=charge,
+    )
+
+
+def _best_of_logarithmic() -> Row:
+    """The best of all draws, of which there is a logarithmic number."""
+    asked: dict[str, Any] = {"stop": STOP, "tries": "logarithmic"}
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        candidates = _candidates(answers, epsilon)
+        found = fg.best_private_candidate(candidates, _preference, epsilon=epsilon, bits=bits, **asked)
+        return Released((found.output, int(found.score or 0)), found.spent)
+
+    return Row(
+        function="best_private_candidate",
+        noise="the candidates'",
+        variant="logarithmic tries",
+        theorem="Papernot and Steinke 2022, η = 0, at 2ε₁",
+        proof=Cited("the integral over the number of draws: docs/mathematics/private-candidates.md"),
+        release=release,
+        answers=(1, 0),
+        law=lambda: best_of_logarithmic(_draw((1, 0), EPSILON, noisy=False), STOP),
+        pairs=PAIRS,
+        regimes=LOOP,
+        charge=lambda epsilon: 2 * epsilon,
     )

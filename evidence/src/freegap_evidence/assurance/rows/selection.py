@@ -285,7 +285,7 @@ def measured_cells(truth: float, scale: float) -> dict[int, float]:
     noise = NoiseDensity("laplace", scale)
 
     def cell(j: int) -> float:
-        return noise.cdf(WIDE * (j + 1) - 0.5 - truth) - noise.cdf(WIDE * j - 0.5 - truth)
+        return float(noise.cdf(WIDE * (j + 1) - 0.5 - truth) - noise.cdf(WIDE * j - 0.5 - truth))
 
     return {j: cell(j) for j in range(-15, 16)}
 

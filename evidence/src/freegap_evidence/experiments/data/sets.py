@@ -1,9 +1,10 @@
 """The three data sets of the papers (Ding 2020, table 5-3; Ding et al. 2023, table 3), and whatever a user
 brings.
 
-Without a path, T40I10D100K is generated and the other two are histograms of their shape. A path to a folder
-replaces those whose real file lies in it (kosarak.dat, bms-pos.dat, T40I10D100K.dat, also with .gz, and
-kosarak_head.csv); a path to a file replaces all of them by that one.
+Without a path, T40I10D100K is generated and the other two are histograms of their shape; so it is with three
+further ones, T10I4D100K, Retail and film ratings. A path to a folder replaces those whose real file lies in
+it (kosarak.dat, bms-pos.dat, T40I10D100K.dat, retail.dat, …, also with .gz, and kosarak_head.csv); a path to
+a file replaces all of them by that one.
 """
 
 from __future__ import annotations
@@ -20,13 +21,23 @@ from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
 from freegap_evidence.experiments.data.quest import T10I4D100K, T40I10D100K, QuestShape, generate
-from freegap_evidence.experiments.data.shapes import BMS_POS, KOSARAK, bms_pos, kosarak
+from freegap_evidence.experiments.data.shapes import (
+    BMS_POS,
+    KOSARAK,
+    RATINGS,
+    RETAIL,
+    bms_pos,
+    kosarak,
+    ratings,
+    retail,
+)
 
-__all__ = ["PAPERS", "DataSet", "data_sets", "read_counts", "t10i4d100k"]
+__all__ = ["FURTHER", "PAPERS", "DataSet", "data_sets", "read_counts", "t10i4d100k"]
 
 _LEAST_ITEMS = 200
 _HEAD = "kosarak_head.csv"
 BMS_POS_NAME, KOSARAK_NAME, T40_NAME = PAPERS = ("BMS-POS", "Kosarak", "T40I10D100K")
+RETAIL_NAME, T10_NAME, RATINGS_NAME = FURTHER = ("retail", "T10I4D100K", "ratings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +135,7 @@ def _data_set(path: Path, counts: list[int], records: int | None) -> DataSet:
 
 def t10i4d100k() -> DataSet:
     """T10I4D100K as generated here, to be checked against the published file."""
-    return _quest("T10I4D100K", T10I4D100K)
+    return _quest(T10_NAME, T10I4D100K)
 
 
 @lru_cache(maxsize=4)
@@ -153,6 +164,13 @@ _GENERATED: dict[str, Callable[[], DataSet]] = {
     ),
     KOSARAK_NAME: _kosarak,
     T40_NAME: lambda: _quest(T40_NAME, T40I10D100K),
+    T10_NAME: t10i4d100k,
+    RETAIL_NAME: lambda: DataSet(
+        RETAIL_NAME, "a power law with the published sizes", retail(), RETAIL["records"]
+    ),
+    RATINGS_NAME: lambda: DataSet(
+        RATINGS_NAME, "a power law with the published sizes", ratings(), RATINGS["records"]
+    ),
 }
 
 

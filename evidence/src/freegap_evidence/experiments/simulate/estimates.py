@@ -6,7 +6,7 @@ import numpy as np
 
 from freegap_evidence.experiments.simulate.noise import Floats
 
-__all__ = ["blue", "inverse_variance"]
+__all__ = ["blue", "fused", "inverse_variance"]
 
 
 def blue(measurements: Floats, gaps: Floats, variance_ratio: float) -> Floats:
@@ -21,3 +21,11 @@ def inverse_variance(measured: Floats, variance: float, by_gap: Floats, gap_vari
     """Ding 2020, section 5.4.3: the weighted mean of two independent estimates."""
     weight = gap_variance / (variance + gap_variance)
     return weight * measured + (1 - weight) * by_gap
+
+
+def fused(measured: Floats, best: Floats, *, variance: float, weight: float, dimension: int) -> Floats:
+    """From the measurements to the best estimates, on each row only as far as it does no harm."""
+    away = measured - best
+    limit = 1.5 * max(dimension - 2, 0) * variance * weight
+    part = np.minimum(1.0, limit / np.maximum((away**2).sum(axis=1, keepdims=True), 1e-300))
+    return np.asarray(measured - part * away)

@@ -1,0 +1,129 @@
+"""Spellings: "Café" in two encodings, "tea" and "Tea ", which no engine calls equal.
+
+A warning looks at the public domain alone. Normalizing maps each row's item, by itself, to the item of the
+domain that is spelt alike: what happens to a row depends on that row and on the public domain. It is done
+here, in Python, for every distinct item, so that all engines agree.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from freegap.errors import InvalidArgument, SpellingWarning
+from freegap.tables.domains import Domain, HeldDomain, ListedDomain, listed_in_order
+from freegap.tables.engine_errors import ask_engine
+from freegap.tables.sources import Frame, TableSource, frame_of
+
+__all__ = ["normalized", "spelt_alike", "warn_of_spellings"]
+
+_LOOKED_AT = 100_000
+
+
+def spelt_alike(text: str) -> str:
+    """What two spellings of one name share: composed (NFC), without case, without blanks too many.
+
+    >>> spelt_alike(" Cafe\\u0301  NOIR") == spelt_alike("caf\\u00e9 noir")
+    True
+    """
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return " ".join(folded.split())
+
+
+def warn_of_spellings(domain: Domain) -> None:
+    """Say that spellings in a public domain look like slips. Of a long one the first items are looked at."""
+    first: dict[str, str] = {}
+    for item in _texts(domain):
+        other = first.setdefault(spelt_alike(item), item)
+        if other != item:
+            _warn(f"has {other!r} and {item!r}, which differ in case, blanks or encoding only")
+            return
+        if item != unicodedata.normalize("NFC", item) or item != item.strip():
+            _warn(f"has {item!r}, with blanks at its ends or in an encoding that is not composed (NFC)")
+            return
+
+
+def _texts(domain: Domain) -> Sequence[str]:
+    if isinstance(domain, ListedDomain):
+        if domain.kinds != {"text"}:
+            return ()
+        return domain.items[:_LOOKED_AT]
+    if not isinstance(domain, HeldDomain) or domain.frame.collect_schema()["item"] != nw.String:
+        return ()
+    frame = domain.frame
+    listed: list[str] = ask_engine(lambda: frame.head(_LOOKED_AT).collect()["item"].to_list())
+    return listed
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"The domain {what}. Items are compared byte by byte; normalize=True takes spellings like these for "
+        "one item.",
+        SpellingWarning,
+        stacklevel=5,
+    )
+
+
+def normalized(domain: Domain, source: TableSource) -> tuple[ListedDomain, TableSource]:
+    """The domain as a list, and the table with each item as the domain spells it, and no others."""
+    listed = _listed(domain)
+    spelling: dict[str, str] = {}
+    for item in listed.items:
+        other = spelling.setdefault(spelt_alike(item), item)
+        if other != item:
+            raise InvalidArgument(
+                "domain", [other, item], "has two spellings of one item, which normalize=True takes for one",
+                "Keep one of them.",
+            )  # fmt: skip
+    if source.kind != "text" or not (source.connection is not None or _in_process(source.frame)):
+        raise InvalidArgument(
+            "normalize",
+            True,
+            "is for columns of text in files, pandas, Polars and PyArrow",
+            "Normalize the column with the engine that holds the table.",
+        )
+    return listed, replace(source, frame=ask_engine(lambda: _respelt(source, spelling)))
+
+
+def _listed(domain: Domain) -> ListedDomain:
+    if isinstance(domain, HeldDomain):
+        return listed_in_order(ask_engine(lambda: domain.frame.collect()["item"].to_list()))
+    if isinstance(domain, ListedDomain) and domain.kinds <= {"text"} and domain.places is not None:
+        return domain
+    raise InvalidArgument(
+        "normalize", True, "needs a public list of texts to compare with", "Leave out normalize."
+    )
+
+
+def _in_process(frame: Frame) -> bool:
+    engine = frame.implementation
+    return engine.is_pandas_like() or engine.is_polars() or engine.is_pyarrow()
+
+
+def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
+    frame = source.frame
+    once = (
+        frame.group_by("item").agg(nw.len().alias("rows")).select("item").lazy().collect()["item"].to_list()
+    )
+    known = {
+        item: spelling[key]
+        for item in once
+        if isinstance(item, str) and (key := spelt_alike(item)) in spelling
+    }
+    columns = {"item": list(known), "spelt": list(known.values())}
+    if source.connection is not None:
+        import pyarrow
+
+        types = pyarrow.schema([("item", pyarrow.string()), ("spelt", pyarrow.string())])
+        pairs: Any = frame_of(source.connection.from_arrow(pyarrow.table(columns, schema=types)))
+    else:
+        text = {"item": nw.String(), "spelt": nw.String()}
+        pairs = nw.from_dict(columns, schema=text, backend=frame.implementation)
+        pairs = pairs.lazy() if isinstance(frame, nw.LazyFrame) else pairs
+    joined: Any = frame.join(pairs, on="item", how="inner")
+    return joined.select(nw.col("spelt").alias("item"), "person")  # type: ignore[no-any-return]
