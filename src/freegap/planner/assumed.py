@@ -144,6 +144,7 @@ def declared_public(
         domain="observed",
         domain_column=None,
         observed_keys_are_public=True,
+        normalize=False,
     ) as people:
         tally = people.tally
     return listed_counts(tally.values, items, f"the people in {named}, declared public", tally.sizes)
