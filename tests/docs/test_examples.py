@@ -16,7 +16,13 @@ WITH_EXAMPLES = [
     name for name in PAGES if any(block.language in ("python", "sh") for block in blocks(DOCS / name))
 ]
 # What cannot run in a test: it needs a mechanism or data of the reader's, another language, or many minutes.
-SHOWN = {"audit.md": 2, "choosing.md": 2, "mathematics/error-bars.md": 1, "reproduction.md": 1}
+SHOWN = {
+    "audit.md": 2,
+    "choosing.md": 2,
+    "mathematics/error-bars.md": 1,
+    "reproduction.md": 1,
+    "serve.md": 2,
+}
 COMMANDS_OF_A_CHECKOUT = {"supply-chain.md"}  # scripts/… alone
 
 

@@ -39,6 +39,7 @@ _OURS = {
     "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
     "plan": "Find the ε that a release needs, and what it buys, from public assumptions; free.",
     "budget": "Keep the privacy budget of each dataset in a ledger.",
+    "serve": "Let a team ask, and nobody read.",
     "receipt": "Make and check signed receipts of releases.",
     "audit": "Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.",
     "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",

@@ -1,0 +1,109 @@
+"""`freegap serve`: the service, and the tokens of those who use it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from freegap.cli.terminal import print_json
+from freegap.errors import MissingExtra
+from freegap.serve.people import ROLES, People
+from freegap.serve.settings import read_settings
+
+__all__ = ["app"]
+
+app = typer.Typer(name="serve", help="Let a team ask, and nobody read.", invoke_without_command=True)
+tokens = typer.Typer(name="token", help="Make, list and revoke tokens.", no_args_is_help=True)
+app.add_typer(tokens)
+
+_CONFIG: Path = typer.Option(Path("freegap.toml"), help="The settings.")
+_JSON: bool = typer.Option(False, "--json", help="Print JSON.")
+
+
+@app.callback()
+def _serve(
+    context: typer.Context,
+    config: Path = _CONFIG,
+    host: str = typer.Option("127.0.0.1", help="The address to listen on."),
+    port: int = typer.Option(8765, help="The port to listen on."),
+) -> None:
+    """Let a team ask, and nobody read: an HTTP service over the tables of a configuration."""
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        import uvicorn
+
+        from freegap.serve.app import make_app
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("anyio", "fastapi", "pydantic", "uvicorn"):
+            raise
+        raise MissingExtra("fastapi", "serve") from None
+    from freegap.serve.desk import Desk
+    from freegap.serve.work import Workers
+
+    settings = read_settings(config)
+    desk = Desk(settings, Workers(settings.limits).run)
+    desk.open()
+    uvicorn.run(
+        make_app(desk, People(settings.people)),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+    )
+
+
+@tokens.callback()
+def _tokens() -> None:
+    """Make, list and revoke tokens."""
+
+
+@tokens.command()
+def add(
+    name: str = typer.Argument(help="Whose it is.", show_default=False),
+    role: str = typer.Option("analyst", help=f"{', '.join(ROLES)}."),
+    days: int = typer.Option(90, help="How long it is good."),
+    config: Path = _CONFIG,
+    as_json: bool = _JSON,
+) -> None:
+    """Make a token and print it, this once. The first owner is made so."""
+    token = People(read_settings(config).people).add(name, role, days=days)
+    if as_json:
+        print_json({"name": name, "role": role, "token": token})
+    else:
+        typer.echo(token)
+
+
+@tokens.command("list")
+def list_tokens(config: Path = _CONFIG, as_json: bool = _JSON) -> None:
+    """List all tokens, without their secrets."""
+    found = [asdict(token) for token in People(read_settings(config).people).tokens()]
+    if as_json:
+        print_json(found)
+        return
+    table = Table("number", "name", "role", "expires", "revoked")
+    for token in found:
+        table.add_row(
+            *(Text(str(token[name] or "")) for name in ("number", "name", "role", "expires", "revoked"))
+        )
+    Console().print(table)
+
+
+@tokens.command()
+def revoke(
+    number: int = typer.Argument(help="The number of the token, as `list` shows it.", show_default=False),
+    config: Path = _CONFIG,
+    as_json: bool = _JSON,
+) -> None:
+    """End a token now."""
+    People(read_settings(config).people).revoke(number)
+    if as_json:
+        print_json({"number": number, "revoked": True})
+    else:
+        typer.echo(f"Token {number} is revoked.")

@@ -1,0 +1,180 @@
+"""Who may do what, and that a release is the library's, paid at every level."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import freegap as fg
+from freegap.receipts.keys import SigningKey
+from freegap.receipts.receipt import Receipt
+from freegap.serve.desk import Forbidden, NotThere, TooMany
+from freegap.serve.people import Person
+from freegap.serve.questions import read_question
+from tests.serve.conftest import QUESTION, Service
+
+ANN, BOB = Person("ann", "analyst"), Person("bob", "analyst")
+OLGA, AUDITOR = Person("olga", "owner"), Person("ada", "auditor")
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments"),
+    [
+        ({}, {}),
+        ({"measure": True, "noise": "laplace", "k": 2}, {"measure": True, "noise": "laplace", "k": 2}),
+        ({"item": "city", "epsilon": 0.3}, {"item": "city", "epsilon": "3/10"}),
+        ({"mechanism": "above", "threshold": 700, "k": 2}, {"threshold": 700, "k": 2}),
+    ],
+)
+def test_it_is_the_release_of_the_library_on_the_same_bits(
+    seeded: Service, changed: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    question = QUESTION | changed
+    domain: Any = ["Rome", "Oslo", "Lima"] if question["item"] == "city" else ["tea", "milk", "rice"]
+    function: Any = fg.above if question["mechanism"] == "above" else fg.top_k
+    given = {"item": "product", "k": 1, "epsilon": "1/2"} | arguments
+    made = function(
+        seeded.folder / "baskets.parquet", person="customer", domain=domain, bits=fg.SeededBits(1), **given
+    )
+    found = seeded.desk.ask(ANN, question)
+    assert found["release"] == json.loads(json.dumps(made.to_dict(), default=str))
+    ledger = fg.Ledger(seeded.settings.ledger)
+    spent = {account.dataset: account.spent for account in ledger.accounts()}
+    assert spent["shop"] == spent["shop / team red"] == spent["shop / ann"] == made.spent
+    assert ledger.entries("shop")[1].who == "ann"
+    assert ledger.verify().ok
+
+
+def test_quotas_run_out_each_by_itself(service: Service) -> None:
+    assert [service.desk.ask(ANN, QUESTION)["status"] for _ in range(4)] == ["released"] * 3 + ["spent"]
+    assert service.desk.ask(BOB, QUESTION)["status"] == "released", "the team has 1/2 left, and ann none"
+    refused = service.desk.ask(BOB, QUESTION)
+    assert (refused["status"], "shop / team red" in refused["error"]) == ("spent", True)
+    left = {left["account"]: left["left"] for left in service.desk.sources(BOB)[0]["accounts"]}
+    assert left == {"shop": "3", "shop / team red": "0"}
+    assert fg.Ledger(service.settings.ledger).account("shop").remaining == Fraction(3)
+
+
+def test_everybody_sees_what_is_theirs(service: Service) -> None:
+    lines = [service.desk.ask(who, QUESTION)["line"] for who in (ANN, BOB, OLGA)]
+    seen = {
+        who.name: [made["sequence"] for made in service.desk.releases(who)]
+        for who in (ANN, BOB, OLGA, AUDITOR, Person("carl", "analyst"))
+    }
+    assert seen == {"ann": lines[:1], "bob": lines[1:2], "olga": lines, "ada": lines, "carl": []}
+    assert service.desk.release(ANN, lines[0])["release"] == "top_k"
+    for who, line in ((ANN, lines[1]), (BOB, lines[0]), (Person("carl", "analyst"), lines[0]), (OLGA, 999)):
+        with pytest.raises(NotThere, match=f"There is no release {line} for you"):
+            service.desk.release(who, line)
+        with pytest.raises(NotThere, match=f"There is no release {line} for you"):
+            service.desk.receipt(who, line)
+    assert [source["name"] for source in service.desk.sources(ANN)] == ["shop"]
+    assert [source["name"] for source in service.desk.sources(AUDITOR)] == ["shop", "clinic"]
+    receipt = Receipt.read(service.desk.receipt(ANN, lines[0]))
+    receipt.check(SigningKey.read(service.settings.key_file).public)
+    assert receipt.body["dataset"] == "shop"
+
+
+def test_the_journal_is_for_those_who_oversee(service: Service) -> None:
+    for verb in (service.desk.journal, service.desk.verification):
+        with pytest.raises(Forbidden):
+            verb(ANN)
+    assert service.desk.verification(AUDITOR)["ok"]
+    assert len(service.desk.journal(OLGA)) == 6
+    with pytest.raises(Forbidden):
+        service.desk.ask(AUDITOR, QUESTION)
+    assert len(service.desk.journal(OLGA)) == 6
+
+
+WRONG: list[Any] = [
+    None,
+    [],
+    "shop",
+    {},
+    QUESTION | {"sauce": "shop"},
+    QUESTION | {"source": "clinic"},
+    QUESTION | {"source": ["shop"]},
+    QUESTION | {"mechanism": "measure"},
+    QUESTION | {"mechanism": "__import__"},
+    QUESTION | {"item": "customer"},
+    QUESTION | {"item": 'product" UNION SELECT customer FROM t --'},
+    QUESTION | {"item": "Product"},
+    QUESTION | {"k": 0},
+    QUESTION | {"k": 1001},
+    QUESTION | {"k": True},
+    QUESTION | {"k": "1"},
+    QUESTION | {"epsilon": "2"},
+    QUESTION | {"epsilon": "1/1000"},
+    QUESTION | {"epsilon": -1},
+    QUESTION | {"epsilon": "1e-999999999"},
+    QUESTION | {"epsilon": "9" * 60 + "/" + "9" * 59},
+    QUESTION | {"epsilon": float("nan")},
+    QUESTION | {"threshold": 3},
+    QUESTION | {"noise": "gumbel"},
+    QUESTION | {"measure": 1},
+    QUESTION | {"mechanism": "above"},
+    QUESTION | {"mechanism": "above", "threshold": 3, "measure": True},
+    QUESTION | {"bits": 1},
+    QUESTION | {"ledger": "x"},
+    QUESTION | {"domain": "observed"},
+    QUESTION | {"person": "product"},
+]
+
+
+def test_what_the_owner_does_not_allow_reaches_nothing(service: Service) -> None:
+    allowed = {"shop": service.settings.sources["shop"]}
+    for asked in WRONG:
+        with pytest.raises(fg.InvalidArgument):
+            read_question(asked, allowed)
+        with pytest.raises(fg.InvalidArgument):
+            service.desk.ask(ANN, asked)
+    assert len(service.desk.journal(OLGA)) == 6
+
+
+def test_a_failure_says_nothing_of_its_cause(service: Service) -> None:
+    """The table is missing, or cannot be read: one answer, whatever the cause."""
+    for content in (None, b"patient,diagnosis\n1,flu,SECRET\n", b"\xff\xfe SECRET"):
+        if content is not None:
+            (service.folder / "SECRET-clinic.csv").write_bytes(content)
+        carl = Person("carl", "analyst")
+        asked = {"source": "clinic", "mechanism": "top_k", "item": "diagnosis", "k": 1, "epsilon": "1/10"}
+        assert service.desk.ask(carl, asked) == {"status": "failed"}
+    assert fg.Ledger(service.settings.ledger).account("clinic").remaining == 1, "nothing was drawn"
+
+
+def test_what_depends_on_the_question_alone_is_told(service: Service) -> None:
+    refused = service.desk.ask(ANN, QUESTION | {"k": 3})
+    assert refused["status"] == "refused"
+    assert "k = 3: needs a domain of at least" in refused["error"]
+
+
+def test_one_cannot_ask_without_end(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    limits = replace(service.settings.limits, questions_per_minute=2)
+    service.desk.settings = replace(service.settings, limits=limits)
+    now = [0.0]
+    monkeypatch.setattr("freegap.serve.desk.time.monotonic", lambda: now[0])
+    for _ in range(2):
+        with pytest.raises(fg.InvalidArgument):
+            service.desk.ask(ANN, {})
+    with pytest.raises(TooMany):
+        service.desk.ask(ANN, QUESTION)
+    with pytest.raises(fg.InvalidArgument):
+        service.desk.ask(BOB, {})
+    now[0] = 60.0
+    with pytest.raises(fg.InvalidArgument):
+        service.desk.ask(ANN, {})
+
+
+def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) -> None:
+    service.desk.open()
+    from dataclasses import replace
+
+    shop = replace(service.settings.sources["shop"], budget={"epsilon": "50"})
+    service.desk.settings = replace(service.settings, sources={"shop": shop})
+    with pytest.raises(fg.InvalidArgument, match="which is fixed"):
+        service.desk.open()
