@@ -90,7 +90,7 @@ def expected_ratio(n: int, *, weight: float, dimension: int) -> float:
     """The mean squared error of n fused estimates to that of their measurements, where gaps are wide.
 
     For normal noise: Q = Σ(α_i − β_i)²/(σ²·w) then has the χ² law with m degrees of freedom, and a part t of
-    the way saves (2t − t²)·Q of the squared error. Other noise comes near: by 4 % in the root for four items.
+    the way saves (2t − t²)·Q of the squared error. Other noise comes within 4 % in the root.
 
     >>> ratio = expected_ratio(50, weight=2 / 3, dimension=49)
     >>> round(ratio, 3), round(float(blue_variance_ratio(50, Fraction(1, 2))), 3)
