@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
@@ -287,10 +287,10 @@ class _CandidateSearch:
 
     def is_logarithmic(self, tries: Any) -> bool:
         """Whether the number of draws is logarithmic, which has a theorem without a hard stop, for γ < 1."""
-        if tries == "geometric":
-            return False
-        if tries != "logarithmic":
+        if tries not in get_args(Tries):
             raise InvalidArgument("tries", tries, "is not known", 'Pass "geometric" or "logarithmic".')
+        if tries != "logarithmic":
+            return False
         if self.steps is not None:
             raise InvalidArgument(
                 "hard_stop", self._extra, 'has no theorem with tries="logarithmic"', "Leave out one of them."
