@@ -158,6 +158,8 @@ NOT_OF_PRIVATE_DATA = {
         "assert_private",
         "Command",
         "prove",
+        "Composition",
+        "Ranking",
         "Selection",
         "Stream",
         "base2",

@@ -62,6 +62,7 @@ RECORDS = {
     "Estimates",
     "HybridTopK",
     "ItemsAbove",
+    "KeptRelease",
     "Measurement",
     "PlannedRelease",
     "PrivacyUnit",

@@ -51,7 +51,7 @@ from typing import Any, Protocol, TypeVar
 from freegap.bits import PAYER, OfOneProcess, last_unpaid_draw
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.values.measures import Measure, converted
-from freegap.values.plans import ReleasePlan
+from freegap.values.plans import ReleasePlan, price_of
 from freegap.values.written import jsonable
 
 __all__ = [
@@ -123,7 +123,7 @@ def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
     """
 
     def claimed() -> R:
-        claim = _claim(plan.mechanism, plan.asked)
+        claim = _claim(plan.mechanism, plan)
         if claim is None:
             return release()
         with claim.in_full_if_it_fails(), claim.paying():
@@ -146,7 +146,7 @@ def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callab
 
     def opened() -> _Opened:
         nonlocal claim
-        claim = _claim(what, plan.asked)
+        claim = _claim(what, plan)
         ticket = _Opened(plan.asked.spent)
         if claim is None:
             start()
@@ -172,14 +172,16 @@ def _through(ledger: Any, release: Callable[[], Any], what: str, plan: ReleasePl
     account = ledger_argument(ledger)
     if account is None:
         return release()
-    asked: dict[str, Any] = plan.asked.arguments()
+    asked: dict[str, Any] = price_of(plan).arguments()
     return account[0].charge(account[1], release, **asked, what=what, parameters=dict(plan.parameters))
 
 
-def _claim(what: str, asked: Measure) -> Claim | None:
+def _claim(what: str, plan: ReleasePlan) -> Claim | None:
     """A claim of its own, where an allowance is in force; within another claim, that one pays."""
     payer = PAYER.get()
-    return payer.claim(what, asked) if isinstance(payer, Allowance) else None
+    if not isinstance(payer, Allowance):
+        return None
+    return payer.claim(what, plan.asked if payer.is_in(type(plan.asked)) else price_of(plan))
 
 
 class Allowance(OfOneProcess):
@@ -196,6 +198,10 @@ class Allowance(OfOneProcess):
         self._witness = last_unpaid_draw()
         super().__init__()
         self._lock = threading.RLock()
+
+    def is_in(self, measure: type[Measure]) -> bool:
+        """Whether the reservation is in this measure."""
+        return type(self._limit) is measure
 
     @contextmanager
     def in_force(self) -> Iterator[None]:

@@ -20,7 +20,15 @@ from freegap.budget import accounting
 from freegap.budget.accounting import NOTHING, BrokenRule, Cost
 from freegap.budget.budgets import Budget
 from freegap.budget.chain import Line
-from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, rho_within
+from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.values.measures import (
+    Approximate,
+    ApproximateConcentrated,
+    Measure,
+    Pure,
+    ZeroConcentrated,
+    rho_within,
+)
 from tests.budget.test_tampering import lines, outside, rewrite
 
 TENTH = Fraction(1, 10)
@@ -66,7 +74,7 @@ def test_what_a_release_costs(budget: Budget, asked: Measure, cost: Cost) -> Non
         ("rho", {"epsilon": "1/9", "delta": "1e-9"}, "'epsilon-delta': cannot be charged to a budget in rho"),
         ("rho", {}, "exactly one of epsilon and rho must be given, and neither is given"),
         ("rho", {"epsilon": 1, "rho": 1}, "exactly one of epsilon and rho must be given, and both are given"),
-        ("both", {"rho": "1/100", "delta": "1e-9"}, "has no meaning with rho"),
+        ("rho", {"rho": "1/100", "delta": "1e-9"}, "'rho-delta': cannot be charged to a budget in rho"),
         ("both", {"epsilon": "1/9", "delta": 1}, "delta = 1: must lie strictly between 0 and 1"),
         ("rho", {"rho": 0}, "rho = 0: must be greater than 0"),
     ],
@@ -327,3 +335,38 @@ def test_the_sum_of_rho_covers_direct_composition(epsilons: list[Fraction]) -> N
             moment = truth * math.exp(epsilon * (alpha - 1)) + (1 - truth) * math.exp(-epsilon * (alpha - 1))
             direct += math.log(moment) / (alpha - 1)
         assert direct <= alpha * float(charged) * (1 + 1e-9)
+
+
+def test_rho_with_a_delta_costs_both_and_is_no_budget(three: Ledger) -> None:
+    """What a release in (ρ, δ) costs is neither ε²/2 nor nothing; a dataset cannot be opened in it."""
+    before = three.account("both")
+    three.reserve("both", rho="1/1000", delta="1e-9", what="a")
+    after = three.account("both")
+    assert before.remaining - after.remaining == Fraction(1, 1000)
+    assert before.own_delta_remaining - after.own_delta_remaining == Fraction(1, 10**9)
+    assert str(three.entries("both")[-1].asked) == "ρ = 1/1000, δ = 1/1000000000"
+    assert three.verify().ok
+    with pytest.raises(InvalidArgument, match="no meaning with rho in a budget"):
+        three.create("other", rho=1, delta="1e-6")
+    for text in ("1/8 rho + 1/9 delta", "1/8 rho + 1/9 delta within 1/8 rho + 1/9 delta"):
+        with pytest.raises(BrokenRule):
+            Budget.parsed(text)
+
+
+def test_a_release_is_charged_by_its_price_where_that_is_less(three: Ledger) -> None:
+    """Gumbel noise in an unknown domain: ρ of its scale and half of δ, in place of ε²/2 and δ."""
+    asked: dict[str, Any] = {"epsilon": "1/2", "delta": "1e-8", "noise": "gumbel"}
+    price = UnknownPlan.read(k=20, **asked).price
+    assert isinstance(price, ApproximateConcentrated)
+    assert price.rho < Fraction(1, 8) / 10
+    three.create("large", epsilon=9, delta="1e-6")
+    before = three.account("large")
+    fg.unknown_top_k({"a": 10**5}, 20, ledger=(three, "large"), **asked)
+    after = three.account("large")
+    assert before.remaining - after.remaining == price.rho
+    assert before.own_delta_remaining - after.own_delta_remaining == Fraction(1, 2 * 10**8)
+    release = lambda: fg.unknown_top_k({"a": 10**5}, 20, **asked)  # noqa: E731
+    three.charge("large", release, epsilon="1/2", delta="1e-8", what="as it is asked")
+    three.charge("large", release, **price.arguments(), what="at its price")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="has reserved"):
+        three.charge("large", release, rho=price.rho / 2, delta="1e-8", what="too little")

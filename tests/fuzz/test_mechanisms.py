@@ -127,7 +127,7 @@ CANDIDATE = {
 STREAM = fg.Stream(len, len, len, len)  # type: ignore[arg-type]
 OTHERS: dict[str, dict[str, Any]] = {
     "select_private_candidate": CANDIDATE | {"threshold": 20},
-    "best_private_candidate": CANDIDATE,
+    "best_private_candidate": CANDIDATE | {"tries": "geometric"},
     "NoisyScore": {
         "function": len,
         "epsilon": "1/2",

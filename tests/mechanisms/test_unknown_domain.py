@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 from flint import arb, arb_poly, fmpq
 from freegap_evidence.assurance.densities import NoiseDensity
+from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.top_k_law import top_k_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +25,16 @@ import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.laws import GUMBEL, Law
-from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, Slots, UnknownPlan, read_slots, slots_of
+from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownPlan
+from freegap.mechanisms.unknown_slots import Slots, read_slots, slots_of
 from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate, ZeroConcentrated, converted
+from freegap.values.measures import (
+    Approximate,
+    ApproximateConcentrated,
+    ZeroConcentrated,
+    converted,
+    rho_within,
+)
 
 PRECISION = 300
 ITEMS = "abcd"
@@ -432,3 +441,32 @@ def test_the_pool_is_found_among_the_largest_counts() -> None:
         assert found.labels == order[:pool]
         assert found.counts == [largest[label] for label in order[:pool]]
         assert found.outside == (largest[order[pool]] if len(order) > pool else 0)
+
+
+def test_the_price_in_rho_covers_every_divergence_but_for_names_of_pairs() -> None:
+    """The laws of one name with its gap, at neighbours; a quarter of the price would not."""
+    asked: dict[str, Any] = {"epsilon": 1, "delta": "1/20", "people": 20, "pool": 2, "noise": "gumbel"}
+    plan = UnknownPlan.read(k=1, resolution=1, **asked)
+    price = plan.price
+    assert price == ApproximateConcentrated(1 / (4 * plan.scale**2), Fraction(1, 40))
+    assert price.spent <= rho_within(1, Fraction(1, 40))
+    lift, scale = float(plan.lift), float(plan.scale)
+    worst = 0.0
+    for here, there in (((lift, 3), (lift - 1, 3)), ((lift, lift), (lift - 1, lift - 1))):
+        laws = [gumbel_cells([*counts, lift], 1, scale, 60) for counts in (here, there)]
+        named = [
+            {cell: p for cell, p in law.items() if cell[0] != (2,)}
+            | {None: sum(p for (i, _), p in law.items() if i == (2,))}
+            for law in laws
+        ]
+        for p, q in (named, named[::-1]):
+            for alpha in (1.05, 1.5, 2.0, 4.0, 16.0):
+                moment = sum(
+                    p[cell] ** alpha * q[cell] ** (1 - alpha) for cell in p if min(p[cell], q[cell]) > 1e-12
+                )
+                worst = max(worst, math.log(moment) / (alpha - 1) / alpha)
+    assert float(price.spent) / 4 < worst <= float(price.spent)
+    measured = UnknownPlan.read(k=1, resolution=1, measured=True, **asked)
+    both = measured.price.spent
+    assert both == 1 / (4 * measured.scale**2) + measured.share.spent <= rho_within(1, Fraction(1, 40))
+    assert UnknownPlan.read(k=1, **asked | {"noise": "exponential"}).price == plan.asked

@@ -13,7 +13,7 @@ import pytest
 import freegap as fg
 from freegap.planner.assumed import listed_counts
 from freegap.planner.designs import hybrid
-from freegap.planner.questions import Question
+from freegap.planner.questions import PlannedQuestion
 from freegap.values.measures import Pure
 
 COUNTS = [int(700 / rank) for rank in range(1, 31)]
@@ -83,7 +83,7 @@ def check_above(amount: dict[str, Any], runs: int) -> None:
 
 
 def check_hybrid(runs: int) -> None:
-    question = Question(
+    question = PlannedQuestion(
         assumed=listed_counts(COUNTS, None, "counts"),
         k=9,
         threshold=Fraction(100),

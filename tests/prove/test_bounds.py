@@ -13,6 +13,8 @@ from freegap.symbolic import Limits, NotDecided, limits, z3
 
 from . import programs
 
+pytestmark = pytest.mark.usefixtures("without_search")
+
 
 def each_costs(answers: Any, noise: Any) -> list[bool]:
     """Nothing ends it: each answer costs an eighth."""

@@ -37,7 +37,7 @@ def test_select_and_measure(composition: Composition) -> None:
     assert proof.holds, str(proof)
     assert "at most ε = 2, for all n" in proof.claim
     assert proof.conditions[0].how.count("; then ") == 1
-    assert fg.prove(composition, epsilon="3/2").holds is not True
+    assert proved(composition, epsilon=Fraction(3, 2)).holds is None
 
 
 def narrow() -> Stream:

@@ -16,7 +16,7 @@ import freegap as fg
 from freegap.prover.check import problem_of
 from freegap.prover.classes import classes_of
 from freegap.prover.counterexample import find_counterexample
-from freegap.prover.events import Counterexample
+from freegap.prover.events import ExactViolation
 from freegap.prover.exponentials import exponential, integral, laplace, uniform
 from freegap.prover.probability import linear_paths, probability_of
 from freegap.symbolic import NotDecided
@@ -24,12 +24,12 @@ from freegap.symbolic import NotDecided
 from . import broken
 
 
-def found(program: Any, queries: int, **options: Any) -> Counterexample | None:
+def found(program: Any, queries: int, **options: Any) -> ExactViolation | None:
     problem = problem_of(program, epsilon=1, queries=queries, seconds=60, **options)
     return find_counterexample(problem, classes_of(problem))
 
 
-def found_surely(program: Any, queries: int, **options: Any) -> Counterexample:
+def found_surely(program: Any, queries: int, **options: Any) -> ExactViolation:
     counterexample = found(program, queries, **options)
     assert counterexample is not None
     return counterexample
@@ -84,7 +84,7 @@ def chance_of_sparse_vector(answers: Any, output: Any, bar: float, scale: float)
     return math.fsum(quad(integrand, a, b, epsabs=0, epsrel=1e-11, limit=200)[0] for a, b in pairwise(ends))
 
 
-def outputs_of(counterexample: Counterexample, queries: int) -> list[Any]:
+def outputs_of(counterexample: ExactViolation, queries: int) -> list[Any]:
     return [
         output
         for length in range(1, queries + 1)

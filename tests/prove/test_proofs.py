@@ -18,6 +18,8 @@ from freegap.values.neighbours import Neighbours
 
 from . import plain_top_k, programs
 
+pytestmark = pytest.mark.usefixtures("without_search")
+
 QUARTER = Fraction(1, 4)
 LAWS = ("laplace", "exponential")
 FORMS = (("each", False), ("monotonic", True))

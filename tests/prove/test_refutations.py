@@ -14,6 +14,8 @@ from freegap.prover.report import Proof
 
 from . import broken, plain_top_k, programs
 
+pytestmark = pytest.mark.usefixtures("without_search")
+
 QUARTER = Fraction(1, 4)
 
 

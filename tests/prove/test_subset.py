@@ -227,8 +227,10 @@ def test_an_exact_literal_and_a_rounded_one() -> None:
 
 
 def test_the_headlines() -> None:
-    refuted = fg.prove(noisy, shift, epsilon="1/2", queries=1, parameters={"scale": 1})
+    narrow: dict[str, Any] = {"epsilon": "1/2", "queries": 1, "parameters": {"scale": 1}}
+    refuted = fg.prove(noisy, shift, **narrow, counterexample=False)
     assert str(refuted).startswith("this alignment does not prove it: noisy(scale=1)")
+    assert str(fg.prove(noisy, shift, **narrow)).startswith("not true: noisy(scale=1)")
     undecided = fg.prove(lambda answers, noise: round(answers[0]) > 0, shift, epsilon=1, queries=1)
     assert "rounded" in str(undecided).splitlines()[1]
 

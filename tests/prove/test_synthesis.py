@@ -15,6 +15,8 @@ from freegap.prover.templates import compiled
 
 from . import broken, plain_top_k, programs
 
+pytestmark = pytest.mark.usefixtures("without_search")
+
 QUARTER = Fraction(1, 4)
 SHARED = {"k": 1, "share": QUARTER}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import freegap as fg
 from freegap.serve.questions import read_question
-from freegap.serve.settings import Limits
-from freegap.serve.work import FAILED, Job, Workers
+from freegap.serve.settings import QuestionLimits
+from freegap.serve.work import FAILED, Job, WorkerProcesses
 from tests.serve.conftest import QUESTION, Service
 
 
@@ -26,13 +26,13 @@ def job(service: Service, **changed: Any) -> Job:
 
 
 def test_a_process_answers_refuses_and_is_ended(service: Service) -> None:
-    workers = Workers(Limits(seconds=60))
+    workers = WorkerProcesses(QuestionLimits(seconds=60))
     made = workers.run(job(service))
     ledger = fg.Ledger(service.settings.ledger)
     assert made["status"] == "released"
     assert made["release"] == ledger.release(made["line"])
     assert made["release"]["private"] is True
     assert workers.run(replace(job(service), memory_mb=1)) == FAILED
-    assert Workers(Limits(seconds=0.001)).run(job(service)) == FAILED
+    assert WorkerProcesses(QuestionLimits(seconds=0.001)).run(job(service)) == FAILED
     assert ledger.verify().ok
     assert ledger.account("shop").spent == ledger.account("shop / ann").spent

@@ -21,7 +21,8 @@ from freegap.bits import SeededBits
 from freegap.laws import LAPLACE, NORMAL
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
-from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown, occurring, slots_of
+from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
+from freegap.mechanisms.unknown_slots import occurring, slots_of
 from freegap.tables import unknown
 from freegap.tables.bounded import chosen_here, chosen_in_engine
 from freegap.tables.people import pairs_of

@@ -12,6 +12,7 @@ from freegap.errors import InvalidArgument
 from freegap.values import measures
 from freegap.values.measures import (
     Approximate,
+    ApproximateConcentrated,
     Measure,
     Pure,
     ZeroConcentrated,
@@ -27,10 +28,11 @@ def test_what_is_asked_for() -> None:
     assert measure_argument(epsilon="1/2") == Pure(Fraction(1, 2))
     assert measure_argument(rho="1/8") == ZeroConcentrated(Fraction(1, 8))
     assert measure_argument(epsilon=1, delta="1e-6") == Approximate(Fraction(1), TINY)
+    assert measure_argument(rho=1, delta="1e-6") == ApproximateConcentrated(Fraction(1), TINY)
     wrong: dict[str, dict[str, Any]] = {
         "and neither is given": {},
         "and both are given": {"epsilon": 1, "rho": 1},
-        "has no meaning with rho": {"rho": 1, "delta": "1e-6"},
+        "delta = 1: must lie strictly between 0 and 1": {"rho": 1, "delta": 1},
         "epsilon = 0: must be greater than 0": {"epsilon": 0},
         "rho = -1: must be greater than 0": {"rho": -1},
         "delta = 0: must lie strictly between 0 and 1": {"epsilon": 1, "delta": 0},

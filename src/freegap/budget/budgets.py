@@ -1,10 +1,10 @@
 """How a budget in each measure is kept, what a release costs it, and how both are written down.
 
-| declared | kept as | a release of ε | of ρ | of (ε, δ) |
-|---|---|---|---|---|
-| ε | ε | ε | – | – |
-| ρ | ρ | min(ε²/2, ε) | ρ | – |
-| (ε, δ) | ρ, and a sum of δ | min(ε²/2, ε) | ρ | min(ε²/2, ε), and δ |
+| declared | kept as | a release of ε | of ρ | of (ε, δ) | of (ρ, δ) |
+|---|---|---|---|---|---|
+| ε | ε | ε | – | – | – |
+| ρ | ρ | min(ε²/2, ε) | ρ | – | – |
+| (ε, δ) | ρ, and a sum of δ | min(ε²/2, ε) | ρ | min(ε²/2, ε), and δ | ρ, and δ |
 
 Why the sums suffice, whatever is asked next and at what price, chosen from all earlier outputs, as long as
 the total is fixed beforehand (a *filter*):
@@ -34,7 +34,15 @@ from fractions import Fraction
 
 from freegap.budget.accounting import NOTHING, BrokenRule, Cost, amount_text, parsed_amount, shown
 from freegap.errors import InvalidArgument
-from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, converted, rho_within
+from freegap.values.measures import (
+    Approximate,
+    ApproximateConcentrated,
+    Measure,
+    Pure,
+    ZeroConcentrated,
+    converted,
+    rho_within,
+)
 
 __all__ = ["Budget", "in_words"]
 
@@ -43,7 +51,8 @@ _KEPT: dict[type[Measure], type[Measure]] = {
     ZeroConcentrated: ZeroConcentrated,
     Approximate: ZeroConcentrated,
 }
-_BY_NAME = {measure.name: measure for measure in _KEPT}
+_MEASURES: tuple[type[Measure], ...] = (*_KEPT, ApproximateConcentrated)
+_BY_NAME = {measure.name: measure for measure in _MEASURES}
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 
 
@@ -61,6 +70,13 @@ class Budget:
     @staticmethod
     def of(declared: Measure, own_delta: Fraction | None = None) -> Budget:
         """A budget, with `own_delta` of its δ for releases that have one of their own; half without it."""
+        if type(declared) not in _KEPT:
+            raise InvalidArgument(
+                "delta",
+                shown(declared.delta),
+                "has no meaning with rho in a budget",
+                "Pass rho alone, or epsilon and delta.",
+            )
         if not isinstance(declared, Approximate):
             return Budget(declared, Cost(declared.spent))
         own = declared.delta / 2 if own_delta is None else own_delta
@@ -78,8 +94,9 @@ class Budget:
 
     def cost(self, asked: Measure) -> Cost:
         """What a release costs at most. An error where no theorem says."""
-        if isinstance(asked, Approximate) and isinstance(self.declared, Approximate):
-            return Cost(converted(Pure(asked.epsilon), self.kept).spent, asked.delta)
+        if isinstance(self.declared, Approximate):
+            kept = converted(asked, ApproximateConcentrated)
+            return Cost(kept.rho, kept.delta)
         if type(asked) is not self.kept and (asked.delta or self.kept is Pure):
             raise InvalidArgument(
                 "measure",
@@ -173,7 +190,7 @@ class Budget:
         else:
             measure = _parsed_measure(kept if " " in kept else f"{kept} epsilon")
             budget = Budget(measure, Cost(measure.spent))
-        if budget.text() != text:
+        if type(budget.declared) not in _KEPT or budget.text() != text:
             raise BrokenRule("a budget must be stored as it was declared and as it is kept")
         return budget
 

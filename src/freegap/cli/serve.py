@@ -44,10 +44,10 @@ def _serve(
             raise
         raise MissingExtra("fastapi", "serve") from None
     from freegap.serve.desk import Desk
-    from freegap.serve.work import Workers
+    from freegap.serve.work import WorkerProcesses
 
     settings = read_settings(config)
-    desk = Desk(settings, Workers(settings.limits).run)
+    desk = Desk(settings, WorkerProcesses(settings.limits).run)
     desk.open()
     uvicorn.run(
         make_app(desk, People(settings.people)),

@@ -64,6 +64,8 @@ class Screen:
         has a hazard above 1. So steps of ln(expected/wanted) never overshoot.
         """
         wanted = top + 4 * math.sqrt(top) + 4
+        if not self._law.one_sided:  # a survival function may be a sixth above the true one
+            wanted *= 7 / 6
         bar = 0.0
         for _ in range(8):
             expected = float(self._expected(bar).sum(dtype=np.float64))

@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from freegap.base2.draws import BitDraws, Draws
 from freegap.bits import BitSource, source_or_system
@@ -169,7 +169,7 @@ def select_private_candidate(
     >>> chosen.output.labels, chosen.spent
     (('b',), Fraction(1, 1))
     """
-    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
+    search = _CandidateSearch(candidates, score, epsilon, rho, stop, hard_stop, bits)
     limit = rational("threshold", threshold)
     return search.release(
         lambda: select_program(search.sample, search.stops, limit, search.steps),
@@ -212,7 +212,7 @@ def best_private_candidate(
     >>> chosen.output.labels, chosen.spent, chosen.parameters["most_draws"]
     (('b',), Fraction(9, 5), 30)
     """
-    search = _Search(candidates, score, epsilon, rho, stop, hard_stop, bits)
+    search = _CandidateSearch(candidates, score, epsilon, rho, stop, hard_stop, bits)
     if not search.is_logarithmic(tries):
         return search.release(
             lambda: best_program(search.sample, search.stops, search.uniform, search.steps),
@@ -246,7 +246,7 @@ def sampler(
     return sample
 
 
-class _Search:
+class _CandidateSearch:
     """The arguments that both mechanisms share, checked before anything is drawn."""
 
     def __init__(
@@ -287,10 +287,10 @@ class _Search:
 
     def is_logarithmic(self, tries: Any) -> bool:
         """Whether the number of draws is logarithmic, which has a theorem without a hard stop, for γ < 1."""
-        if tries == "geometric":
-            return False
-        if tries != "logarithmic":
+        if tries not in get_args(Tries):
             raise InvalidArgument("tries", tries, "is not known", 'Pass "geometric" or "logarithmic".')
+        if tries != "logarithmic":
+            return False
         if self.steps is not None:
             raise InvalidArgument(
                 "hard_stop", self._extra, 'has no theorem with tries="logarithmic"', "Leave out one of them."

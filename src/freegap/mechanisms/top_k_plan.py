@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from freegap.errors import InvalidArgument
@@ -103,14 +103,14 @@ class TopKPlan:
         """Of the noise in each answer."""
         if isinstance(self.asked, Pure):
             return self._reach * self.k / self.asked.epsilon
-        return self._reach * root_above(self.places / (8 * self.asked.rho))
+        return self._reach * _scale_and_charge(self.places, self.asked.rho)[0]
 
     @property
     def charge(self) -> Fraction:
         """What is spent, whatever is released (a hybrid may spend less under ε)."""
         if isinstance(self.asked, Pure):
             return self.asked.epsilon
-        return self.places * (self._reach / self.scale) ** 2 / 8
+        return _scale_and_charge(self.places, self.asked.rho)[1]
 
     def require_enough(self, n: int) -> None:
         """There are k answers, and a runner-up where the last gap is released."""
@@ -137,6 +137,13 @@ class TopKPlan:
             "sensitivity": self.sensitivity,
             "monotonic": self.monotonic,
         }
+
+
+@lru_cache(maxsize=64)  # releases alike have the same
+def _scale_and_charge(places: int, rho: Fraction) -> tuple[Fraction, Fraction]:
+    """Under ρ, the scale of the noise in units of cΔ, and what that costs: K/8s² ≤ ρ."""
+    scale = root_above(places / (8 * rho))
+    return scale, places / (8 * scale**2)
 
 
 def _noise_argument(noise: Any, asked: Pure | ZeroConcentrated, *, with_gap: bool) -> Law:

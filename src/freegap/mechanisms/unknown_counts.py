@@ -27,7 +27,8 @@ from freegap.charges import LedgerAndDataset, charged
 from freegap.exact.integers import two_sided_geometric
 from freegap.exact.many import MANY, many_bounded_geometric
 from freegap.laws import DISCRETE_LAPLACE, Law
-from freegap.mechanisms.unknown_domain import delta_argument, occurring, read_counts
+from freegap.mechanisms.unknown_domain import delta_argument
+from freegap.mechanisms.unknown_slots import occurring, read_counts
 from freegap.values.balls import as_ball, at_precision
 from freegap.values.columns import Column, items
 from freegap.values.measures import Approximate

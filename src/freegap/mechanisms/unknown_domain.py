@@ -25,8 +25,6 @@ Only the k̄ + 1 largest counts are ever looked at.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -36,17 +34,24 @@ from typing import Any, Literal, Self, get_args
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
-from freegap.errors import REDACTED, InvalidArgument
+from freegap.errors import InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.logarithms import log_bounds
 from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw, Law
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
 from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.mechanisms.population import read_population
-from freegap.values.answers import MOST_ITEMS, labels_as_they_came, read_numbers
+from freegap.mechanisms.unknown_slots import Slots, read_slots
+from freegap.values.answers import MOST_ITEMS
 from freegap.values.counts import Counts
-from freegap.values.labels import key_of_label
-from freegap.values.measures import Approximate, Pure, ZeroConcentrated, rho_within
+from freegap.values.measures import (
+    Approximate,
+    ApproximateConcentrated,
+    Measure,
+    Pure,
+    ZeroConcentrated,
+    rho_within,
+)
 from freegap.values.ranking import TopK
 from freegap.values.rationals import (
     Rational,
@@ -60,17 +65,12 @@ from freegap.values.rationals import (
 
 __all__ = [
     "UNKNOWN_NOISES",
-    "Slots",
     "UnknownNoiseName",
     "UnknownPlan",
     "UnknownTopK",
     "delta_argument",
     "draw_unknown",
     "everything_else",
-    "occurring",
-    "read_counts",
-    "read_slots",
-    "slots_of",
     "unknown_top_k",
 ]
 
@@ -187,6 +187,18 @@ class UnknownPlan:
         return Approximate(self.epsilon, self.delta)
 
     @property
+    def price(self) -> Measure:
+        """What it costs a budget that is kept in ρ: with Gumbel noise less than ε²/2 and δ.
+
+        Names and gaps are (k + 1)/8s²-zCDP but for names of pairs, which have half of δ (docs/mathematics/
+        unknown.md); what is measured costs no more than its share, whatever came out.
+        """
+        if self.law is EXPONENTIAL:
+            return self.asked
+        selecting = Fraction(self.k + 1) / (8 * self.scale**2)
+        return ApproximateConcentrated(selecting + (self.share.spent if self.measured else 0), self.delta / 2)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The public parameters, for the record."""
         return {
@@ -222,65 +234,6 @@ def delta_argument(delta: Any, people: Any) -> Fraction:
             "data may have.",
         )
     return chance
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """The pool, from the largest down, and the first count outside of it."""
-
-    labels: list[Any]
-    counts: list[int]
-    outside: int
-
-
-def read_slots(counts: Any, pool: int) -> Slots:
-    """The pool of a mapping from item to count."""
-    return slots_of(*read_counts(counts), pool)
-
-
-def read_counts(counts: Any) -> tuple[list[Any], list[int]]:
-    """Items and their counts, rounded down to whole numbers, in an order that may be private."""
-    numbers, labels = labels_as_they_came(counts, "counts")
-    if labels is None:
-        raise InvalidArgument(
-            "counts",
-            REDACTED,
-            "must say which item each count belongs to",
-            "Pass a dict or a Series from item to count; for a list of answers there is noisy_top_k.",
-        )
-    values, _ = read_numbers(numbers, Fraction(1), argument="counts")
-    return labels, values if isinstance(values, list) else values.tolist()
-
-
-def slots_of(labels: Iterable[Any], counts: Iterable[int], pool: int) -> Slots:
-    """The pool of these items and their counts; see the module.
-
-    Keys are made for the largest counts and what ties with them. Where enough items are found among these,
-    all others have smaller counts; where not, since some have no key or come twice, keys are made for all.
-    """
-    entries = list(zip(labels, counts, strict=True))
-    edge = min(heapq.nlargest(pool + 1, (count for _, count in entries)), default=0)
-    found = occurring(entry for entry in entries if entry[1] >= edge)
-    if len(found) <= pool:
-        found = occurring(entries)
-    first = heapq.nsmallest(pool + 1, found.items(), key=lambda entry: (-entry[1][0], entry[0]))
-    outside = first.pop()[1][0] if len(first) > pool else 0
-    return Slots([label for _, (_, label) in first], [count for _, (count, _) in first], outside)
-
-
-def occurring(entries: Iterable[tuple[Any, int]]) -> dict[tuple[Any, ...], tuple[int, Any]]:
-    """Of items and their counts, by the key of each item its count and its label. Below 1 none occurs.
-
-    What happens to an item depends on that item alone: a label without a key of its own is left out, and is
-    no error.
-    """
-    found: dict[tuple[Any, ...], tuple[int, Any]] = {}
-    for label, count in entries:
-        key = key_of_label(label)
-        # The same label twice: the larger count moves by at most one, as each of them does.
-        if key is not None and count > found.get(key, (0, None))[0]:
-            found[key] = count, label
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)

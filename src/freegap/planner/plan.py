@@ -17,7 +17,7 @@ from freegap.mechanisms.unknown_domain import delta_argument
 from freegap.planner.assumed import DECLARE, Assumed, PowerLaw, declared_public, listed_counts
 from freegap.planner.budget_plan import BudgetPlan
 from freegap.planner.old_releases import is_release, release_in_file, released_counts
-from freegap.planner.questions import GOALS, Goal, Question
+from freegap.planner.questions import GOALS, Goal, PlannedQuestion
 from freegap.values.measures import Measure, Pure, ZeroConcentrated, measure_argument
 from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction, rational
 from freegap.values.remarks import remarks_on
@@ -151,7 +151,7 @@ def _read_assumed(
 
 def _question(
     assumed: Assumed, k: Any, threshold: Any, measure: Any, noise: Any, domain: Any, delta: Any
-) -> Question:
+) -> PlannedQuestion:
     number = count_argument("k", k)
     if number > _MOST_K:
         raise InvalidArgument("k", k, f"must be at most {_MOST_K:,} in a plan", "Plan for a smaller k.")
@@ -166,7 +166,7 @@ def _question(
     line = None if threshold is None else rational("threshold", threshold)
     if line is not None and abs(line) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
-    return Question(
+    return PlannedQuestion(
         assumed=assumed,
         k=number,
         threshold=line,
@@ -176,7 +176,7 @@ def _question(
     )
 
 
-def _goal(question: Question, goal: Any) -> Goal:
+def _goal(question: PlannedQuestion, goal: Any) -> Goal:
     name = question.goals[0] if goal is None else goal
     if not isinstance(name, str) or name not in question.goals:
         known = ", ".join(map(repr, question.goals))
@@ -207,7 +207,7 @@ def _target(goal: Goal, target: Any, *, needed: bool) -> Fraction | None:
 
 
 def _search(
-    question: Question, goal: Goal, target: Fraction, kind: type[Pure | ZeroConcentrated]
+    question: PlannedQuestion, goal: Goal, target: Fraction, kind: type[Pure | ZeroConcentrated]
 ) -> tuple[Pure | ZeroConcentrated | None, str | None]:
     """The least amount of two digits that reaches the goal: every figure gets better with the budget."""
     low, high = _RANGES[kind]
@@ -261,7 +261,7 @@ def _by(goal: Goal) -> Any:
     return key
 
 
-def _title(question: Question) -> str:
+def _title(question: PlannedQuestion) -> str:
     if question.threshold is not None:
         return f"At most {question.k} items with more than {float(question.threshold):,.10g} people"
     suffix = ", of an unknown domain" if question.delta is not None else ""

@@ -17,7 +17,7 @@ from freegap.planner.crowds import Crowd
 from freegap.planner.designs import Design
 from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, pure_within, rho_within
 
-__all__ = ["GOALS", "Goal", "PlannedRelease", "Question"]
+__all__ = ["GOALS", "Goal", "PlannedQuestion", "PlannedRelease"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class PlannedRelease:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class PlannedQuestion:
     """The top k, or the items above a threshold, of counts that are assumed.
 
     measured: whether what is selected is measured. delta: of an unknown domain; None for a known one.

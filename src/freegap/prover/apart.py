@@ -20,7 +20,7 @@ import z3
 from freegap.prover.check import claim_of
 from freegap.prover.classes import OutputClass, formula
 from freegap.prover.counterexample import Kind, certified, kinds_of, require_certain
-from freegap.prover.events import Counterexample
+from freegap.prover.events import ExactViolation
 from freegap.prover.pieces import value_of
 from freegap.prover.probability import probability_of
 from freegap.prover.problem import Problem
@@ -142,7 +142,7 @@ def _refuted(
     answers: tuple[Fraction, ...],
     neighbour: tuple[Fraction, ...],
 ) -> Proof:
-    found: Counterexample | None = certified(kinds, wrong, answers, neighbour, ())
+    found: ExactViolation | None = certified(kinds, wrong, answers, neighbour, ())
     if found is None:
         raise NotDecided("two probabilities are too near to what is claimed to tell")
     return Proof(

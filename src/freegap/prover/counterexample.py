@@ -23,7 +23,7 @@ from typing import Any
 from flint import arb
 
 from freegap.prover.classes import OutputClass
-from freegap.prover.events import Bounds, Counterexample, Event
+from freegap.prover.events import Bounds, ExactViolation, OutputEvent
 from freegap.prover.outputs import Node, count_holes, rebuild
 from freegap.prover.probability import Interval, LinearPath, linear_paths, probability_of
 from freegap.prover.problem import Problem
@@ -64,7 +64,7 @@ class _Try:
 
 def find_counterexample(
     problem: Problem, classes: list[OutputClass], hint: Refutation | None = None
-) -> Counterexample | None:
+) -> ExactViolation | None:
     """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed."""
     return _Search(problem, kinds_of(problem, classes)).run(hint)
 
@@ -105,7 +105,7 @@ class _Search:
         self._chances: dict[Any, Any] = {}
         self._scores: dict[_Try, float] = {}
 
-    def run(self, hint: Refutation | None) -> Counterexample | None:
+    def run(self, hint: Refutation | None) -> ExactViolation | None:
         """Look everywhere first; then climb from where the ratio is largest."""
         starts: list[tuple[float, int, _Try]] = []
         try:
@@ -142,7 +142,7 @@ class _Search:
 
     def _events_of(self, output: Any, places: dict[Any, int]) -> Iterator[tuple[int, tuple[Interval, ...]]]:
         for kind, place in places.items():
-            if Event(kind, (_FREE,) * count_holes(kind)).contains(output):
+            if OutputEvent(kind, (_FREE,) * count_holes(kind)).contains(output):
                 yield place, (_FREE,) * count_holes(kind)
                 if count_holes(kind):
                     numbers = _numbers(kind, output)
@@ -250,7 +250,7 @@ class _Search:
 
     # Climbing --------------------------------------------------------------------------------------------
 
-    def _climb(self, start: _Try) -> Counterexample | None:
+    def _climb(self, start: _Try) -> ExactViolation | None:
         found, best = self._look(start)
         if found is not None:
             return found
@@ -303,7 +303,7 @@ class _Search:
 
     # One try ---------------------------------------------------------------------------------------------
 
-    def _look(self, at: _Try) -> tuple[Counterexample | None, float]:
+    def _look(self, at: _Try) -> tuple[ExactViolation | None, float]:
         """A violation here, if it is one; and how near it is: ln of the ratio, less what may be."""
         if at in self._scores:
             return None, self._scores[at]
@@ -354,7 +354,7 @@ def certified(
     answers: tuple[Fraction, ...],
     neighbour: tuple[Fraction, ...],
     box: tuple[Interval, ...],
-) -> Counterexample | None:
+) -> ExactViolation | None:
     """The counterexample by this kind of output and box, if it certainly is one."""
     kind = kinds[place]
     most = _bounds(at_precision(192, lambda: as_ball(kind.charge).exp())).upper
@@ -364,7 +364,9 @@ def certified(
         return None
     for side in (answers, neighbour):
         require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers) for k in kinds)
-    return Counterexample(answers, neighbour, Event(kind.skeleton, box), first, second, ratio, kind.charge)
+    return ExactViolation(
+        answers, neighbour, OutputEvent(kind.skeleton, box), first, second, ratio, kind.charge
+    )
 
 
 def require_certain(chances: Iterable[Any]) -> None:

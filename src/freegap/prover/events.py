@@ -10,16 +10,16 @@ from typing import Any
 from freegap.prover.outputs import Hole, Leaf, count_holes, show
 from freegap.prover.probability import Interval
 
-__all__ = ["Bounds", "Counterexample", "Event"]
+__all__ = ["Bounds", "ExactViolation", "OutputEvent"]
 
 
 @dataclass(frozen=True)
-class Event:
+class OutputEvent:
     """That the output is of a kind, with its numbers in intervals.
 
     >>> from freegap.prover.outputs import flatten
     >>> from freegap.symbolic import real
-    >>> event = Event(flatten((0, real("gap")))[0], ((Fraction(1), None),))
+    >>> event = OutputEvent(flatten((0, real("gap")))[0], ((Fraction(1), None),))
     >>> print(event), event.contains((0, 1.5)), event.contains((0, 0.5)), event.contains((1, 1.5))
     the output is (0, a) with 1 ≤ a
     (None, True, False, False)
@@ -85,13 +85,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class ExactViolation:
     """Two neighbours and an event that tells them apart by more than the claim allows: the mechanism is not
     private, whatever the alignment. The probabilities are computed in exact and in ball arithmetic."""
 
     answers: tuple[Fraction, ...]
     neighbour: tuple[Fraction, ...]
-    event: Event
+    event: OutputEvent
     probability: Bounds
     """Of the event on the answers."""
     probability_of_neighbour: Bounds

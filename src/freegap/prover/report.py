@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from freegap.prover.events import Counterexample
+from freegap.prover.events import ExactViolation
 from freegap.prover.replay import Replay
 
 __all__ = ["CONDITIONS", "Established", "Proof", "Refutation", "Tightness"]
@@ -58,7 +58,7 @@ class Refutation:
     off_support: tuple[Any, ...] = ()
     other_noise: Mapping[Any, Fraction] | None = None
     determinant: Fraction | None = None
-    counterexample: Counterexample | None = None
+    counterexample: ExactViolation | None = None
     """Two neighbours and an event that show that the mechanism is not private, whatever the alignment."""
 
     @staticmethod
@@ -158,7 +158,7 @@ class Proof:
     """What a search for a violation of privacy came to, where there was one and it found none."""
 
     @property
-    def counterexample(self) -> Counterexample | None:
+    def counterexample(self) -> ExactViolation | None:
         """The violation of privacy that was found, if there is one."""
         return None if self.refutation is None else self.refutation.counterexample
 

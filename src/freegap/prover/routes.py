@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from time import monotonic
+from types import FunctionType
 from typing import Any
 
 from freegap.errors import InvalidArgument
@@ -21,6 +23,7 @@ from freegap.prover.sampled import sample_alignment
 from freegap.prover.schema import Composed, Schema, prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.softmax import prove_softmax
+from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.symbolic import Certificate, Limits, NotDecided, Symbol
@@ -212,6 +215,25 @@ def _prove_schema(schema: Schema[Any] | Composed, neighbours: str, limits: Limit
     return prover(schema, neighbours, limits)
 
 
+def _same_text(form: Any, schema: Schema[Any] | Composed) -> bool:
+    """Whether what is proved for all parameters is what is released: the same functions, on other numbers."""
+    if isinstance(schema, Composed):
+        parts = [form.first, form.second] if isinstance(form, Composition) else []
+        return len(parts) == len(schema.parts) and all(map(_same_text, parts, schema.parts))
+    return type(form) is type(schema.form) and all(
+        _text(getattr(form, part.name)) == _text(getattr(schema.form, part.name)) for part in fields(form)
+    )
+
+
+def _text(part: Any) -> Any:
+    """The code of a function, a word or a flag; nothing of a number, which may be a symbol."""
+    if isinstance(part, partial):
+        return _text(part.func)
+    if isinstance(part, FunctionType):
+        return part.__code__
+    return part if part is None or isinstance(part, bool | str) else "a number"
+
+
 def prove_claim(
     entry: LibraryEntry,
     claim: PrivacyClaim,
@@ -222,7 +244,11 @@ def prove_claim(
     """The proof of one claim of a library."""
     if claim.every_parameter and entry.schema is not None:
         limits = Limits(certificate=certificate).within(_LIBRARY_SECONDS)
-        return _prove_schema(entry.schema(**claim.parameters), claim.neighbours, limits)
+        schema = entry.schema(**claim.parameters)
+        if not _same_text(entry.form(**claim.parameters), schema):
+            reason = f"the schema of {entry.name} is not the text of its form"
+            return Proof(None, schema.claim, established({}, reason), reason=reason)
+        return _prove_schema(schema, claim.neighbours, limits)
     form = entry.form(**claim.parameters)
     problem = problem_of(
         form.program,

@@ -24,7 +24,7 @@ from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.symbolic import NotDecided
 
-__all__ = ["SampledRun", "sample_alignment", "sampled_runs"]
+__all__ = ["sample_alignment"]
 
 _UNIT = 1 << 64
 
@@ -49,7 +49,6 @@ class _SearchNoise(LabelledNoise[Fraction]):
     def __init__(self, numbers: _Numbers, small: bool) -> None:
         self._numbers, self._small = numbers, small
         self.values: dict[Any, Fraction] = {}
-        self.drawn: list[tuple[Any, ...]] = []
 
     def draw(
         self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
@@ -63,30 +62,8 @@ class _SearchNoise(LabelledNoise[Fraction]):
         unit = Fraction(1 if resolution is None else resolution) if law.lattice else None
         if unit is not None:
             value = round(value / unit) * unit
-        key = len(self.values) if label is None else label
-        self.values[key] = value
-        self.drawn.append((key, law, Fraction(scale), unit, step))
+        self.values[len(self.values) if label is None else label] = value
         return value
-
-
-@dataclass(frozen=True)
-class SampledRun:
-    """What a program put out and drew on one sample."""
-
-    output: Any
-    draws: list[tuple[Any, ...]]
-
-
-def sampled_runs(problem: Problem, samples: int, *, seed: int = 0) -> Iterator[SampledRun]:
-    """The program on the same samples for the same seed: the n-th draw of a sample is the same number for
-    programs that make the same draws."""
-    for place, (answers, _, small) in enumerate(_inputs(problem, _Numbers(SeededBits(seed)), samples)):
-        noise = _SearchNoise(_Numbers(SeededBits(seed + place + 1)), small)
-        try:
-            output = problem.run(list(answers), noise)
-        except Exception as error:  # whatever the program raises on numbers
-            raise NotDecided(f"the program raised {type(error).__name__} on a sample: {error}") from error
-        yield SampledRun(output, noise.drawn)
 
 
 def sample_alignment(problem: Problem, alignment: Alignment, *, samples: int, seed: int = 0) -> Proof:

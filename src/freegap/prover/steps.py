@@ -8,20 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from freegap.forms import Stream
 from freegap.laws.labelled import LabelledNoise
 from freegap.prover.classes import OutputClass
+from freegap.prover.injective import check_injective
 from freegap.prover.outputs import flatten, rebuild
-from freegap.prover.problem import Problem
+from freegap.prover.pieces import Piece, PieceChecks
+from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established
+from freegap.prover.tightness import Suprema
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.subset import NoiseInterface, Trusted
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import constant
 
-__all__ = ["established", "kept_numbers", "offset_formulas", "step_alignment", "step_program", "with_offsets"]
+__all__ = [
+    "established",
+    "kept_numbers",
+    "offset_formulas",
+    "proved",
+    "step_alignment",
+    "step_program",
+    "with_offsets",
+]
 
 
 def _same(value: Any) -> Any:
@@ -116,3 +128,21 @@ def established(how: Mapping[str, str], reason: str | None) -> tuple[Established
         )
         for name in CONDITIONS
     )
+
+
+def proved(output: OutputClass, case: NeighbourCase, pieces: list[Piece], suprema: Suprema) -> Fraction:
+    """The largest cost of this step with this entry, which is proved to be aligned."""
+    checks = PieceChecks(output, case)
+    for piece in pieces:
+        with checks.at(piece):
+            found = checks.violation(piece)
+            if found is not None:
+                raise NotDecided(
+                    f"the {found[0]} is not established for the entry {output.name}; "
+                    "prove a bounded size for a refutation"
+                )
+            suprema.add(checks, piece)
+    # Acyclic, and not only one-to-one for the same next state, which is not released.
+    if check_injective(output, case, pieces) != "acyclic":
+        raise NotDecided(f"the alignment for the entry {output.name} is not acyclic")
+    return suprema.of(output)

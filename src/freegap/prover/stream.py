@@ -38,9 +38,8 @@ import z3
 from freegap.forms import Stream
 from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
-from freegap.prover.injective import check_injective
 from freegap.prover.outputs import count_holes, flatten, half_holes, rebuild, show
-from freegap.prover.pieces import Piece, PieceChecks, on_lattice, pieces_of
+from freegap.prover.pieces import Piece, on_lattice, pieces_of
 from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import Proof, Tightness
@@ -48,6 +47,7 @@ from freegap.prover.steps import (
     established,
     kept_numbers,
     offset_formulas,
+    proved,
     step_alignment,
     step_program,
     with_offsets,
@@ -296,7 +296,7 @@ class _Induction:
             pieces = pieces_of(output, case, alignment)
             entry, skeleton, stops = _parts(output)
             offsets = self._offsets(here, move, output, pieces)
-            cost = _proved(with_offsets(output, offsets), case, pieces, suprema)
+            cost = proved(with_offsets(output, offsets), case, pieces, suprema)
             last = ending or (stops and self.form.finish is None)
             target = None if last else _Situation(skeleton, offsets, move.seen, ended=stops)
             chosen = not ending and entry != flatten(None)[0]
@@ -381,24 +381,6 @@ def _parts(output: OutputClass) -> tuple[Any, Any, bool]:
     entry, state, stop = output.skeleton.children
     entry, state = (flatten(rebuild(part, output.released))[0] for part in (entry, state))
     return entry, state, stop.value
-
-
-def _proved(output: OutputClass, case: NeighbourCase, pieces: list[Piece], suprema: Suprema) -> Fraction:
-    """The largest cost of this step with this entry, which is proved to be aligned."""
-    checks = PieceChecks(output, case)
-    for piece in pieces:
-        with checks.at(piece):
-            found = checks.violation(piece)
-            if found is not None:
-                raise NotDecided(
-                    f"the {found[0]} is not established for the entry {output.name}; "
-                    "prove a bounded size for a refutation"
-                )
-            suprema.add(checks, piece)
-    # Acyclic, and not only one-to-one for the same next state, which is not released.
-    if check_injective(output, case, pieces) != "acyclic":
-        raise NotDecided(f"the alignment for the entry {output.name} is not acyclic")
-    return suprema.of(output)
 
 
 def _variable(symbol: Symbol) -> SymbolicVariable:

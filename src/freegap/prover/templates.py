@@ -6,7 +6,7 @@ For each kind of output, each draw's shift is one of
 
 where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
 answer, for outputs that name answers by their place; or the change of a weighted sum of answers that a number
-is put out of with the draw added.
+is put out of with this draw, and no other, added.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _sums(classes: list[OutputClass]) -> dict[Any, tuple[str, ...]]:
             for number in numbers:
                 for label, drawn in output.noise.items():
                     weight = number.terms.get((next(iter(drawn.variables)),))
-                    if weight:
+                    if weight and len(number.variables & output.noise_variables) == 1:
                         parts = {places[v]: c / weight for (v,), c in _linear(number) if v in places}
                         found.setdefault(label, {})[_change(parts)] = None
     return {label: tuple(texts)[:_MOST_SUMS] for label, texts in found.items()}

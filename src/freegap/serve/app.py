@@ -42,7 +42,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class Asked(BaseModel):
+class QuestionBody(BaseModel):
     """A question. Amounts are numbers, or exact texts such as "1/3"."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -96,7 +96,7 @@ def make_app(desk: Desk, people: People) -> FastAPI:
         return desk.sources(who)
 
     @app.post("/v1/releases")
-    async def ask(who: Known, asked: Asked) -> Response:
+    async def ask(who: Known, asked: QuestionBody) -> Response:
         """Ask a question, and pay for it."""
         start = time.monotonic()
         found = await anyio.to_thread.run_sync(desk.ask, who, asked.model_dump(exclude_none=True))

@@ -50,7 +50,7 @@ class TooMany(FreegapError):
 class Desk:
     """The service for people who have been recognised.
 
-    run: answers a job; `Workers.run`.
+    run: answers a job; `WorkerProcesses.run`.
     """
 
     def __init__(self, settings: Settings, run: Callable[[Job], dict[str, Any]]) -> None:

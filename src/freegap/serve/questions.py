@@ -14,7 +14,7 @@ from freegap.errors import InvalidArgument
 from freegap.serve.settings import Source
 from freegap.values.rationals import count_argument, positive_rational, rational
 
-__all__ = ["FIELDS", "Question", "read_question"]
+__all__ = ["FIELDS", "AllowedQuestion", "read_question"]
 
 FIELDS = ("source", "mechanism", "item", "k", "epsilon", "threshold", "measure", "noise")
 _LARGEST_K = 1000
@@ -22,7 +22,7 @@ _NOISES = ("exponential", "laplace")
 
 
 @dataclass(frozen=True)
-class Question:
+class AllowedQuestion:
     """A question that the owner allows: which source, and the arguments of the library's function."""
 
     source: str
@@ -30,7 +30,7 @@ class Question:
     arguments: Mapping[str, Any]
 
 
-def read_question(asked: Any, sources: Mapping[str, Source]) -> Question:
+def read_question(asked: Any, sources: Mapping[str, Source]) -> AllowedQuestion:
     """A question from what was sent, or an error that names the field."""
     if not isinstance(asked, dict):
         raise InvalidArgument(
@@ -63,7 +63,7 @@ def read_question(asked: Any, sources: Mapping[str, Source]) -> Question:
         if not isinstance(asked["measure"], bool):
             raise InvalidArgument("measure", asked["measure"], "must be true or false", "Leave it out.")
         arguments["measure"] = asked["measure"]
-    return Question(source.name, mechanism, arguments)
+    return AllowedQuestion(source.name, mechanism, arguments)
 
 
 def _one_of(field: str, value: Any, known: Any) -> str:

@@ -39,7 +39,7 @@ from typing import Any
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import positive_rational
 
-__all__ = ["MECHANISMS", "Limits", "Settings", "Source", "name_of_person", "read_settings"]
+__all__ = ["MECHANISMS", "QuestionLimits", "Settings", "Source", "name_of_person", "read_settings"]
 
 MECHANISMS = ("top_k", "above")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -49,7 +49,7 @@ _TOTAL = {"epsilon", "rho", "delta"}
 
 
 @dataclass(frozen=True)
-class Limits:
+class QuestionLimits:
     """Of one question. pad_to: no answer comes sooner than so many seconds after the question."""
 
     seconds: float = 60
@@ -111,7 +111,7 @@ class Settings:
     heads: tuple[str, ...]
     people: str
     key_file: Path
-    limits: Limits
+    limits: QuestionLimits
     teams: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, Source]
 
@@ -215,12 +215,12 @@ def _domain(value: Any, folder: Path) -> Any:
     )
 
 
-def _limits(table: _Table) -> Limits:
-    known = Limits.__dataclass_fields__
+def _limits(table: _Table) -> QuestionLimits:
+    known = QuestionLimits.__dataclass_fields__
     for name, value in table.content.items():
         if name not in known or isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise InvalidArgument(f"limits.{name}", value, "is no limit", f"Known are {', '.join(known)}.")
-    return Limits(**table.content)
+    return QuestionLimits(**table.content)
 
 
 def _two(listed: Any) -> tuple[Any, Any]:

@@ -22,10 +22,10 @@ import freegap
 from freegap.bits import BitSource
 from freegap.budget.levels import LevelledLedger
 from freegap.errors import BudgetExceeded, InvalidArgument
-from freegap.serve.questions import Question
-from freegap.serve.settings import Limits, Source
+from freegap.serve.questions import AllowedQuestion
+from freegap.serve.settings import QuestionLimits, Source
 
-__all__ = ["FAILED", "Job", "Workers", "answer", "outcome"]
+__all__ = ["FAILED", "Job", "WorkerProcesses", "answer", "outcome"]
 
 FAILED = {"status": "failed"}
 _LOADED_ONCE = ["freegap.serve.work", "freegap.tables.releases", "freegap.budget.store", "duckdb", "pyarrow"]
@@ -37,7 +37,7 @@ _OWN_WORDS = ("k", "epsilon", "threshold", "noise", "measure")
 class Job:
     """Everything that a process needs to answer a question for somebody."""
 
-    question: Question
+    question: AllowedQuestion
     source: Source
     ledger: str
     heads: tuple[str, ...]
@@ -75,10 +75,10 @@ def outcome(job: Job, bits: BitSource | None = None) -> dict[str, Any]:
     return FAILED
 
 
-class Workers:
+class WorkerProcesses:
     """So many processes at once; further questions wait, as long as one may take."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: QuestionLimits) -> None:
         self._limits = limits
         self._places = threading.BoundedSemaphore(limits.workers)
         # Not forked from a process with threads; the modules are loaded once, in the process that forks.

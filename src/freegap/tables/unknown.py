@@ -24,7 +24,8 @@ from freegap.errors import InvalidArgument
 from freegap.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
-from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown, slots_of
+from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
+from freegap.mechanisms.unknown_slots import slots_of
 from freegap.tables.bounded import can_choose, chosen_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
@@ -98,7 +99,7 @@ def top_k_of_unknown(
     source: BitSource,
 ) -> TopItems:
     """The release of `top_k` with domain="unknown"."""
-    require(account, plan.asked)
+    require(account, plan.price)
     with open_source(table, item, person) as opened:
         labels, people = largest_counts(opened, plan.pool + 1, plan.items_per_person)
     slots = slots_of(labels, people, plan.pool)
@@ -125,7 +126,7 @@ def top_k_of_unknown(
         )
 
     public = {"item": opened.item, "person": opened.person, "domain": UNKNOWN}
-    return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public), release)
+    return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
 def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estimated:

@@ -20,7 +20,7 @@ from typing import Any
 from freegap.bits import BitSource
 from freegap.charges import LedgerAndDataset, charged, require
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
-from freegap.mechanisms.unknown_domain import occurring
+from freegap.mechanisms.unknown_slots import occurring
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.results import Intervals, ItemsAbove, privacy_of
 from freegap.tables.sources import open_source

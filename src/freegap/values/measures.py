@@ -5,6 +5,8 @@ For neighbouring data, with P and Q the laws of the release on the one and on th
     Pure(ε)              P(S) ≤ e^ε·Q(S) for every set S of outputs
     ZeroConcentrated(ρ)  the Rényi divergence D_α(P‖Q) is at most ρ·α for every α > 1 (Bun and Steinke 2016)
     Approximate(ε, δ)    P(S) ≤ e^ε·Q(S) + δ for every S
+    ApproximateConcentrated(ρ, δ)  there are measures p ≤ P and q ≤ Q, each of mass 1 − δ at least, and
+                         ∫ p^α·q^(1−α) is at most e^(α(α−1)ρ) for every α > 1 (docs/budget.md)
 
 Values of one measure add up, also where each release is chosen after the outputs of those before it. Between
 measures there are the conversions of `CONVERSIONS`, each by the theorem that it names; where there is none,
@@ -30,6 +32,7 @@ from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, p
 __all__ = [
     "CONVERSIONS",
     "Approximate",
+    "ApproximateConcentrated",
     "Conversion",
     "Measure",
     "Pure",
@@ -49,7 +52,7 @@ class Measure(ABC):
     """How much privacy a release asks for, or has spent."""
 
     name: ClassVar[str]
-    """Of the measure, for results, the ledger and people: "epsilon", "rho" or "epsilon-delta"."""
+    """Of the measure, for results, the ledger and people: "epsilon", "rho", "epsilon-delta", "rho-delta"."""
 
     symbol: ClassVar[str]
     """What people call the amount: ε or ρ."""
@@ -157,6 +160,21 @@ class Approximate(Measure):
         return self.epsilon
 
 
+@dataclass(frozen=True)
+class ApproximateConcentrated(Measure):
+    """ρ-zCDP but for outputs of probability δ: what a budget given as (ε, δ) is kept in. Both add up."""
+
+    rho: Fraction
+    delta: Fraction
+    name: ClassVar[str] = "rho-delta"
+    symbol: ClassVar[str] = "ρ"
+
+    @property
+    def spent(self) -> Fraction:
+        """ρ."""
+        return self.rho
+
+
 @overload
 def measure_argument(
     *, epsilon: Rational | None = None, rho: Rational | None = None
@@ -193,16 +211,12 @@ def measure_argument(
             f"exactly one of epsilon and rho must be given, and {given}",
             "Pass for example epsilon=1 or rho='1/8'.",
         )
+    chance = None if delta is None else proper_fraction("delta", delta, 'Pass for example delta="1e-6".')
     if rho is not None:
-        if delta is not None:
-            raise InvalidArgument(
-                "delta", delta, "has no meaning with rho", "Pass rho alone, or epsilon and delta."
-            )
-        return ZeroConcentrated(positive_rational("rho", rho, digits=digits))
+        amount = positive_rational("rho", rho, digits=digits)
+        return ZeroConcentrated(amount) if chance is None else ApproximateConcentrated(amount, chance)
     amount = positive_rational("epsilon", epsilon, digits=digits)
-    if delta is None:
-        return Pure(amount)
-    return Approximate(amount, proper_fraction("delta", delta, 'Pass for example delta="1e-6".'))
+    return Pure(amount) if chance is None else Approximate(amount, chance)
 
 
 @dataclass(frozen=True)
@@ -248,6 +262,12 @@ def converted(value: Measure, target: type[M], *, delta: Rational | None = None)
 def _pure_to_concentrated(value: Pure, delta: Fraction | None) -> ZeroConcentrated:
     """ρ = ε²/2; above 2 it is ε, since no Rényi divergence of an ε-private release is above ε."""
     return ZeroConcentrated(min(value.epsilon**2 / 2, value.epsilon))
+
+
+def _to_approximate_concentrated(value: Measure, delta: Fraction | None) -> ApproximateConcentrated:
+    """All but δ of an (ε, δ)-private release is ε-private (Kairouz, Oh and Viswanath 2015)."""
+    kept = value if isinstance(value, ZeroConcentrated) else _pure_to_concentrated(Pure(value.spent), None)
+    return ApproximateConcentrated(kept.rho, value.delta)
 
 
 def _pure_to_approximate(value: Pure, delta: Fraction | None) -> Approximate:
@@ -316,6 +336,10 @@ CONVERSIONS = (
         Approximate,
         "Canonne, Kamath and Steinke 2020, proposition 12, at one order α",
         _concentrated_to_approximate,
+    ),
+    *(
+        Conversion(source, ApproximateConcentrated, "docs/budget.md", _to_approximate_concentrated)
+        for source in (Pure, ZeroConcentrated, Approximate)
     ),
 )
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from freegap.values.measures import Measure
 
-__all__ = ["PlainPlan", "ReleasePlan"]
+__all__ = ["PlainPlan", "ReleasePlan", "price_of"]
 
 
 class ReleasePlan(Protocol):
@@ -31,6 +31,15 @@ class ReleasePlan(Protocol):
         """The public parameters, for the record."""
 
 
+def price_of(plan: ReleasePlan) -> Measure:
+    """What a ledger is asked for: the plan's own `price`, where it has one in another measure, or `asked`.
+
+    Both are promises of the same release. A budget that is kept in neither converts the price.
+    """
+    price: Measure = getattr(plan, "price", None) or plan.asked
+    return price
+
+
 @dataclass(frozen=True)
 class PlainPlan:
     """A plan of which nobody asks more than its parameters."""
@@ -38,3 +47,4 @@ class PlainPlan:
     mechanism: str
     asked: Measure
     parameters: Mapping[str, Any]
+    price: Measure | None = None

@@ -95,6 +95,8 @@ def top_k(
         "reference": "{reference_ms:,.1f}" if reference else "–",
         "insecure": "{insecure_ms:.3f}",
         "ratio": "{ratio:.2f}",
+        "in ρ": "{gumbel_ms:.3f}",
+        "to ε": "{gumbel_ratio:.2f}",
     }
     within = {
         "k": "{k}",
