@@ -23,7 +23,7 @@ from typing import Any
 from flint import arb
 
 from freegap.prover.classes import OutputClass
-from freegap.prover.events import Bounds, ExactViolation, OutputEvent
+from freegap.prover.events import Bounds, EventBox, ExactViolation
 from freegap.prover.outputs import Node, count_holes, rebuild
 from freegap.prover.probability import Interval, LinearPath, linear_paths, probability_of
 from freegap.prover.problem import Problem
@@ -142,7 +142,7 @@ class _Search:
 
     def _events_of(self, output: Any, places: dict[Any, int]) -> Iterator[tuple[int, tuple[Interval, ...]]]:
         for kind, place in places.items():
-            if OutputEvent(kind, (_FREE,) * count_holes(kind)).contains(output):
+            if EventBox(kind, (_FREE,) * count_holes(kind)).contains(output):
                 yield place, (_FREE,) * count_holes(kind)
                 if count_holes(kind):
                     numbers = _numbers(kind, output)
@@ -364,9 +364,7 @@ def certified(
         return None
     for side in (answers, neighbour):
         require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers) for k in kinds)
-    return ExactViolation(
-        answers, neighbour, OutputEvent(kind.skeleton, box), first, second, ratio, kind.charge
-    )
+    return ExactViolation(answers, neighbour, EventBox(kind.skeleton, box), first, second, ratio, kind.charge)
 
 
 def require_certain(chances: Iterable[Any]) -> None:

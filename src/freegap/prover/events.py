@@ -10,16 +10,16 @@ from typing import Any
 from freegap.prover.outputs import Hole, Leaf, count_holes, show
 from freegap.prover.probability import Interval
 
-__all__ = ["Bounds", "ExactViolation", "OutputEvent"]
+__all__ = ["Bounds", "EventBox", "ExactViolation"]
 
 
 @dataclass(frozen=True)
-class OutputEvent:
+class EventBox:
     """That the output is of a kind, with its numbers in intervals.
 
     >>> from freegap.prover.outputs import flatten
     >>> from freegap.symbolic import real
-    >>> event = OutputEvent(flatten((0, real("gap")))[0], ((Fraction(1), None),))
+    >>> event = EventBox(flatten((0, real("gap")))[0], ((Fraction(1), None),))
     >>> print(event), event.contains((0, 1.5)), event.contains((0, 0.5)), event.contains((1, 1.5))
     the output is (0, a) with 1 ≤ a
     (None, True, False, False)
@@ -91,7 +91,7 @@ class ExactViolation:
 
     answers: tuple[Fraction, ...]
     neighbour: tuple[Fraction, ...]
-    event: OutputEvent
+    event: EventBox
     probability: Bounds
     """Of the event on the answers."""
     probability_of_neighbour: Bounds
