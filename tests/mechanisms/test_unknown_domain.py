@@ -345,10 +345,11 @@ def test_series_and_dicts_give_the_same() -> None:
 
 
 @pytest.mark.parametrize("noise", UNKNOWN_NOISES)
-def test_what_is_below_the_bar_is_not_named(noise: Any) -> None:
+@pytest.mark.parametrize("pool", [None, 3])  # with three, nothing but the bar stands between the names
+def test_what_is_below_the_bar_is_not_named(noise: Any, pool: int | None) -> None:
     for seed in range(5):
-        counts = {"a": 5000, "b": 3, "c": 2}
-        found = fg.unknown_top_k(counts, 3, epsilon=1, delta="1e-8", noise=noise, bits=SeededBits(seed))
+        options: dict[str, Any] = {"epsilon": 1, "delta": "1e-8", "noise": noise, "pool": pool}
+        found = fg.unknown_top_k({"a": 5000, "b": 3, "c": 2}, 3, **options, bits=SeededBits(seed))
         assert (found.labels, len(found.gaps), found.complete) == (("a",), 1, True)
 
 
