@@ -31,20 +31,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from freegap.errors import BitsExhausted, FreegapError, InvalidArgument
 
-__all__ = [
-    "PAYER",
-    "BitSource",
-    "Payer",
-    "RecordedBits",
-    "ReplayedBits",
-    "SeededBits",
-    "SystemBits",
-    "last_unpaid_draw",
-    "not_noise",
-    "note_draw",
-    "source_or_system",
-]
-
 # Small, because bits are taken from a buffer that is one integer: a larger one is dearer to cut.
 _BLOCK_BYTES = 512
 

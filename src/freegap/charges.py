@@ -54,17 +54,6 @@ from freegap.values.measures import Measure, converted
 from freegap.values.plans import ReleasePlan, price_of
 from freegap.values.written import jsonable
 
-__all__ = [
-    "Allowance",
-    "Charging",
-    "Claim",
-    "LedgerAndDataset",
-    "charged",
-    "held",
-    "ledger_argument",
-    "require",
-]
-
 
 class Charging(Protocol):
     """What a release needs of a ledger: `freegap.Ledger` has it."""

@@ -17,8 +17,6 @@ from freegap.mechanisms.top_k import noisy_top_k
 from freegap.report.pictures import ORANGE, SKY, panels, save
 from freegap.values.ranking import TopK
 
-__all__ = ["Demo", "chart", "generate_baskets", "run"]
-
 PRODUCTS = (
     "bananas milk bread eggs coffee tomatoes cheese apples butter yoghurt rice pasta chicken onions "
     "potatoes carrots tea chocolate salmon olives honey lemons spinach garlic oats beans lentils "

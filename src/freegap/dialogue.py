@@ -21,8 +21,6 @@ from freegap.charges import held
 from freegap.errors import BudgetSpent, FreegapError
 from freegap.values.plans import ReleasePlan
 
-__all__ = ["Dialogue"]
-
 
 class Dialogue(OfOneProcess, ABC):
     """An object that answers questions until its budget is spent, or until it is closed.

@@ -21,24 +21,6 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
-__all__ = [
-    "BitsExhausted",
-    "BudgetExceeded",
-    "BudgetSpent",
-    "EngineFailed",
-    "FreegapError",
-    "InvalidArgument",
-    "LedgerDamaged",
-    "LedgerError",
-    "LedgerUnavailable",
-    "MechanismFailed",
-    "MissingExtra",
-    "PrivacyViolated",
-    "SpellingWarning",
-    "UnsettledWarning",
-    "printable",
-]
-
 
 class FreegapError(Exception):
     """Base of every error that freegap raises on purpose."""

@@ -19,8 +19,6 @@ from freegap.bits import not_noise, source_or_system
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import Rational, positive_rational
 
-__all__ = ["pad_to"]
-
 T = TypeVar("T")
 
 _NANOSECONDS = 10**9

@@ -21,8 +21,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["assert_private", "pytest_configure", "pytest_pycollect_makeitem"]
-
 SEED = 20_260_101
 
 

@@ -19,8 +19,8 @@ from freegap.laws import LAPLACE, law_named
 from freegap.mechanisms import top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.check import problem_of
-from freegap.prover.replay import GivenNoise
 from freegap.prover.selection import prove_selection
+from freegap.symbolic import GivenNoise
 from freegap.values.neighbours import Neighbours
 
 from . import plain_top_k, programs

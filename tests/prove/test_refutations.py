@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.prover.replay import GivenNoise
 from freegap.prover.report import Proof
+from freegap.symbolic import GivenNoise
 
 from . import broken, plain_top_k, programs
 

@@ -23,8 +23,6 @@ from freegap.auditor.outputs import ABSENT, Floats, Outputs, join
 from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded, running
 from freegap.auditor.reading import from_objects, leaves_of, repeated
 
-__all__ = ["run_batch"]
-
 FEW = 8  # runs that are as fast one by one
 REPEATED = 8  # runs of a batch that are made again
 

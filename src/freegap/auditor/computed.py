@@ -27,8 +27,6 @@ from freegap.auditor.features import AtPlace, Component, Feature, Reading, path_
 from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Floats, Label, Outputs, Path
 from freegap.errors import MissingExtra
 
-__all__ = ["LearnedScore", "LowestBit", "ZeroSign", "floating_features", "learn_score", "lowest_bits"]
-
 MOST_TERMS = 150
 LEAST_SAMPLES = 1000
 MOST_SAMPLES = 20_000

@@ -24,8 +24,6 @@ from freegap.auditor.search import Lead
 from freegap.auditor.statistics import EventCounts, Floats, Look, Spending, TestedClaim
 from freegap.errors import MechanismFailed
 
-__all__ = ["Confirmation", "confirm", "count_again"]
-
 CONFIRM_KEY = 2
 LIKELY, UNLIKELY = 0.5, 1.1  # standard deviations of each side above the claim
 PIECE = 500  # trials on one generator, where a call is a run

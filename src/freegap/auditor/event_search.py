@@ -33,8 +33,6 @@ from freegap.auditor.features import (
 from freegap.auditor.outputs import ABSENT, INTEGER, TYPE, Floats, Label, Outputs
 from freegap.auditor.plan import BoundForecast, Effort
 
-__all__ = ["find_events", "score_event"]
-
 MOST_DISTINCT = 64
 MOST_WHOLE = 4096
 LEAST_REPEATS = 5

@@ -20,8 +20,6 @@ from freegap.auditor.outputs import Label, Outputs
 from freegap.report.pictures import BLUE, ORANGE
 from freegap.values.written import jsonable
 
-__all__ = ["Bar", "Between", "Bins", "Clause", "Condition", "Event", "Histogram", "OneOf"]
-
 MOST_BARS = 40
 OTHER = "other"
 SHADE = "#F0E442"

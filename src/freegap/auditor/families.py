@@ -20,8 +20,6 @@ from freegap.auditor.features import Feature, Reading
 from freegap.auditor.outputs import INTEGER, Floats
 from freegap.auditor.plan import BoundForecast
 
-__all__ = ["Family", "Finding", "Ordered", "cut_points", "distinct", "rarest"]
-
 LARGEST_SET = 64
 MOST_BINS = 4096
 OUTLIERS = 200

@@ -30,27 +30,6 @@ from freegap.auditor.outputs import (
     are_numbers,
 )
 
-__all__ = [
-    "AtPlace",
-    "Component",
-    "CountOf",
-    "Difference",
-    "Distance",
-    "Feature",
-    "Greatest",
-    "KindOf",
-    "Least",
-    "Length",
-    "Mean",
-    "Reading",
-    "Whole",
-    "features_of",
-    "path_text",
-    "spread",
-    "value_text",
-    "whole_keys",
-]
-
 MOST_COMPONENTS = 32
 MOST_LIGHT = 4
 MOST_LABELS = 8

@@ -17,8 +17,6 @@ import numpy as np
 from freegap.auditor.mechanism import Parameters
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["LENGTHS", "Pair", "SearchCandidate", "own_pairs", "pairs_around", "set_apart", "table_pairs"]
-
 LENGTHS = (1, 2, 3, 5, 10)
 SHIFTS = (0, 100, -4, 1000, 0.5)
 FAR_LENGTHS = frozenset({1, 5})

@@ -33,8 +33,6 @@ from freegap.auditor.programs import (
 from freegap.auditor.reading import from_batch, from_objects
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["Answers", "Mechanism", "Noiseless", "Parameters", "answers_text", "freeze", "noise_parameter"]
-
 Answers = tuple[float, ...]
 Parameters = tuple[tuple[str, Any], ...]
 

@@ -24,25 +24,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ABSENT",
-    "A_NUMBER",
-    "INTEGER",
-    "ORDER",
-    "REAL",
-    "TYPE",
-    "Codes",
-    "Floats",
-    "Label",
-    "Outputs",
-    "Path",
-    "are_numbers",
-    "beside",
-    "empty",
-    "join",
-    "recode",
-]
-
 ABSENT, REAL, INTEGER = -1, -2, -3
 
 Path = tuple[int | str, ...]

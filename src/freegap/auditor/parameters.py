@@ -22,17 +22,6 @@ from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.mechanism import Mechanism, Parameters, freeze, noise_parameter
 from freegap.errors import MissingExtra
 
-__all__ = [
-    "MOST_CANDIDATES",
-    "Analysis",
-    "Proposals",
-    "analyse",
-    "is_count",
-    "mutations",
-    "numbers_found",
-    "parameter_grid",
-]
-
 MOST_COUNT = 3
 FARTHEST = 1000
 STEPS = 20_000_000

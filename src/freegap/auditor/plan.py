@@ -16,8 +16,6 @@ try:
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = ["BoundForecast", "Effort", "Plan", "Round", "shared_out"]
-
 NOTHING = PureClaim(np.inf)
 
 

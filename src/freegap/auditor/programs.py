@@ -44,21 +44,6 @@ from freegap.laws.labelled import LabelledNoise
 from freegap.values.rationals import Rational, double, positive_rational
 from freegap.values.written import text_of
 
-__all__ = [
-    "Command",
-    "DrawnNoise",
-    "Program",
-    "RunTookTooLong",
-    "Sampler",
-    "limit_runs",
-    "positive",
-    "released",
-    "rounded",
-    "run_singly",
-    "running",
-    "without_noise",
-]
-
 GRID = 1024
 
 Sampler = Callable[[int | None], Any]

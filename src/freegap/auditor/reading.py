@@ -31,8 +31,6 @@ from freegap.auditor.outputs import (
     recode,
 )
 
-__all__ = ["WrongSize", "from_batch", "from_objects", "leaves_of", "repeated"]
-
 MOST_COLUMNS = 256
 CUT = f"Outputs have more than {MOST_COLUMNS} parts: only the first {MOST_COLUMNS} of each were looked at."
 DEEPEST = 8

@@ -22,8 +22,6 @@ from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
 from freegap.report.shell import facts, safe, shell
 from freegap.values.written import json_text, jsonable
 
-__all__ = ["PICTURES", "AuditReport", "Counterexample", "body", "draw", "page"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample:

@@ -21,8 +21,6 @@ from freegap.values.measures import measure_argument
 from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, proper_fraction, whole
 
-__all__ = ["assert_private", "audit"]
-
 MOST_EPSILON = 500
 EVENT_KINDS = ("floating-point", "learned")
 MOST_RUNS = 10**10

@@ -28,8 +28,6 @@ try:
 except ImportError as missing:
     raise MissingExtra("joblib", "audit") from missing
 
-__all__ = ["CHUNK", "AuditOutOfTime", "OutputSource", "Progress", "Workers", "runs_within"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -31,8 +31,6 @@ from freegap.auditor.plan import Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
 from freegap.errors import MechanismFailed
 
-__all__ = ["Lead", "Race", "Scouted", "race", "scout"]
-
 SEARCH_KEY = 1
 MOST_LEARNED = 3
 MOST_NEAR = 3

@@ -23,8 +23,6 @@ from freegap.auditor.plan import Effort, Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.search import Lead, scout
 
-__all__ = ["shrink"]
-
 BATCH = 16
 MOST_STEPS = 12
 MOST_TRIED = 112

@@ -22,8 +22,6 @@ from freegap.auditor.shrink import shrink as shrink_lead
 from freegap.auditor.statistics import Spending, TestedClaim
 from freegap.errors import MechanismFailed
 
-__all__ = ["Stages", "deviations"]
-
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.08, 0.07, 0.05
 DEEPER = 16

@@ -51,18 +51,6 @@ try:
 except ImportError as missing:  # the light core does without
     raise MissingExtra("scipy", "audit") from missing
 
-__all__ = [
-    "ApproximateClaim",
-    "ConcentratedClaim",
-    "EventCounts",
-    "Look",
-    "PureClaim",
-    "Spending",
-    "TestedClaim",
-    "claim_of",
-    "corner",
-]
-
 Floats = NDArray[np.float64]
 
 RATE_SHARE = 0.1  # of the level, for the rate of hits

@@ -26,8 +26,6 @@ from freegap.values.answers import as_array, is_missing_number, split_labels
 from freegap.values.floats import floats_on_grid, meant_by_float
 from freegap.values.rationals import rational, whole
 
-__all__ = ["answer_units", "array_units", "eta_argument", "multiple_argument"]
-
 # Powers of ten beyond this are beyond every range that the precision allows, or next to zero.
 _LARGEST_EXPONENT = 5000
 

@@ -21,8 +21,6 @@ from freegap.base2.questions import Run
 from freegap.base2.weights import Weights
 from freegap.bits import BitSource
 
-__all__ = ["FastRun", "threshold_words"]
-
 _BLOCK = 1 << 16
 # Fraction bits of the running power of B beyond those of a word: enough that its error of at most one
 # unit a step hardly ever straddles a whole number.

@@ -24,8 +24,6 @@ from freegap.values.answers import named
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational
 
-__all__ = ["DiscreteSparseVector", "OnlineRun", "run_batch", "sparse_vector"]
-
 
 def sparse_vector(
     answers: Any,

@@ -19,8 +19,6 @@ from freegap.charges import LedgerAndDataset
 from freegap.values.above import AboveThreshold
 from freegap.values.rationals import Rational
 
-__all__ = ["DiscreteSparseVectorWithGap", "sparse_vector_with_gap"]
-
 
 def sparse_vector_with_gap(
     answers: Any,

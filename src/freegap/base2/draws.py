@@ -19,8 +19,6 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.answers import require_countable
 from freegap.values.rationals import private_rational
 
-__all__ = ["WORD", "BitDraws", "Draws", "normalized_sample"]
-
 WORD = 64
 """How many bits are read at a time. Any number gives the same law; 64 are almost always enough."""
 

@@ -22,8 +22,6 @@ from freegap.errors import InvalidArgument
 from freegap.exact.logarithms import log_bounds
 from freegap.values.rationals import Rational, count_argument, positive_rational, whole
 
-__all__ = ["Eta"]
-
 _CHARGE_BITS = 64
 _LEAST_EPSILON = Fraction(1, 1 << 60)
 _MOST_DIGITS = 4096

@@ -17,8 +17,6 @@ from typing import Any
 from freegap.forms import Stream
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["charge", "clamp", "form", "scaled_form"]
-
 
 def clamp(value: Any, centre: Any, width: Any) -> Any:
     """Ilvento 2020, equation 3: the value, or the nearest end of [centre − width, centre + width], if any."""

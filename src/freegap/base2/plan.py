@@ -19,8 +19,6 @@ from freegap.errors import InvalidArgument
 from freegap.values.measures import Measure, Pure
 from freegap.values.rationals import Rational, count_argument, positive_rational, proper_fraction
 
-__all__ = ["Base2Plan", "answer_base", "pair_argument", "share_epsilon", "threshold_base"]
-
 
 @dataclass(frozen=True)
 class Base2Plan:

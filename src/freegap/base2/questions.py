@@ -31,8 +31,6 @@ from freegap.base2.samplers import (
 from freegap.base2.weights import Weights
 from freegap.errors import BudgetSpent
 
-__all__ = ["Run", "draw_threshold", "reached_gap"]
-
 
 class Run:
     """One run of the mechanism (Ilvento 2020, algorithms 2 and 5): the noisy threshold is drawn at the start.

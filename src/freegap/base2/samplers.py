@@ -19,17 +19,6 @@ from freegap.bits import BitSource, source_or_system
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import Rational, positive_rational, whole
 
-__all__ = [
-    "clamped_laplace",
-    "clamped_laplace_at",
-    "conditional_lazy_threshold",
-    "conditional_lazy_threshold_at",
-    "laplace_at",
-    "lazy_threshold",
-    "lazy_threshold_at",
-    "symmetric_clamp",
-]
-
 
 def symmetric_clamp(rho: int, x: int, w: int) -> int:
     """ρ clamped to [x − w, x + w] (Ilvento 2020, algorithm 2, SYMMETRICCLAMP; equation 3).

@@ -42,8 +42,6 @@ from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.thresholds import one_threshold_each
 
-__all__ = ["outcomes", "piecewise", "unclamped_sparse_vector"]
-
 _PIECE_SCALES, _PIECE_BITS = 8, 4096  # beyond is rare, or numbers are long; the law stays
 
 

@@ -20,8 +20,6 @@ from typing import Any
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import rational, whole
 
-__all__ = ["MOST_BITS", "Weights", "get_sum"]
-
 MOST_BITS = 1 << 20
 """The largest precision, in bits of one weight, that a mechanism may need."""
 

@@ -18,24 +18,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = [
-    "AMOUNT_DIGITS",
-    "NOTHING",
-    "SUM_DIGITS",
-    "Balance",
-    "BrokenRule",
-    "Cost",
-    "amount_text",
-    "close",
-    "kept_short",
-    "opened",
-    "parsed_amount",
-    "reserve",
-    "rounded_up",
-    "shown",
-]
-
-
 AMOUNT_DIGITS = 2_000
 """Of the numerator and the denominator of one amount: more than any release of freegap can spend."""
 

@@ -22,16 +22,6 @@ from freegap.values.rationals import Rational, rational
 from freegap.values.results import Release
 from freegap.values.written import jsonable
 
-__all__ = [
-    "name_argument",
-    "own_delta_argument",
-    "parameters_text",
-    "release_text",
-    "time_argument",
-    "versions",
-    "who",
-]
-
 _LONGEST_NAME = 200
 _LONGEST_PARAMETERS = 20_000
 _LONGEST_RELEASE = 4_000_000

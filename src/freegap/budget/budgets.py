@@ -44,8 +44,6 @@ from freegap.values.measures import (
     rho_within,
 )
 
-__all__ = ["Budget", "in_words"]
-
 _KEPT: dict[type[Measure], type[Measure]] = {
     Pure: Pure,
     ZeroConcentrated: ZeroConcentrated,

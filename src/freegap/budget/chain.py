@@ -23,8 +23,6 @@ from freegap.budget.budgets import Budget
 from freegap.budget.records import Account, Entry, Kind, Verification, parameters_from_text
 from freegap.values.measures import Measure
 
-__all__ = ["GENESIS", "Line", "verified"]
-
 GENESIS = hashlib.sha256(b"freegap ledger").hexdigest()
 """What the first line has as the hash of the line before."""
 

@@ -9,8 +9,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from freegap.errors import LedgerDamaged, LedgerError, LedgerUnavailable
 
-__all__ = ["in_words"]
-
 _NOTHING_LOST = "What was reserved stays charged, and nothing else was changed"
 
 # What happened and what to do about it, by the beginning of SQLite's name of the error or of the SQLSTATE.

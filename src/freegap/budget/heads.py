@@ -30,8 +30,6 @@ from freegap.budget.location import locate
 from freegap.budget.schema import Head
 from freegap.errors import InvalidArgument, LedgerDamaged, LedgerUnavailable, MissingExtra
 
-__all__ = ["HeadPlace", "head_places"]
-
 _table = Table(
     "freegap_heads",
     MetaData(),

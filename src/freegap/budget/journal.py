@@ -19,8 +19,6 @@ from freegap.budget.chain import GENESIS, Line
 from freegap.budget.schema import Head
 from freegap.errors import InvalidArgument, LedgerDamaged
 
-__all__ = ["Journal"]
-
 _BATCH = 1000
 
 

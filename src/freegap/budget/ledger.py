@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from freegap.budget.journal import Journal
     from freegap.budget.store import Store
 
-__all__ = ["Ledger"]
-
 Result = TypeVar("Result")
 
 

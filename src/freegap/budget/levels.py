@@ -18,8 +18,6 @@ from freegap.errors import InvalidArgument
 from freegap.values.measures import measure_argument
 from freegap.values.rationals import Rational
 
-__all__ = ["LevelledLedger"]
-
 
 class LevelledLedger(Ledger):
     """A ledger in which a release on a dataset is paid by further accounts as well, on behalf of somebody.

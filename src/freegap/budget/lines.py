@@ -12,8 +12,6 @@ from freegap.values.rationals import count_argument
 if TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
 
-__all__ = ["LinesOfRelease", "lines_of"]
-
 
 @dataclass(frozen=True)
 class LinesOfRelease:

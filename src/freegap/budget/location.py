@@ -13,8 +13,6 @@ from sqlalchemy.exc import ArgumentError
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["Location", "default_file", "locate"]
-
 _REMEDY = 'Pass for example "ledger.db", "sqlite:///ledger.db" or "postgresql://user@host/database".'
 
 

@@ -22,8 +22,6 @@ from freegap.report.shell import facts
 from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
-__all__ = ["Account", "Entry", "Kind", "Verification"]
-
 Kind = Literal["create", "reserve", "settle", "abandon"]
 
 

@@ -18,8 +18,6 @@ from freegap.values.rationals import Rational, rational
 if TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
 
-__all__ = ["Reservation"]
-
 _INSIDE = ("freegap", "contextlib")
 
 

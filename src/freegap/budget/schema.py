@@ -31,8 +31,6 @@ from sqlalchemy import (
 from freegap.budget.chain import GENESIS
 from freegap.errors import LedgerDamaged, LedgerUnavailable
 
-__all__ = ["Head", "bring_up_to_date", "head", "journal", "ledger", "version"]
-
 SCHEMA_VERSION = 2
 
 metadata = MetaData()

@@ -10,8 +10,6 @@ from typing import Any, Literal
 from freegap.budget.records import Entry, plain, plain_measure
 from freegap.values.measures import Measure
 
-__all__ = ["Charge", "charges"]
-
 
 @dataclass(frozen=True)
 class Charge:

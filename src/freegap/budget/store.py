@@ -30,8 +30,6 @@ from freegap.budget.location import Location, locate
 from freegap.budget.schema import Head
 from freegap.errors import LedgerDamaged, LedgerUnavailable, MissingExtra
 
-__all__ = ["Store"]
-
 _PATIENCE = 60
 """Seconds to wait for other writers; on SQLite, seconds in which none of them wrote anything."""
 

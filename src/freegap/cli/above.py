@@ -10,8 +10,6 @@ import typer
 from freegap.cli import release as shared
 from freegap.cli.files import OUT
 
-__all__ = ["above"]
-
 
 def above(
     table: str = shared.TABLE,

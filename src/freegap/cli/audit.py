@@ -21,8 +21,6 @@ from freegap.values.rationals import positive_rational
 if TYPE_CHECKING:
     from freegap.auditor import AuditReport
 
-__all__ = ["audit"]
-
 CLAIMS = (0.2, 0.7, 1.5)
 
 

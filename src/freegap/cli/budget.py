@@ -30,8 +30,6 @@ from freegap.values.export import csv_cell
 from freegap.values.kept import kept
 from freegap.values.measures import Measure, measure_argument
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="budget", help="Keep the privacy budget of each dataset in a ledger.", no_args_is_help=True
 )

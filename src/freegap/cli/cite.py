@@ -9,8 +9,6 @@ import typer
 import freegap
 from freegap.cli.terminal import print_json
 
-__all__ = ["PAPERS", "TITLE", "Paper", "cite"]
-
 TITLE = "freegap: differentially private selection with free gaps"
 AUTHORS = "The freegap authors"
 YEAR = 2026

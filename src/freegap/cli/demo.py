@@ -16,8 +16,6 @@ from freegap.cli.terminal import print_json
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra
 
-__all__ = ["demo"]
-
 _WIDEST_BAR = 19
 
 

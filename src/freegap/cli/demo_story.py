@@ -15,8 +15,6 @@ from freegap.cli import budget
 from freegap.demo import PRODUCTS, generate_baskets
 from freegap.errors import MissingExtra
 
-__all__ = ["Story", "tell"]
-
 _BUDGET = 5
 
 

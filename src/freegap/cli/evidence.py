@@ -13,8 +13,6 @@ from typing import Any
 
 from freegap.errors import FreegapError
 
-__all__ = ["PACKAGE", "evidence"]
-
 PACKAGE = "freegap_evidence"
 
 

@@ -12,8 +12,6 @@ import typer
 import freegap
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["OUT", "require_writable", "write"]
-
 OUT: Any = typer.Option(
     None,
     "--out",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-__all__ = ["spell_out"]
-
 _SPELT = dict(
     zip(
         "ερδη≈≤≥·…—–█▒░▁▂▃▄▅▆▇▸±",

@@ -13,8 +13,6 @@ from typing import Any
 from freegap.errors import InvalidArgument
 from freegap.values.rationals import rational
 
-__all__ = ["JOBS", "NEIGHBOURS", "in_options", "load", "name_and_value"]
-
 JOBS = "Worker processes; 0 for one per processor."
 NEIGHBOURS = (
     "What one person can do to the answers: move each, move one, or move all the same way (monotonic)."

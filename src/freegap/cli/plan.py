@@ -12,8 +12,6 @@ from freegap.cli import release as shared
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument, printable
 
-__all__ = ["plan"]
-
 
 def plan(
     k: int = typer.Option(..., "-k", help="How many items come out at most.", show_default=False),

@@ -30,8 +30,6 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.prover.report import Proof
 
-__all__ = ["prove"]
-
 
 def prove(
     mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),

@@ -16,8 +16,6 @@ from freegap.receipts.receipt import LARGEST, Receipt, ReceiptRefused, make_rece
 from freegap.receipts.registry import CURATOR_TYPES, SECTORS, as_yaml, registry_fields
 from freegap.values.written import json_text
 
-__all__ = ["app"]
-
 app = typer.Typer(name="receipt", help="Make and check signed receipts of releases.", no_args_is_help=True)
 
 _LARGEST_RELEASE = 2**26

@@ -15,29 +15,6 @@ from freegap.cli.files import require_writable, write
 from freegap.cli.terminal import print_json, print_release, progress_bar
 from freegap.errors import FreegapError, InvalidArgument
 
-__all__ = [
-    "DELTA",
-    "DOMAIN",
-    "DOMAIN_COLUMN",
-    "DRY_RUN",
-    "EPSILON",
-    "ITEM",
-    "ITEMS_PER_PERSON",
-    "JSON",
-    "LEDGER",
-    "NOISE",
-    "NORMALIZE",
-    "OBSERVED",
-    "PEOPLE",
-    "PERSON",
-    "RHO",
-    "SEED",
-    "TABLE",
-    "deliver",
-    "forecast",
-    "options_of",
-]
-
 TABLE = typer.Argument(help="CSV, Parquet, JSON lines or FIMI .dat: a file, a glob or a directory.")
 ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.", show_default=False)
 PERSON = typer.Option(

@@ -15,8 +15,6 @@ from freegap.errors import MissingExtra
 from freegap.serve.people import ROLES, People
 from freegap.serve.settings import read_settings
 
-__all__ = ["app"]
-
 app = typer.Typer(name="serve", help="Let a team ask, and nobody read.", invoke_without_command=True)
 tokens = typer.Typer(name="token", help="Make, list and revoke tokens.", no_args_is_help=True)
 app.add_typer(tokens)

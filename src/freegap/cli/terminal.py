@@ -13,8 +13,6 @@ from rich.status import Status
 
 from freegap.values.written import json_text
 
-__all__ = ["print_json", "print_release", "progress_bar", "shown_in", "spinner"]
-
 _WIDEST = 10_000  # no line of a table in a file is broken, however long its names are
 
 

@@ -13,9 +13,6 @@ from freegap.values.above import AboveThreshold
 from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational, double, private_rational, proper_fraction
 
-__all__ = ["confidence_argument", "expected_gap", "gap_noise", "gap_variances", "threshold_plan"]
-
-
 _NEAR = Fraction(1, 10**12)
 
 

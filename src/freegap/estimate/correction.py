@@ -18,8 +18,6 @@ from freegap.laws import NoiseName
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
-__all__ = ["threshold_shift"]
-
 
 def threshold_shift(
     *,

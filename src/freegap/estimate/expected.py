@@ -15,8 +15,6 @@ from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.measures import Pure, ZeroConcentrated
 
-__all__ = ["ExpectedErrors", "selection_plan", "top_k_errors"]
-
 
 def selection_plan(
     asked: Pure | ZeroConcentrated,

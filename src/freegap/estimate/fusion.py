@@ -35,8 +35,6 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["Fused", "blue", "blue_variance_ratio", "expected_ratio", "fused", "inverse_variance"]
-
 _FACTOR = Fraction(3, 2)
 _FINE = 2**40  # the part of the way is a multiple of 1/_FINE: any is as good as one so near
 

@@ -37,15 +37,6 @@ from freegap.values.above import AboveThreshold
 from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational, double
 
-__all__ = [
-    "ErrorBars",
-    "Interval",
-    "confidence_intervals",
-    "error_bars",
-    "lower_bounds",
-    "measured_intervals",
-]
-
 Interval = tuple[float | None, float | None]
 """The ends; None where the release says nothing about that side."""
 

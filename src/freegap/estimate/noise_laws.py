@@ -20,8 +20,6 @@ from freegap.laws import LAPLACE, NORMAL, Law
 from freegap.mechanisms.threshold_plan import mean_difference
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = ["GapNoise", "exceeded", "half_width"]
-
 _DOUBTFUL = 2.0**-28  # relative: twice what cancellation leaves of Laplace tails with scales that are close
 
 

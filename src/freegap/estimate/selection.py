@@ -49,8 +49,6 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Estimates", "form", "select_and_measure"]
-
 
 def form(plan: TopKPlan | ThresholdPlan, scale: Any, each: Any) -> Composition:
     """Select, then measure what was selected, before rounding: what is proved private.

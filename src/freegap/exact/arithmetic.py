@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from freegap.values.balls import at_precision
 
-__all__ = ["DOUBLE_FUNCTIONS", "LIMIT", "SINGLE_FUNCTIONS", "Elementary", "every_single", "worst_error"]
-
 LIMIT = 8.0
 """The largest error that the proofs allow, in units of 2^-23 (single) and 2^-53 (double), relatively."""
 

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from freegap.bits import BitSource
 
-__all__ = ["FIRST_DIGITS", "DigitStream", "KeyedDigits"]
-
 FIRST_DIGITS = 16
 _BLOCK_DIGITS = 128
 

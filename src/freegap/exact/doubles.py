@@ -37,8 +37,6 @@ from numpy.typing import NDArray
 from freegap.exact.digits import KeyedDigits
 from freegap.laws import ExactLaw
 
-__all__ = ["FILTER_BITS", "ROUNDING", "Candidates", "DoubleNoise", "certain_floor", "stream_noise"]
-
 FILTER_BITS = 44
 """The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
 

@@ -15,8 +15,6 @@ from freegap.exact.reals import START_DIGITS, Real, Variable
 from freegap.laws import ExactLaw
 from freegap.values.rationals import double
 
-__all__ = ["floored_noise"]
-
 
 def floored_noise(
     law: ExactLaw,

@@ -13,17 +13,6 @@ from typing import TypeVar
 from freegap.bits import BitSource
 from freegap.errors import InvalidArgument
 
-__all__ = [
-    "bernoulli",
-    "bernoulli_exp",
-    "discrete_gaussian",
-    "geometric",
-    "sample_without_replacement",
-    "shuffle",
-    "two_sided_geometric",
-    "uniform_below",
-]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["log_bounds"]
-
 
 def log_bounds(x: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     """Rationals with low ≤ ln x ≤ high and high − low ≤ 2^−bits, for x > 0.

@@ -34,8 +34,6 @@ from freegap.exact.reals import Real, Variable
 from freegap.laws import EXPONENTIAL
 from freegap.values.rationals import double
 
-__all__ = ["MANY", "many_bounded_geometric", "many_discrete_gaussian"]
-
 MANY = 200
 """From so many on, this is the faster way."""
 

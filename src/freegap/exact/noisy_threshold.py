@@ -41,8 +41,6 @@ from freegap.exact.reals import START_DIGITS, Real, Variable
 from freegap.laws import Law
 from freegap.values.rationals import double
 
-__all__ = ["BELOW", "Branch", "NoisyThreshold"]
-
 BELOW = -1
 """The branch of a question that is below the threshold in every branch."""
 

@@ -37,8 +37,6 @@ from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
-__all__ = ["NoisyRanking", "Ranked"]
-
 _SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
 
 Floats = NDArray[np.float64]

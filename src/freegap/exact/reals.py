@@ -25,15 +25,6 @@ from freegap.laws import ExactLaw, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = [
-    "START_DIGITS",
-    "LazyNoise",
-    "OrderStatistic",
-    "Real",
-    "TruncatedLogistic",
-    "Variable",
-]
-
 START_DIGITS = 64
 """How many digits a variable shows at first. Any number gives the same outputs; 64 rarely refines."""
 

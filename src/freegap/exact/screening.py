@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 
-__all__ = ["Screen", "differences", "nth_largest"]
-
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
 

@@ -14,8 +14,6 @@ from freegap.forms.selection import Selection
 from freegap.forms.stream import Stream
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["Composition"]
-
 Part = Selection | Ranking | Stream
 
 

@@ -9,8 +9,6 @@ from freegap.errors import InvalidArgument
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["Known", "Labelled", "falling_or_rising", "require_function"]
-
 
 def require_function(name: str, function: Any) -> None:
     """An argument that must be a function."""

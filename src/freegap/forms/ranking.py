@@ -10,8 +10,6 @@ from freegap.errors import InvalidArgument
 from freegap.forms.interfaces import falling_or_rising, require_function
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["Ranking"]
-
 
 def _no_lift(direction: str) -> int:
     return 0

@@ -12,8 +12,6 @@ from freegap.forms.interfaces import require_function
 from freegap.laws.labelled import LabelledNoise
 from freegap.values.rationals import count_argument
 
-__all__ = ["Change", "Selection"]
-
 
 class Change(NamedTuple):
     """An answer, the same answer on the neighbour, and its noise."""

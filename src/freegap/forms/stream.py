@@ -11,8 +11,6 @@ from freegap.errors import InvalidArgument
 from freegap.forms.interfaces import Known, Labelled, falling_or_rising, require_function
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["Stream"]
-
 
 @dataclass(frozen=True)
 class Stream:

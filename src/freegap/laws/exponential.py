@@ -16,8 +16,6 @@ import numpy as np
 from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
 from freegap.values.balls import as_ball
 
-__all__ = ["EXPONENTIAL", "GEOMETRIC", "powers"]
-
 
 def _estimate(u: Floats, minus_log_rest: Floats) -> Floats:
     with np.errstate(divide="ignore"):

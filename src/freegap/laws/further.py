@@ -14,8 +14,6 @@ import numpy as np
 
 from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
 
-__all__ = ["NORMAL", "STAIRCASE", "UNIFORM"]
-
 _UNIFORM_ERROR = 2.0**-15
 
 

@@ -21,8 +21,6 @@ from freegap.errors import FreegapError
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
 from freegap.values.balls import as_ball
 
-__all__ = ["GUMBEL"]
-
 
 def _estimate(u: Floats, minus_log_rest: Floats) -> Floats:
     with np.errstate(divide="ignore"):

@@ -18,8 +18,6 @@ from freegap.laws.laplace import DISCRETE_LAPLACE, LAPLACE
 from freegap.laws.law import Law
 from freegap.laws.logistic import LOGISTIC
 
-__all__ = ["LabelledNoise"]
-
 Drawn = TypeVar("Drawn", covariant=True)
 
 

@@ -15,8 +15,6 @@ from flint import arb
 from freegap.laws.exponential import GEOMETRIC, powers
 from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
 
-__all__ = ["DISCRETE_LAPLACE", "LAPLACE"]
-
 _LN2 = float(np.log(2.0))
 
 

@@ -37,8 +37,6 @@ from numpy.typing import NDArray
 
 from freegap.errors import FreegapError, InvalidArgument
 
-__all__ = ["ExactLaw", "Floats", "Law", "ShiftPrice", "Singles"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

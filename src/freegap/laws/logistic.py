@@ -15,8 +15,6 @@ from flint import arb
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
 from freegap.values.balls import as_ball
 
-__all__ = ["LOGISTIC"]
-
 
 def _estimate(u: Floats, minus_log_rest: Floats) -> Floats:
     with np.errstate(divide="ignore"):

@@ -12,8 +12,6 @@ from freegap.errors import InvalidArgument
 from freegap.laws import LAWS, Law, law_named
 from freegap.values.measures import Measure
 
-__all__ = ["DEFAULT_RESOLUTION", "flag_argument", "noise_argument", "require_whole_sensitivity"]
-
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
 

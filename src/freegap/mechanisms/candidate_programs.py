@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from freegap.exact.logarithms import log_bounds
 
-__all__ = ["Drawn", "best_program", "hard_stop_after", "logarithmic", "select_program"]
-
 
 class Drawn(NamedTuple):
     """One draw from Q: which candidate, what it put out, and how that scored."""

@@ -53,8 +53,6 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Choice", "exponential_mechanism"]
-
 Sampler = Callable[[Sequence[Fraction]], int]
 
 

@@ -52,15 +52,6 @@ from freegap.values.ranking import HybridTopK
 from freegap.values.rationals import Rational
 from freegap.values.thresholds import read_threshold
 
-__all__ = [
-    "hybrid_sparse_vector",
-    "hybrid_top_k",
-    "sparse_vector_charge",
-    "sparse_vector_form",
-    "top_k_charge",
-    "top_k_form",
-]
-
 Output = tuple[Sequence[int], Sequence[Any]]
 
 

@@ -50,8 +50,6 @@ from freegap.values.rationals import (
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["Measurement", "form", "measure", "measured_law", "measured_scale", "measuring_noise"]
-
 
 def form(scale: Any, each: Any) -> Stream:
     """The mechanism before rounding, for any kind of number: what is proved private.

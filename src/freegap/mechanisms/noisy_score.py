@@ -20,8 +20,6 @@ from freegap.base2.weights import Weights
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import Rational, positive_rational
 
-__all__ = ["NoisyScore", "Score", "exact_score"]
-
 Score = Callable[[Any], Any]
 
 

@@ -24,8 +24,6 @@ from freegap.values.answers import exact_number
 from freegap.values.rationals import Rational
 from freegap.values.thresholds import read_own_threshold, read_threshold
 
-__all__ = ["Above", "AdaptiveSparseVector", "Below", "SparseVector"]
-
 
 @dataclass(frozen=True, slots=True)
 class Above:

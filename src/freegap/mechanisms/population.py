@@ -19,8 +19,6 @@ from freegap.laws import ExactLaw
 from freegap.values.answers import Answers, GridValues, read_answers
 from freegap.values.counts import Counts
 
-__all__ = ["Population", "read_population"]
-
 
 @dataclass(frozen=True, slots=True)
 class Population:

@@ -75,13 +75,6 @@ from freegap.values.rationals import Rational, positive_rational, rational
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, text_of
 
-__all__ = [
-    "Candidate",
-    "best_private_candidate",
-    "sampler",
-    "select_private_candidate",
-]
-
 Mechanism = Callable[[BitSource], Any]
 Tries = Literal["geometric", "logarithmic"]
 

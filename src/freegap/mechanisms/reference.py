@@ -23,8 +23,6 @@ from itertools import pairwise
 from freegap.bits import BitSource
 from freegap.exact.integers import geometric, shuffle
 
-__all__ = ["Counters", "coin_top_k", "secure_top_k"]
-
 
 @dataclass
 class Counters:

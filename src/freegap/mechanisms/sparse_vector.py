@@ -34,17 +34,6 @@ from freegap.values.answers import Answers, read_answers
 from freegap.values.rationals import Rational
 from freegap.values.thresholds import Offsets, subtract_threshold
 
-__all__ = [
-    "adaptive_sparse_vector",
-    "draw_above",
-    "entry_charge",
-    "form",
-    "noisy_threshold",
-    "read_offsets",
-    "sparse_vector",
-    "threshold_lift",
-]
-
 _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 10, 1 << 16
 
 

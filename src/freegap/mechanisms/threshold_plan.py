@@ -43,8 +43,6 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["ThresholdPlan", "mean_difference", "optimal_share"]
-
 _MOST_HALVINGS = 64  # of ε₁; beyond that a branch finds nothing
 _FINE = 2**20  # irrational parameters become multiples of 1/_FINE
 

@@ -62,8 +62,6 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.ranking import TopK
 from freegap.values.rationals import Rational
 
-__all__ = ["draw_top_k", "form", "noisy_max", "noisy_top_k", "shifts", "tied_form"]
-
 
 def form(plan: TopKPlan) -> Selection:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""

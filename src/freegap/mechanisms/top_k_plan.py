@@ -24,8 +24,6 @@ from freegap.values.rationals import (
     sensitivity_argument,
 )
 
-__all__ = ["TopKPlan"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TopKPlan:

@@ -36,8 +36,6 @@ from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.results import Release
 from freegap.values.written import jsonable
 
-__all__ = ["UnknownCounts", "UnknownCountsPlan", "draw_counts", "unknown_counts"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownCountsPlan:

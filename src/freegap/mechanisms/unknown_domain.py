@@ -63,17 +63,6 @@ from freegap.values.rationals import (
     root_above,
 )
 
-__all__ = [
-    "UNKNOWN_NOISES",
-    "UnknownNoiseName",
-    "UnknownPlan",
-    "UnknownTopK",
-    "delta_argument",
-    "draw_unknown",
-    "everything_else",
-    "unknown_top_k",
-]
-
 UnknownNoiseName = Literal["exponential", "gumbel"]
 UNKNOWN_NOISES: tuple[UnknownNoiseName, ...] = get_args(UnknownNoiseName)
 

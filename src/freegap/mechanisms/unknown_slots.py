@@ -12,8 +12,6 @@ from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.answers import labels_as_they_came, read_numbers
 from freegap.values.labels import key_of_label
 
-__all__ = ["Slots", "occurring", "read_counts", "read_slots", "slots_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Slots:

@@ -16,8 +16,6 @@ from freegap.laws.law import Floats
 from freegap.planner.crowds import Crowd
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
-__all__ = ["DECLARE", "Assumed", "PowerLaw", "crowd_of", "declared_public", "listed_counts", "ranks_from"]
-
 _ONE_BY_ONE = 4096  # of a power law; later ranks come in blocks, each as long as a thousandth of its first
 _MOST_LISTED = 10**8
 DECLARE = (

@@ -14,8 +14,6 @@ from freegap.report.shell import safe, shell
 from freegap.values.measures import Measure
 from freegap.values.written import json_text
 
-__all__ = ["BudgetPlan"]
-
 _BAR = 16
 _HEADS = {"found": "come out", "gap": "gap ±"}
 _WIDTH = 110  # of the plain text

@@ -21,8 +21,6 @@ import numpy as np
 from freegap.laws.law import Floats, Law
 from freegap.planner.crowds import Crowd, Heads, Ranks, all_above
 
-__all__ = ["NoisyLine", "Rivalry"]
-
 _STEP = 1 / 16  # of the integrals, in scales: errors below 0.1 %
 _MOST_BLOCKS = 500  # of ranks: what comes out is then known to a thousandth
 _REACH = 14.0  # noise beyond it, in scales, has a chance of e^-14

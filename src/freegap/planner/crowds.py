@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from freegap.laws.law import Floats, Law
 
-__all__ = ["Crowd", "Heads", "Ranks", "all_above"]
-
 Ranks = NDArray[np.int64]
 
 _FAR = 5.0  # so many scales below the line an item passes it with e^-5 at most, and its tail is exponential

@@ -19,8 +19,6 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.planner.crowds import Crowd
 from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
 
-__all__ = ["Design", "above", "hybrid", "top_k", "unknown"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Design:

@@ -18,8 +18,6 @@ from freegap.planner.assumed import DECLARE, Assumed, crowd_of, ranks_from
 from freegap.planner.crowds import Crowd
 from freegap.values.rationals import count_argument, rational
 
-__all__ = ["is_release", "release_in_file", "released_counts"]
-
 _SAYS = {"spent", "private"}  # what every release says of itself
 _COUNTS = ("estimates", "values", "counts")  # under which a release has them
 _GAPS_TO_THE_NEXT = ("noisy_top_k", "unknown_top_k", "top_k")

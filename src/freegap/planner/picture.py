@@ -8,8 +8,6 @@ from freegap.planner.budget_plan import BudgetPlan, budget_text
 from freegap.planner.questions import GOALS
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, panels
 
-__all__ = ["draw"]
-
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 

@@ -23,8 +23,6 @@ from freegap.values.rationals import Rational, count_argument, positive_rational
 from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 
-__all__ = ["plan"]
-
 GoalName = Literal["exact", "share", "first", "recall", "precision", "width"]
 
 _MOST_K = 10_000

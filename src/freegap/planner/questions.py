@@ -17,8 +17,6 @@ from freegap.planner.crowds import Crowd
 from freegap.planner.designs import Design
 from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, pure_within, rho_within
 
-__all__ = ["GOALS", "Goal", "PlannedQuestion", "PlannedRelease"]
-
 
 @dataclass(frozen=True)
 class Goal:

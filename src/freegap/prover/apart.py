@@ -28,8 +28,6 @@ from freegap.prover.report import Established, Proof, Refutation
 from freegap.symbolic import Condition, NotDecided
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = ["prove_apart"]
-
 _MOST_REGIONS = 64
 
 

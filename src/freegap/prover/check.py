@@ -26,8 +26,6 @@ from freegap.symbolic.subset import fresh, parameter
 from freegap.values.neighbours import neighbours_argument
 from freegap.values.rationals import Rational, count_argument, positive_rational
 
-__all__ = ["Progress", "check_draws", "check_laws", "claim_of", "problem_of", "prove_alignment"]
-
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and how many there are (0 if not known)."""
 

@@ -38,8 +38,6 @@ from freegap.symbolic import (
 )
 from freegap.symbolic.subset import follow
 
-__all__ = ["OutputClass", "classes_of", "formula", "generic", "holes_of"]
-
 
 def formula(condition: Condition | bool) -> Any:
     """A condition or a plain truth value as a z3 formula."""

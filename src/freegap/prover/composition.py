@@ -25,8 +25,6 @@ from freegap.prover.stream import most_chosen
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.symbols import constant
 
-__all__ = ["composed", "prove_composition"]
-
 
 def prove_composition(
     problem: Problem, form: Composition, prove_part: Callable[[Problem, Selection | Ranking | Stream], Proof]

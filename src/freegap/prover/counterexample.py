@@ -32,8 +32,6 @@ from freegap.symbolic import NotDecided
 from freegap.symbolic.symbols import constant
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = ["Kind", "certified", "find_counterexample", "kinds_of", "require_certain"]
-
 _MOST_TRIES = 1000
 _MOST_KINDS = 400
 _CLIMBS = 4

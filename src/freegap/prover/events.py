@@ -10,8 +10,6 @@ from typing import Any
 from freegap.prover.outputs import Hole, Leaf, count_holes, show
 from freegap.prover.probability import Interval
 
-__all__ = ["Bounds", "EventBox", "ExactViolation"]
-
 
 @dataclass(frozen=True)
 class EventBox:

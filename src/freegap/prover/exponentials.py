@@ -33,8 +33,6 @@ from flint import arb, fmpq
 
 from freegap.symbolic import NotDecided
 
-__all__ = ["Density", "Form", "exponential", "integral", "laplace", "uniform"]
-
 Number = int | Fraction
 """Whole where it can be: whole numbers are compared and hashed much faster."""
 

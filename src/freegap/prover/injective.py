@@ -34,8 +34,6 @@ from freegap.prover.pieces import Piece, value_of
 from freegap.prover.problem import NeighbourCase
 from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable
 
-__all__ = ["NotInjective", "blocks_of", "check_injective"]
-
 
 @dataclass(frozen=True)
 class NotInjective:

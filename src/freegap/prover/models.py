@@ -10,8 +10,6 @@ from freegap.symbolic.subset import MODELS, RECORDS, KnownNoise, NoiseInterface
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import Partial
 
-__all__: list[str] = []
-
 
 def _labelled(machine: Machine, noise: object, rename: object) -> NoiseInterface | KnownNoise:
     inner = machine.noise(noise)

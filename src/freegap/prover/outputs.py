@@ -17,23 +17,6 @@ from typing import Any
 from freegap.symbolic import NotDecided, Symbol, is_public
 from freegap.symbolic.subset.processing import Processed, processed
 
-__all__ = [
-    "Hole",
-    "Leaf",
-    "Node",
-    "Position",
-    "count_holes",
-    "flatten",
-    "half_holes",
-    "outline",
-    "pattern",
-    "rebuild",
-    "seal",
-    "show",
-    "unseal",
-    "whole_numbers",
-]
-
 
 @dataclass(frozen=True)
 class Hole:

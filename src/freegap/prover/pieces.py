@@ -34,8 +34,6 @@ from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import added, constant
 
-__all__ = ["Piece", "PieceChecks", "Point", "on_lattice", "pieces_of", "value_of"]
-
 
 @dataclass(frozen=True)
 class Point:

@@ -15,8 +15,6 @@ from freegap.laws import Law, ShiftPrice
 from freegap.symbolic import Draw, NotDecided, Symbol, is_public, reciprocal
 from freegap.symbolic.symbols import constant
 
-__all__ = ["price_term", "rate_of", "require_price", "scale_of"]
-
 
 def require_price(law: Law, draw: str) -> None:
     """Refuse noise whose shifts have no price."""

@@ -29,8 +29,6 @@ from freegap.prover.prices import scale_of
 from freegap.symbolic import Condition, Draw, NotDecided, Path, Symbol
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = ["Interval", "LinearPath", "linear_paths", "probability_of"]
-
 Interval = tuple[Fraction | None, Fraction | None]
 """Both ends belong to it; None for no end."""
 

@@ -31,8 +31,6 @@ from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
 from freegap.symbolic.subset import fresh
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
-__all__ = ["WORDS", "Alignment", "Charge", "Mechanism", "NeighbourCase", "Problem"]
-
 Mechanism = Callable[..., Any]
 Alignment = Callable[..., Mapping[Any, Any]]
 Charge = Callable[..., Any]

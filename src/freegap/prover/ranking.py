@@ -38,8 +38,6 @@ from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 
-__all__ = ["prove_ranking"]
-
 
 def prove_ranking(schema: Schema[Ranking], neighbours: str, limits: Limits) -> Proof:
     """A proof for all n, or why there is none."""

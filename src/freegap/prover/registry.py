@@ -13,8 +13,6 @@ from typing import Any
 
 from freegap.forms import Form
 
-__all__ = ["LibraryEntry", "PrivacyClaim"]
-
 
 @dataclass(frozen=True)
 class PrivacyClaim:

@@ -11,8 +11,6 @@ from freegap.prover.problem import Alignment, Problem
 from freegap.symbolic import NotDecided
 from freegap.symbolic.given import GivenNoise
 
-__all__ = ["GivenNoise", "Replay", "replay", "replay_or_refuse"]
-
 
 @dataclass(frozen=True)
 class Replay:

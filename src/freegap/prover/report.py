@@ -10,8 +10,6 @@ from typing import Any
 from freegap.prover.events import ExactViolation
 from freegap.prover.replay import Replay
 
-__all__ = ["CONDITIONS", "Established", "Proof", "Refutation", "Tightness"]
-
 CONDITIONS = {
     "termination": "the mechanism terminates with probability 1",
     "draws": "the number of draws can be determined from the output",

@@ -30,8 +30,6 @@ from freegap.symbolic import Certificate, Limits, NotDecided, Symbol
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
-__all__ = ["prove_any", "prove_claim"]
-
 _LIBRARY_SECONDS = 600
 
 

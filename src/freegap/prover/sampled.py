@@ -24,8 +24,6 @@ from freegap.prover.replay import replay
 from freegap.prover.report import CONDITIONS, Established, Proof, Refutation
 from freegap.symbolic import NotDecided
 
-__all__ = ["sample_alignment"]
-
 _UNIT = 1 << 64
 
 

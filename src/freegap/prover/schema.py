@@ -47,9 +47,6 @@ from freegap.symbolic.subset import Trusted, follow
 from freegap.symbolic.subset.machine import Machine
 from freegap.values.neighbours import directions_of
 
-__all__ = ["Composed", "Schema", "prove_schema"]
-
-
 _ONE = Fraction(1)
 
 FormOf = TypeVar("FormOf", Stream, Ranking, Selection)

@@ -54,8 +54,6 @@ from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, re
 from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 
-__all__ = ["prove_selection"]
-
 
 def prove_selection(problem: Problem, form: Selection) -> Proof:
     """A proof for all n > k ≥ 1 and all ε and Δ, or why there is none."""

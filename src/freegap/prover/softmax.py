@@ -27,8 +27,6 @@ from freegap.prover.problem import Problem
 from freegap.prover.report import Established, Proof
 from freegap.symbolic import Condition, NotDecided, Symbol
 
-__all__ = ["prove_softmax"]
-
 
 def prove_softmax(problem: Problem, classes: list[OutputClass]) -> Proof | None:
     """The proof, or None: if this is no such program, or the bound is larger than the charge."""

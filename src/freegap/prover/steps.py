@@ -25,16 +25,6 @@ from freegap.symbolic.subset import NoiseInterface, Trusted
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import constant
 
-__all__ = [
-    "established",
-    "kept_numbers",
-    "offset_formulas",
-    "proved",
-    "step_alignment",
-    "step_program",
-    "with_offsets",
-]
-
 
 def _same(value: Any) -> Any:
     return value

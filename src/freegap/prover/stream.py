@@ -58,8 +58,6 @@ from freegap.symbolic.subset import Trusted, follow, parameter
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 
-__all__ = ["most_chosen", "prove_stream"]
-
 _MOST_STATES = 1000
 
 

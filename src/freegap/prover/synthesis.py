@@ -30,8 +30,6 @@ from freegap.prover.templates import Shift, Template, compiled, source_of, templ
 from freegap.prover.tightness import NEAR, Suprema
 from freegap.symbolic import NotDecided, OutOfTime, Symbol
 
-__all__ = ["synthesise"]
-
 _MOST_ROUNDS = 400
 
 

@@ -24,8 +24,6 @@ from freegap.prover.problem import Alignment
 from freegap.symbolic import NotDecided, Symbol, SymbolicVariable
 from freegap.symbolic.subset import remember_source
 
-__all__ = ["Shift", "Template", "compiled", "source_of", "templates_of"]
-
 _MOST_SUMS = 3
 
 Owners = Mapping[Any, tuple[int, ...]]

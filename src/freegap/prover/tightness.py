@@ -18,8 +18,6 @@ from freegap.prover.problem import Problem
 from freegap.prover.report import Tightness
 from freegap.symbolic import NotDecided
 
-__all__ = ["NEAR", "Suprema"]
-
 NEAR = Fraction(1, 10**9)
 
 

@@ -16,8 +16,6 @@ from freegap.errors import printable
 from freegap.receipts.receipt import Receipt, decimal_of
 from freegap.report.shell import safe, shell
 
-__all__ = ["AssessmentPart", "as_html", "as_markdown", "parts_of"]
-
 _TITLE = "Self-assessment of a release, in the order of NIST SP 800-226"
 
 

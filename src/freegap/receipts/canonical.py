@@ -17,8 +17,6 @@ import json
 import math
 from typing import Any
 
-__all__ = ["NotCanonical", "canonical", "parsed", "read_json"]
-
 _LARGEST = 2**53
 _DEEPEST = 40
 _DIGITS = 400

@@ -13,8 +13,6 @@ import json
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["evidence_of"]
-
 # A release from a table is one of another mechanism where the table has no row of its own for the measure.
 _BELOW = {
     ("top_k", "epsilon-delta", False): "unknown_top_k",

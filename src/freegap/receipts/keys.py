@@ -26,8 +26,6 @@ from cryptography.hazmat.primitives.serialization import (
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["PublicKey", "SigningKey", "place_of_key", "public_key"]
-
 _HEADING = b"freegap receipt\n"
 _NAME = "ed25519:"
 _WINDOWS = os.name == "nt"  # which has no modes; a file in the user's folder is the user's

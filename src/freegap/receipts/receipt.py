@@ -27,8 +27,6 @@ from freegap.values.neighbours import NEIGHBOURS
 if TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
 
-__all__ = ["FORMAT", "LARGEST", "Receipt", "ReceiptRefused", "decimal_of", "make_receipt", "release_hash"]
-
 FORMAT = "freegap receipt 1"
 LARGEST = 2**20
 """Bytes of a receipt; one of freegap has a few thousand."""

@@ -16,8 +16,6 @@ from typing import Any
 from freegap.errors import InvalidArgument
 from freegap.receipts.receipt import Receipt, decimal_of
 
-__all__ = ["CURATOR_TYPES", "SECTORS", "Owner", "as_yaml", "registry_fields"]
-
 VARIANTS = {"epsilon": "Pure DP", "rho": "Zero-concentrated DP", "epsilon-delta": "Approximate DP"}
 CURATOR_TYPES = ("Government", "Industry", "Nonprofit")
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")

@@ -15,22 +15,6 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "INK",
-    "ORANGE",
-    "PURPLE",
-    "SKY",
-    "YELLOW",
-    "legend",
-    "panels",
-    "require_drawable",
-    "save",
-    "svg",
-]
-
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, YELLOW, GREY, INK = "#56B4E9", "#E69F00", "#999999", "#333333"

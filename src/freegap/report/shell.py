@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from freegap.errors import printable
 
-__all__ = ["facts", "safe", "shell"]
-
 # Nothing is loaded from anywhere; styles stand in the page itself.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """

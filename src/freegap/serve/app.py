@@ -23,8 +23,6 @@ from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, Ledger
 from freegap.serve.desk import Desk, Forbidden, NotThere, TooMany
 from freegap.serve.people import People, PeopleUnavailable, Person
 
-__all__ = ["make_app"]
-
 _LARGEST_BODY = 64 * 1024
 _IN_THE_URL = {b"token", b"access_token", b"authorization", b"api_key"}
 _STATUS: dict[type[FreegapError], int] = {

@@ -30,8 +30,6 @@ from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings, Source
 from freegap.serve.work import Job
 
-__all__ = ["Desk", "Forbidden", "NotThere", "TooMany"]
-
 _MINUTE = 60
 
 

@@ -21,8 +21,6 @@ from freegap.errors import FreegapError, InvalidArgument
 from freegap.serve.settings import name_of_person
 from freegap.values.rationals import count_argument
 
-__all__ = ["ROLES", "People", "PeopleUnavailable", "Person", "Role", "Token"]
-
 Role = Literal["owner", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = ("owner", "analyst", "auditor")
 _TOKEN = re.compile(r"freegap_([1-9][0-9]{0,9})_([0-9a-f]{64})")

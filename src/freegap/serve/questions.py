@@ -14,8 +14,6 @@ from freegap.errors import InvalidArgument
 from freegap.serve.settings import Source
 from freegap.values.rationals import count_argument, positive_rational, rational
 
-__all__ = ["FIELDS", "AllowedQuestion", "read_question"]
-
 FIELDS = ("source", "mechanism", "item", "k", "epsilon", "threshold", "measure", "noise")
 _LARGEST_K = 1000
 _NOISES = ("exponential", "laplace")

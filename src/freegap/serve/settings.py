@@ -39,8 +39,6 @@ from typing import Any
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.rationals import positive_rational
 
-__all__ = ["MECHANISMS", "QuestionLimits", "Settings", "Source", "name_of_person", "read_settings"]
-
 MECHANISMS = ("top_k", "above")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,59}")

@@ -25,8 +25,6 @@ from freegap.errors import BudgetExceeded, InvalidArgument
 from freegap.serve.questions import AllowedQuestion
 from freegap.serve.settings import QuestionLimits, Source
 
-__all__ = ["FAILED", "Job", "WorkerProcesses", "answer", "outcome"]
-
 FAILED = {"status": "failed"}
 _LOADED_ONCE = ["freegap.serve.work", "freegap.tables.releases", "freegap.budget.store", "duckdb", "pyarrow"]
 _OWN_WORDS = ("k", "epsilon", "threshold", "noise", "measure")

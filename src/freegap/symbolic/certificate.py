@@ -18,8 +18,6 @@ import z3
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["Certificate", "Statement", "checker_named"]
-
 _PLAIN = {"Δ": "Delta", "ε": "epsilon", "″": "~2"}
 """What the names of unknowns have that SMT-LIB has not."""
 

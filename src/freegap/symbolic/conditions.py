@@ -16,9 +16,6 @@ from freegap.symbolic.undecided import NotDecided, calling_line
 if TYPE_CHECKING:
     from freegap.symbolic.symbols import Symbol, SymbolicVariable
 
-__all__ = ["Condition", "Decider", "both", "either", "running", "undecided"]
-
-
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -18,8 +18,6 @@ from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic.symbols import Symbol, constant, integer, real
 from freegap.symbolic.undecided import NotDecided, calling_line
 
-__all__ = ["Draw", "SymbolicGenerator", "SymbolicNoise"]
-
 
 @dataclass(frozen=True, eq=False)
 class Draw:

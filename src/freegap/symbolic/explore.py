@@ -17,8 +17,6 @@ from freegap.symbolic.limits import Limits
 from freegap.symbolic.paths import Exploration, Path
 from freegap.symbolic.undecided import NotDecided, SourceLine, is_internal, raising_line
 
-__all__ = ["explore"]
-
 
 def explore(
     function: Callable[..., Any],

@@ -9,8 +9,6 @@ from typing import Any
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
 
-__all__ = ["GivenNoise"]
-
 
 class GivenNoise(LabelledNoise[Fraction]):
     """Noise whose values are given by label (0 for any other); records the law and scale of each draw.

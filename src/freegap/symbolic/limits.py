@@ -12,8 +12,6 @@ import z3
 from freegap.symbolic.certificate import Certificate
 from freegap.symbolic.undecided import OutOfTime
 
-__all__ = ["Limits"]
-
 
 @dataclass(frozen=True)
 class Limits:

@@ -19,8 +19,6 @@ import z3
 
 from freegap.symbolic.conditions import Condition, undecided
 
-__all__ = ["Symbol", "SymbolicVariable", "constant", "integer", "real"]
-
 
 class SymbolicVariable:
     """A named unknown: a real, or a whole number times `resolution`. Equal ones are one object."""

@@ -13,8 +13,6 @@ import z3
 
 from freegap.errors import FreegapError
 
-__all__ = ["NotDecided", "OutOfTime", "SourceLine", "calling_line", "is_internal", "raising_line"]
-
 _OWN = tuple(str(Path(file).parent) for file in (__file__, numpy.__file__, z3.__file__))
 _STANDARD = str(Path(os.__file__).parent)
 

@@ -27,8 +27,6 @@ import narwhals.stable.v2 as nw
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.labels import key_of_label
 
-__all__ = ["can_choose", "chosen_here", "chosen_in_engine"]
-
 _DIGEST = "md5(CAST(person AS VARCHAR) || chr(10) || CAST(item AS VARCHAR))"
 
 

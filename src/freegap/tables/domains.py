@@ -21,16 +21,6 @@ from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, fra
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
-__all__ = [
-    "UNKNOWN",
-    "Domain",
-    "HeldDomain",
-    "ListedDomain",
-    "ObservedDomain",
-    "listed_in_order",
-    "read_domain",
-]
-
 _OBSERVED = "observed"
 _NEVER_MISSING = frozenset({str, int, bool, bytes})
 UNKNOWN = "unknown"

@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from freegap.errors import EngineFailed, FreegapError
 
-__all__ = ["ask_engine"]
-
 T = TypeVar("T")
 
 _INTERRUPTED = "Query interrupted"

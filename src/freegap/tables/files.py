@@ -30,8 +30,6 @@ from freegap.errors import InvalidArgument, MissingExtra
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.progress import followed
 
-__all__ = ["FileTable", "column_names", "is_path", "open_connection", "read_columns", "read_lines"]
-
 _FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",

@@ -34,8 +34,6 @@ from freegap.values.remarks import remarks_on
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
 
-__all__ = ["Forecast", "forecast_above", "forecast_top_k"]
-
 
 @dataclass(frozen=True)
 class Forecast:

@@ -21,8 +21,6 @@ from freegap.tables.engine_errors import ask_engine
 from freegap.tables.sources import frame_of
 from freegap.tables.tallies import Member, Tally
 
-__all__ = ["can_keep", "keep", "tally_in_engine"]
-
 Lazy = nw.LazyFrame[Any]
 
 _COLUMNS = 100  # of one query; engines limit them

@@ -19,8 +19,6 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["ENGINE_KINDS", "column_kind", "is_missing", "kinds_of", "require_kind", "value_kind"]
-
 ENGINE_KINDS = frozenset({"integer", "text"})
 """Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
 

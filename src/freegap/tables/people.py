@@ -35,8 +35,6 @@ from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.spelling import normalized, warn_of_spellings
 from freegap.tables.tallies import Tally, tally_pairs
 
-__all__ = ["Counted", "count_people", "counted", "pairs_of", "without_rows"]
-
 _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["followed", "watched"]
-
 Show = Callable[[float], object]
 
 _SECONDS_BETWEEN_LOOKS = 0.1

@@ -38,8 +38,6 @@ from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
 from freegap.values.thresholds import read_threshold
 
-__all__ = ["above", "top_k"]
-
 _MOST_PEOPLE = 2**62
 
 

@@ -18,8 +18,6 @@ from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
 
-__all__ = ["Intervals", "ItemsAbove", "PrivacyUnit", "TableRelease", "TopItems", "privacy_of"]
-
 _EMPTY = (
     "No item came out. If that is a surprise, compare the spelling of the domain with that of the table, and "
     "the threshold with the number of people."

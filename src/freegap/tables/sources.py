@@ -21,8 +21,6 @@ from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
 
-__all__ = ["Frame", "TableSource", "as_frame", "exact_text", "frame_of", "open_source", "pick"]
-
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 

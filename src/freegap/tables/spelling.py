@@ -20,8 +20,6 @@ from freegap.tables.domains import Domain, HeldDomain, ListedDomain, listed_in_o
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.sources import Frame, TableSource, frame_of
 
-__all__ = ["normalized", "spelt_alike", "warn_of_spellings"]
-
 _LOOKED_AT = 100_000
 
 

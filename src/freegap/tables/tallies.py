@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from freegap.tables.domains import ListedDomain
 
-__all__ = ["Member", "Tally", "tally_pairs"]
-
 Member = tuple[int, int]
 """A value, and which of the items that have it."""
 

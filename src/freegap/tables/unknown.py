@@ -36,16 +36,6 @@ from freegap.tables.results import Intervals, TopItems, privacy_of
 from freegap.tables.sources import TableSource, open_source
 from freegap.values.plans import PlainPlan
 
-__all__ = [
-    "counts_above",
-    "domain_line",
-    "is_unknown",
-    "largest_counts",
-    "refuse_with_known",
-    "refuse_with_unknown",
-    "top_k_of_unknown",
-]
-
 TAIL = (1 - 0.95) / 2
 
 Pairs = tuple[list[Any], list[int]]

@@ -27,8 +27,6 @@ from freegap.tables.sources import open_source
 from freegap.tables.unknown import TAIL, counts_above, domain_line
 from freegap.values.plans import PlainPlan
 
-__all__ = ["above_of_unknown", "bar_of", "intervals_above"]
-
 
 def bar_of(plan: UnknownCountsPlan, threshold: Fraction) -> int:
     """What a noisy count must exceed: the threshold, or K where that is more. Counts are whole numbers."""

@@ -12,8 +12,6 @@ from freegap.values.columns import Column, items
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable
 
-__all__ = ["AboveThreshold"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AboveThreshold(Release):

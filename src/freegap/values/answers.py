@@ -32,21 +32,6 @@ from freegap.values.floats import floats_on_grid, meant_by_float
 from freegap.values.labels import order_of_labels
 from freegap.values.rationals import whole
 
-__all__ = [
-    "MOST_ITEMS",
-    "Answers",
-    "GridValues",
-    "as_array",
-    "exact_number",
-    "is_missing_number",
-    "labels_as_they_came",
-    "named",
-    "read_answers",
-    "read_numbers",
-    "require_countable",
-    "split_labels",
-]
-
 MOST_ITEMS = 2**62
 """The largest number of items."""
 

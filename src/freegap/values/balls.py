@@ -10,8 +10,6 @@ from typing import Any
 import flint
 from flint import arb, fmpq
 
-__all__ = ["as_ball", "at_precision"]
-
 _MOST_REPETITIONS = 100
 
 _precision_lock = threading.RLock()

@@ -15,8 +15,6 @@ from freegap.report.pictures import BLUE, ORANGE, panels
 from freegap.values.columns import Column
 from freegap.values.results import NOT_PRIVATE, Release
 
-__all__ = ["draw", "drawable"]
-
 _LONGEST_LABEL = 40
 _LONGEST_TITLE = 90
 _LONGEST_CHART = 500

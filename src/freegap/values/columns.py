@@ -15,8 +15,6 @@ from freegap.errors import printable
 from freegap.values.export import Plain
 from freegap.values.written import LARGEST_IN_FULL, decimal_of, jsonable, plain, text_of
 
-__all__ = ["KINDS", "PARTS", "Column", "items", "names_of", "one_each", "ranks"]
-
 _LARGEST_WHOLE = 2**63
 
 

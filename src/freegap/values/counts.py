@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.values.answers import MOST_ITEMS, Answers, GridValues, read_numbers, require_countable
 
-__all__ = ["Counts"]
-
 
 class Counts:
     """Groups of items with equal answers.

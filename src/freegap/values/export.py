@@ -20,8 +20,6 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-__all__ = ["Plain", "csv_cell", "csv_text", "to_arrow", "to_pandas", "to_polars", "writer_for"]
-
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _QUOTED = (
     "Names that a spreadsheet would take for formulas, those that begin with one of = + - @, are written "

@@ -38,8 +38,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["floats_on_grid", "meant_by_float"]
-
 _DIGITS: dict[type[Any], int] = {float: 53, np.float64: 53, np.float32: 24, np.float16: 11}
 _FITS_INT64 = 2.0**61
 

@@ -6,8 +6,6 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["formatted"]
-
 
 class _Formatted(Fraction):
     """A Fraction in all else; what is computed from it can be formatted as well.

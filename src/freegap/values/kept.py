@@ -13,8 +13,6 @@ from freegap.values.measures import Measure, measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.results import NOT_PRIVATE, Release
 
-__all__ = ["KeptRelease", "kept", "read_json"]
-
 _KIND_OF = {name: kind for kind, name in KINDS.items()}
 _AMOUNTS = ("epsilon", "rho", "delta")
 

@@ -29,8 +29,6 @@ from typing import Any
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = ["key_of_label", "order_of_labels"]
-
 _ADDRESS = " at 0x"  # in the text of an object that has no text of its own
 _LARGEST_EXPONENT = 1000  # a decimal beyond it would be a gigabyte of digits
 

@@ -29,20 +29,6 @@ from freegap.errors import InvalidArgument
 from freegap.values.balls import as_ball, at_precision
 from freegap.values.rationals import MOST_DIGITS, Rational, positive_rational, proper_fraction, root_below
 
-__all__ = [
-    "CONVERSIONS",
-    "Approximate",
-    "ApproximateConcentrated",
-    "Conversion",
-    "Measure",
-    "Pure",
-    "ZeroConcentrated",
-    "converted",
-    "measure_argument",
-    "pure_within",
-    "rho_within",
-]
-
 _PRECISION = 256
 _LARGE = Fraction(10) ** 200  # beyond it, doubles are of no use
 _DIGITS = 12  # significant decimal digits that a conversion keeps when it is rounded

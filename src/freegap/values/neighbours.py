@@ -18,8 +18,6 @@ from typing import Literal
 
 from freegap.errors import InvalidArgument
 
-__all__ = ["DIRECTIONS", "NEIGHBOURS", "Direction", "Neighbours", "directions_of", "neighbours_argument"]
-
 Neighbours = Literal["each", "monotonic", "one"]
 Direction = Literal["increasing", "decreasing"]
 

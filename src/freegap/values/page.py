@@ -13,8 +13,6 @@ from freegap.values.remarks import remarks_on
 from freegap.values.results import NOT_PRIVATE, Release
 from freegap.values.written import jsonable, readable
 
-__all__ = ["page"]
-
 
 def page(release: Release, *, version: str, when: datetime | None = None) -> str:
     """The page as text. It shows what was released and public parameters, and nothing else."""

@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from freegap.values.measures import Measure
 
-__all__ = ["PlainPlan", "ReleasePlan", "price_of"]
-
 
 class ReleasePlan(Protocol):
     """What every plan says of itself."""

@@ -6,8 +6,6 @@ import os
 
 from freegap.values.rationals import count_argument
 
-__all__ = ["processes"]
-
 
 def processes(jobs: object) -> int:
     """So many; for 0, one per processor.

@@ -11,8 +11,6 @@ from freegap.values.columns import Column, items, one_each, ranks
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, plain
 
-__all__ = ["HybridTopK", "TopK"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TopK(Release):

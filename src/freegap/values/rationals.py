@@ -18,22 +18,6 @@ import numpy as np
 
 from freegap.errors import REDACTED, InvalidArgument
 
-__all__ = [
-    "Rational",
-    "count_argument",
-    "double",
-    "positive_rational",
-    "private_rational",
-    "proper_fraction",
-    "rational",
-    "require_scale",
-    "resolution_argument",
-    "root_above",
-    "root_below",
-    "sensitivity_argument",
-    "whole",
-]
-
 Rational = int | Fraction | Decimal | float | str
 """What a public parameter may be given as."""
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated, converted
 
-__all__ = ["remarks_on"]
-
 _LARGE = 10
 _DELTA = Fraction(1, 10**6)  # by which a ρ is compared with an ε, here as everywhere
 

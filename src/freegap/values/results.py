@@ -23,8 +23,6 @@ from freegap.values.measures import Measure
 from freegap.values.plans import ReleasePlan
 from freegap.values.written import brief, json_text, jsonable, plain
 
-__all__ = ["NOT_PRIVATE", "Release"]
-
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded or recorded source. For tests and replay only."
 
 

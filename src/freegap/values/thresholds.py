@@ -15,8 +15,6 @@ from freegap.errors import InvalidArgument
 from freegap.values.answers import Answers, GridValues, as_array, exact_number, read_numbers, split_labels
 from freegap.values.rationals import double, rational
 
-__all__ = ["Offsets", "one_threshold_each", "read_own_threshold", "read_threshold", "subtract_threshold"]
-
 
 @dataclass(frozen=True, slots=True)
 class Offsets:

@@ -11,18 +11,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-__all__ = [
-    "LARGEST_IN_FULL",
-    "as_double",
-    "brief",
-    "decimal_of",
-    "json_text",
-    "jsonable",
-    "plain",
-    "readable",
-    "text_of",
-]
-
 LARGEST_IN_FULL = 10**15
 """From here on rationals are shown to people as powers of ten."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-__all__ = ["clamp", "discrete_laplace", "one_question", "sparse_vector", "unclamped_sparse_vector"]
-
 Outcome = int | None
 
 

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["best_law", "best_of_logarithmic", "selected_law"]
-
 Draw = Mapping[tuple[Any, Any], Fraction]
 
 

@@ -30,19 +30,6 @@ from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.regimes.matrix import walk
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Row
 
-__all__ = [
-    "FULL",
-    "QUICK",
-    "CheckEffort",
-    "check_audit",
-    "check_distribution",
-    "check_divergence",
-    "check_proof",
-    "check_regimes",
-    "claims_of",
-    "effort_of",
-]
-
 NARROW = Fraction(9, 10)
 BLATANT = 4
 MOST_SHOWN = 5

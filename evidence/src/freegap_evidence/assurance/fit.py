@@ -12,8 +12,6 @@ from typing import Any
 
 from scipy.stats import chi2
 
-__all__ = ["ALPHA", "SMALLEST_CELL", "fit_p"]
-
 ALPHA = 1e-9
 SMALLEST_CELL = 20.0  # cells expected less often are pooled: the chi-square law needs some counts
 

@@ -24,8 +24,6 @@ from freegap_evidence.catalogue import broken, correct, sums
 if TYPE_CHECKING:
     from freegap.prover.report import Proof
 
-__all__ = ["GALLERY", "GalleryEntry", "Shown", "page"]
-
 
 @dataclass(frozen=True)
 class GalleryEntry:

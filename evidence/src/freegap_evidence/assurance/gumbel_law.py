@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["gumbel_cells"]
-
 
 def gumbel_cells(
     answers: Sequence[float], k: int, scale: float, cells: int, *, width: float = 1.0, last_gap: bool = True

@@ -24,8 +24,6 @@ from freegap.prover.registry import LibraryEntry, PrivacyClaim
 if TYPE_CHECKING:
     from freegap.prover.schema import Schema
 
-__all__ = ["LIBRARY", "plan"]
-
 _ONE = Fraction(1)
 _CONTINUOUS = ("laplace", "exponential")
 

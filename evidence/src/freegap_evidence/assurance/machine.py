@@ -6,8 +6,6 @@ from typing import Any
 
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, worst_error
 
-__all__ = ["machine_checks", "machine_text"]
-
 _SAMPLE = 20_000
 
 

@@ -11,8 +11,6 @@ from freegap.bits import BitSource
 from freegap.values.measures import Measure, Pure
 from freegap_evidence.assurance.regimes.case import Matrix
 
-__all__ = ["EPSILON", "Cited", "NoFastPath", "Pair", "Proved", "Released", "Row", "releasing"]
-
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
 

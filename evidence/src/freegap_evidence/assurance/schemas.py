@@ -16,15 +16,6 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.schema import Composed, Schema
 from freegap.symbolic import Condition, Symbol, public, reciprocal
 
-__all__ = [
-    "base2_schema",
-    "composed_schema",
-    "hybrid_schema",
-    "measure_schema",
-    "threshold_schema",
-    "tied_schema",
-]
-
 _EPSILON: Any = public("ε")
 _K: Any = public("k", whole=True)
 

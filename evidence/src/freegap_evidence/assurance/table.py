@@ -25,8 +25,6 @@ from freegap_evidence.assurance.machine import machine_text
 from freegap_evidence.assurance.row import Proved
 from freegap_evidence.assurance.rows import ROWS
 
-__all__ = ["CHECKS", "assured", "markdown", "summarised"]
-
 _EXPLAINED = """
 Every mechanism with every noise that the library releases with has a row. A test fails when one is missing.
 

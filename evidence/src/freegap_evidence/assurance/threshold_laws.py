@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike
 from freegap.laws import NoiseName
 from freegap_evidence.assurance.densities import Floats, NoiseDensity, between, integral
 
-__all__ = ["HybridSparseVector", "ThresholdSetting", "entry_probability", "sparse_vector_law"]
-
 
 @dataclass(frozen=True)
 class ThresholdSetting:

@@ -11,8 +11,6 @@ import numpy as np
 
 from freegap_evidence.assurance.densities import Floats, NoiseDensity, integral
 
-__all__ = ["coin_top_k_law", "top_k_cells"]
-
 
 def top_k_cells(
     answers: list[float], k: int, noise: NoiseDensity, resolution: float, cells: int

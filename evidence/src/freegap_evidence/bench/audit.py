@@ -12,8 +12,6 @@ import numpy as np
 from freegap.auditor import AuditReport, audit
 from freegap_evidence.catalogue import CATALOGUE
 
-__all__ = ["OVERHEAD_LIMIT", "SECONDS_LIMIT", "TABLE_4_3", "measure", "overhead", "summary", "timed"]
-
 SECONDS_LIMIT = 2.0
 OVERHEAD_LIMIT = 0.3
 SEARCH_SAMPLES, SAMPLES = 100_000, 500_000

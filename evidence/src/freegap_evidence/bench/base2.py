@@ -19,8 +19,6 @@ from freegap.bits import SeededBits
 from freegap.values.above import AboveThreshold
 from freegap_evidence.bench.timing import interleaved_ms, record
 
-__all__ = ["run"]
-
 
 class BenchCase(NamedTuple):
     """What is varied: how many ⊤ there may be, and what drives the precision."""

@@ -28,8 +28,6 @@ from freegap.padding import pad_to
 from freegap.report.pictures import BLUE, ORANGE, legend, panels, save
 from freegap_evidence.bench.timing import record
 
-__all__ = ["Contest", "advantage", "chart", "contests", "critical", "draw", "run"]
-
 Times = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 

@@ -12,8 +12,6 @@ from freegap.mechanisms.online import SparseVector
 from freegap.mechanisms.sparse_vector import sparse_vector
 from freegap_evidence.bench.timing import Contestants, record, secure_and_insecure
 
-__all__ = ["run"]
-
 _ROUNDS = 5
 _K = 10
 _THRESHOLD = 10**6  # nothing comes near: all questions are answered

@@ -18,8 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CASES", "generate", "measure", "run"]
-
 CASES: tuple[tuple[int, int], ...] = (
     (10**5, 10**3),
     (10**6, 10**3),

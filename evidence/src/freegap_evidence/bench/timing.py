@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Contestants", "interleaved_ms", "record", "secure_and_insecure"]
-
 Contestants = dict[str, Callable[[], object]]
 
 

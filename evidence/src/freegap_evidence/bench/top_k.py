@@ -20,8 +20,6 @@ from freegap.values.counts import Counts
 from freegap.values.measures import rho_within
 from freegap_evidence.bench.timing import Contestants, interleaved_ms, record, secure_and_insecure
 
-__all__ = ["heavy_tailed", "run"]
-
 SIZES = (942, 1_657, 41_270)
 KS = (25, 50, 100, 200, 400, 800)
 LARGE = 10**6

@@ -10,8 +10,6 @@ from freegap.values.neighbours import Neighbours
 from freegap_evidence.catalogue import batches, broken, correct
 from freegap_evidence.catalogue.entry import GRID, CatalogueEntry, Loss
 
-__all__ = ["CATALOGUE"]
-
 
 def _times(factor: float) -> Loss:
     return lambda epsilon, length, parameters: factor * epsilon

@@ -9,8 +9,6 @@ from typing import Any
 
 from freegap.values.neighbours import Neighbours
 
-__all__ = ["GRID", "CatalogueEntry"]
-
 GRID = 1024  # to multiples of 1/1024 the audit rounds what programs of labelled noise put out
 MARK = "# WRONG:"
 

@@ -23,8 +23,6 @@ from typing import Any
 
 from freegap.forms import Stream
 
-__all__ = ["histogram", "partial_sum", "prefix_sum", "smart_sum"]
-
 
 def _no_shifts(*context: Any) -> dict[Any, Any]:
     return {}

@@ -13,8 +13,6 @@ from rich.text import Text
 from freegap.cli.options import JOBS
 from freegap.cli.terminal import print_json, progress_bar, shown_in
 
-__all__ = ["assure"]
-
 
 def assure(
     quick: bool = typer.Option(False, "--quick", help="Fewer proofs and releases, and no audits."),

@@ -13,8 +13,6 @@ from rich.table import Table
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
 
-__all__ = ["app", "base2"]
-
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
 )

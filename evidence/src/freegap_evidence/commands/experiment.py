@@ -17,8 +17,6 @@ from freegap.cli.terminal import print_json, progress_bar
 if TYPE_CHECKING:
     from freegap_evidence.experiments.run import Finished
 
-__all__ = ["app"]
-
 OUT = Path("out/experiments")
 
 app = typer.Typer(

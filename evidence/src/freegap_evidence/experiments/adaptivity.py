@@ -22,8 +22,6 @@ from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.questions import asked, lines_of
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "ask_runs"]
-
 EPSILON = "0.7"
 
 

@@ -14,8 +14,6 @@ import freegap_evidence
 from freegap_evidence.experiments.experiment import Computation, ExperimentSetting
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["Cache", "program_digest"]
-
 # These only draw, write and ask: a change in them changes no number.
 _ONLY_SHOWS = (
     "freegap/cli", "freegap/report", "freegap_evidence/commands", "freegap_evidence/experiments/figures",

@@ -19,8 +19,6 @@ from freegap_evidence.experiments.hybrids import ADAPTIVE, HYBRID_SVT, HYBRID_TO
 from freegap_evidence.experiments.simulate.noise import Floats
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 ALGORITHMS = (TOP_K, HYBRID_TOP_K, HYBRID_SVT, SVT, ADAPTIVE)
 
 

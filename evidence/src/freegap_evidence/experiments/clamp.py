@@ -23,8 +23,6 @@ from freegap_evidence.experiments.experiment import Comparison, Computation, Exp
 from freegap_evidence.experiments.figures.clamp import draw_clamping
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 EPSILON = Fraction(7, 10)
 CLAMPED, UNCLAMPED, CONTINUOUS = "clamped (algorithm 2)", "not clamped (algorithm 1)", "continuous noise"
 _WIDE = "12"  # noise scales: what the resolutions are compared at

@@ -15,8 +15,6 @@ from freegap_evidence.experiments.simulate.above import plan
 from freegap_evidence.experiments.simulate.questions import asked
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 AS_IT_IS = "as it is"
 
 

@@ -28,8 +28,6 @@ from freegap_evidence.experiments.simulate.noise import Floats, chunks
 from freegap_evidence.experiments.simulate.ranked import RankedRuns, hybrid_sparse_vector, top_k
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "LEVEL", "lower_ends"]
-
 LEVEL = 0.05
 _FEWER = 10  # there is noise for every item of every run
 

@@ -28,8 +28,6 @@ from freegap_evidence.experiments.simulate.questions import asked, lines_of
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "errors_of", "sparse_vector_errors", "top_k_errors"]
-
 SVT, TOP_K = "SVT with Gap with Measures", "Noisy Top-K with Gap with Measures"
 NOISES = {SVT: ("laplace", "exponential", "geometric"), TOP_K: ("laplace", "exponential")}
 

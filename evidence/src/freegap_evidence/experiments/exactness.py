@@ -28,8 +28,6 @@ from freegap_evidence.experiments.simulate.noise import Floats
 from freegap_evidence.experiments.simulate.questions import random_lines
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 EPSILON = Fraction("0.7")
 MEASURES = ("top-k", "sparse-vector", "adaptive")
 """The reduction of the squared error in percent, twice, and the number of answers above the threshold."""

@@ -14,8 +14,6 @@ import numpy as np
 from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["PAPERS_SAY", "Comparison", "Computation", "Experiment", "ExperimentSetting", "Track"]
-
 PAPERS_SAY: Mapping[str, Any] = tomllib.loads(
     Path(__file__).with_name("papers.toml").read_text(encoding="utf-8")
 )

@@ -18,8 +18,6 @@ from freegap_evidence.experiments.simulate.questions import asked
 from freegap_evidence.experiments.simulate.ranked import RankedRuns, hybrid_sparse_vector, hybrid_top_k, top_k
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["ALGORITHMS", "EXPERIMENTS", "Returned", "returned"]
-
 EPSILON = Fraction("0.7")
 HYBRID_TOP_K, HYBRID_SVT, TOP_K, SVT = ALGORITHMS = (
     "Hybrid Noisy Top-K",

@@ -15,8 +15,6 @@ from freegap.values.rationals import rational
 from freegap_evidence.experiments.experiment import Comparison, Computation, Experiment, ExperimentSetting
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "errors"]
-
 _APART = 20_000  # so that every item keeps its place, and errors are those of the noise
 
 

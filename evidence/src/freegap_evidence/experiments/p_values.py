@@ -13,8 +13,6 @@ from freegap_evidence.experiments.simulate.noise import chunks
 from freegap_evidence.experiments.simulate.ranked import choose
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 
 def _compute(setting: ExperimentSetting) -> Table:
     data = setting.data[0]

@@ -7,8 +7,6 @@ from importlib import import_module
 from freegap.errors import InvalidArgument
 from freegap_evidence.experiments.experiment import PAPERS_SAY, Experiment
 
-__all__ = ["EXPERIMENTS", "FAMILIES", "find"]
-
 FAMILIES = tuple(PAPERS_SAY["families"])
 
 _MODULES = (

@@ -12,8 +12,6 @@ from freegap.report.shell import safe, shell
 from freegap_evidence.experiments.experiment import PAPERS_SAY, Experiment
 from freegap_evidence.experiments.run import read_record
 
-__all__ = ["gather", "markdown", "page"]
-
 Written = tuple[Experiment, dict[str, Any]]
 
 _YOURSELF = """## Run it yourself

@@ -19,8 +19,6 @@ from freegap_evidence.experiments.data.sets import DataSet
 from freegap_evidence.experiments.experiment import Comparison, Experiment, ExperimentSetting, Track
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["RUNS", "SEED", "Finished", "read_record", "run"]
-
 RUNS = 10_000
 SEED = 1
 

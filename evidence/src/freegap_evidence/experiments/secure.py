@@ -37,8 +37,6 @@ from freegap_evidence.experiments.experiment import (
 from freegap_evidence.experiments.figures.secure import draw_breakdown, draw_calls, draw_times
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS"]
-
 KS = (25, 50, 100, 200, 400, 800)
 GRID = Fraction(1, 10)  # γ* of the paper's section 6; M = 10, ε = 1
 

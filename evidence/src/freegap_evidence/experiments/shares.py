@@ -9,8 +9,6 @@ from freegap_evidence.experiments.experiment import Comparison, Computation, Exp
 from freegap_evidence.experiments.figures.estimates import draw_shares
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "best_share"]
-
 
 def best_share(k: int, epsilon: float) -> float:
     """The θ with the least variance of a gap, geometric noise on counts, by L-BFGS as in the paper."""

@@ -25,8 +25,6 @@ from freegap_evidence.experiments.simulate.noise import chunks, reach
 from freegap_evidence.experiments.simulate.ranked import top_k
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["EXPERIMENTS", "fused_variance"]
-
 
 def fused_variance(k: int, split: float, epsilon: float) -> float:
     """The variance of a fused estimate by corollary 5.9.1, exponential noise on counts.

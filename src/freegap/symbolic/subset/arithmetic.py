@@ -20,8 +20,6 @@ from freegap.symbolic.symbols import Symbol
 if TYPE_CHECKING:
     from freegap.symbolic.subset.machine import Machine
 
-__all__ = ["binary", "divided", "negative", "real", "simplified"]
-
 _MOST_POWER = 64
 _MOST_BITS = 20_000
 _LONGEST = 100_000

@@ -9,8 +9,6 @@ from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.methods import METHODS
 from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, Record, is_frozen, shown
 
-__all__ = ["attribute"]
-
 
 def attribute(machine: Machine, owner: Any, name: str) -> Any:
     """owner.name: a name of a module, a law of the noise, a field, or a method that has a meaning."""

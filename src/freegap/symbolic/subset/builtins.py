@@ -17,8 +17,6 @@ from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import MODELS, Lazy, Partial, Record, View, is_number, shown
 from freegap.symbolic.symbols import Symbol
 
-__all__ = ["BUILTINS", "meaning_of"]
-
 
 def meaning_of(function: Any) -> Callable[..., Any] | None:
     """What a function or class of Python, or of freegap, means; found by identity, which cannot be faked."""

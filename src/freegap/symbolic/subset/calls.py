@@ -16,8 +16,6 @@ from freegap.symbolic.subset.source import Definition, definition_of
 from freegap.symbolic.subset.statements import Returned, execute
 from freegap.symbolic.subset.values import RECORDS, Closure, Method, Partial, Record, Trusted, shown
 
-__all__ = ["call"]
-
 
 def call(machine: Machine, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """What the function returns."""

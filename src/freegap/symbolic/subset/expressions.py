@@ -19,8 +19,6 @@ from freegap.symbolic.subset.values import (
     shown,
 )
 
-__all__ = ["assign", "evaluate", "make_closure"]
-
 
 def evaluate(machine: Machine, frame: Frame, node: ast.expr) -> Any:
     """The value of an expression."""

@@ -25,8 +25,6 @@ from freegap.symbolic.subset.values import NoiseInterface, Record
 from freegap.symbolic.symbols import Symbol, SymbolicVariable
 from freegap.symbolic.undecided import NotDecided
 
-__all__ = ["agree", "follow"]
-
 _NEAR = Fraction(1, 10**9)
 
 

@@ -9,8 +9,6 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-__all__ = ["Frame", "bound_names", "target_names"]
-
 
 @dataclass(eq=False)
 class Frame:

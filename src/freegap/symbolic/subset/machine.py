@@ -24,8 +24,6 @@ from freegap.symbolic.subset.values import (
 from freegap.symbolic.symbols import Symbol
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
-__all__ = ["Machine"]
-
 _DEEPEST = 40
 _KEYS = (bool, int, str, Fraction, type(None))
 

@@ -11,8 +11,6 @@ from freegap.symbolic.subset.frames import Frame
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import Record, shown
 
-__all__ = ["matches"]
-
 
 def matches(machine: Machine, frame: Frame, pattern: ast.pattern, subject: Any) -> bool:
     """Whether the pattern fits; names in it are bound as it is gone through, as in Python."""

@@ -12,8 +12,6 @@ from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import KnownNoise, Method, NoiseInterface, View, is_number, shown
 from freegap.symbolic.symbols import Symbol, is_public
 
-__all__ = ["METHODS", "call_method"]
-
 
 def call_method(machine: Machine, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """owner.name(…)."""

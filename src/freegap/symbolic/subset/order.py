@@ -15,8 +15,6 @@ from freegap.symbolic.symbols import Symbol
 if TYPE_CHECKING:
     from freegap.symbolic.subset.machine import Machine
 
-__all__ = ["best", "contains", "equal", "less", "ordered", "same", "true"]
-
 
 def true(machine: Machine, value: Any) -> bool:
     """What `if` makes of a value."""

@@ -17,8 +17,6 @@ from typing import Any
 
 from freegap.symbolic.symbols import Symbol
 
-__all__ = ["OPERATIONS", "Processed", "processed"]
-
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,

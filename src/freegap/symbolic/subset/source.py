@@ -20,8 +20,6 @@ from types import CodeType, FunctionType
 
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
-__all__ = ["Definition", "definition_of", "remember_source"]
-
 _FUTURE = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )

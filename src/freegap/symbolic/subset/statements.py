@@ -13,8 +13,6 @@ from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.matching import matches
 from freegap.symbolic.subset.values import shown
 
-__all__ = ["BREAK", "CONTINUE", "Returned", "execute"]
-
 
 class Returned:
     """The function returns."""

@@ -32,29 +32,6 @@ from freegap.values.rationals import rational
 if TYPE_CHECKING:
     from freegap.symbolic.subset.frames import Frame
 
-__all__ = [
-    "MODELS",
-    "NUMBERS",
-    "RECORDS",
-    "Closure",
-    "KnownNoise",
-    "Lazy",
-    "Method",
-    "NoiseInterface",
-    "NotReadable",
-    "Partial",
-    "Record",
-    "Trusted",
-    "View",
-    "fresh",
-    "holds_rounding",
-    "is_frozen",
-    "is_number",
-    "parameter",
-    "read",
-    "shown",
-]
-
 NUMBERS = (bool, int, Fraction, Symbol)
 
 RECORDS: set[type] = set()

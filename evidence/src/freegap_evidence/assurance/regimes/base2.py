@@ -21,8 +21,6 @@ from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import INPUTS, LABELLED, VALUES, given_at, unholdable
 
-__all__ = ["sparse_vector"]
-
 GRIDS = {"1": Fraction(1), "1/2": Fraction(1, 2), "3": Fraction(3), "1/10": Fraction(1, 10)}
 EPSILONS = {"1/10": Fraction(1, 10), "1": Fraction(1), "20": Fraction(20)}
 WIDTHS = {"narrow": 3, "wide": 150}

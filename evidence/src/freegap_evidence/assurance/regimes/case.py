@@ -15,8 +15,6 @@ from freegap.exact.noisy_threshold import NoisyThreshold
 from freegap.exact.ranking import NoisyRanking
 from freegap_evidence.assurance.regimes.cells import Cells, Levels
 
-__all__ = ["PRECISIONS", "Matrix", "RegimeCase", "asked", "at_precision", "entries_of"]
-
 
 @dataclass(frozen=True)
 class RegimeCase:

@@ -13,8 +13,6 @@ from itertools import combinations, product
 
 from freegap_evidence.assurance.regimes.choices import Choices
 
-__all__ = ["Cell", "Cells", "Level", "Levels", "apart"]
-
 Level = tuple[str, str]
 """A dimension and one of its levels."""
 

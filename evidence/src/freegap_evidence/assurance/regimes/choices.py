@@ -9,8 +9,6 @@ from typing import TypeVar
 from freegap.bits import SeededBits
 from freegap.exact.integers import sample_without_replacement, shuffle, uniform_below
 
-__all__ = ["Choices"]
-
 T = TypeVar("T")
 
 

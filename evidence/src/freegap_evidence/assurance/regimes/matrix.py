@@ -11,8 +11,6 @@ from freegap.errors import BitsExhausted
 from freegap_evidence.assurance.regimes.case import Matrix
 from freegap_evidence.assurance.regimes.cells import Cell, Levels
 
-__all__ = ["Walk", "walk"]
-
 _SHOWN = 400  # characters of an output
 
 

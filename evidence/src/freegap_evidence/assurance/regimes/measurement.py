@@ -17,8 +17,6 @@ from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import DIMENSIONS, GRIDS, given_at, scale_at, unholdable
 from freegap_evidence.assurance.regimes.reference import draws, floored, keyed
 
-__all__ = ["measure", "measured"]
-
 NUMBERS = {"one": 1, "few": 5, "many": 100}
 
 

@@ -15,22 +15,6 @@ import numpy as np
 from freegap_evidence.assurance.regimes.cells import Cell, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 
-__all__ = [
-    "DIMENSIONS",
-    "GRIDS",
-    "INPUTS",
-    "LABELLED",
-    "SCALES",
-    "VALUES",
-    "Input",
-    "answers_in",
-    "given_at",
-    "held",
-    "on_grid",
-    "scale_at",
-    "unholdable",
-]
-
 GRIDS = {
     "1": Fraction(1),
     "1/2": Fraction(1, 2),

@@ -14,8 +14,6 @@ from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.numbers import answers_in, given_at, held
 from freegap_evidence.assurance.regimes.sizes import absent_at, lifts, sizes_at
 
-__all__ = ["LIMIT", "SHAPES", "RegimePopulation", "population_at"]
-
 SHAPES = ("few items", "many items", "few groups", "many groups", "few over a domain", "many over a domain")
 LIMIT = 1024
 """From this many items or groups on, the fast core screens."""

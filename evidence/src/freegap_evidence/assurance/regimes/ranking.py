@@ -32,16 +32,6 @@ from freegap_evidence.assurance.regimes.populations import SHAPES, RegimePopulat
 from freegap_evidence.assurance.regimes.reference import Member, contenders, draws, floored, keyed
 from freegap_evidence.assurance.regimes.sizes import SIZES
 
-__all__ = [
-    "Choosing",
-    "exponential",
-    "hybrid_sparse_vector",
-    "hybrid_top_k",
-    "noisy_max",
-    "noisy_top_k",
-    "selecting",
-]
-
 KS = ("1", "2", "some", "half", "last")
 _MOST_MEMBERS = 40  # of a large group that a case asks for: the r-th takes r streams of digits
 _MOST_RANKED = 560  # places that a case asks for in all, more than half of a thousand

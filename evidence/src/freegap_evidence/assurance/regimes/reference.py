@@ -26,8 +26,6 @@ from freegap.laws import ExactLaw, Law
 from freegap.laws.labelled import LabelledNoise
 from freegap.values.balls import as_ball, at_precision
 
-__all__ = ["Member", "contenders", "draws", "floored", "keyed"]
-
 _PRECISION = 2048  # of the bounds, in bits; a lower one would leave out less
 KEY = 256  # bits that a release takes from its source for all of its digits
 

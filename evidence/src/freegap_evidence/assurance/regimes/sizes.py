@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from freegap.values.answers import MOST_ITEMS
 from freegap_evidence.assurance.regimes.choices import Choices
 
-__all__ = ["SIZES", "absent_at", "lifts", "sizes_at"]
-
 SIZES = ("ones", "twos and threes", "log-uniform", "one dominant", "2^62 in all")
 
 

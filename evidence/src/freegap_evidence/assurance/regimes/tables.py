@@ -21,8 +21,6 @@ from freegap_evidence.assurance.regimes.numbers import GRIDS, SCALES, scale_at
 from freegap_evidence.assurance.regimes.populations import RegimePopulation
 from freegap_evidence.assurance.regimes.ranking import Choosing
 
-__all__ = ["above", "top_items"]
-
 COUNTS = ("few", "equal", "a thousand different")
 DOMAINS = {"those that occur": 0, "one more": 1, "10^12": 10**12, "2^62": 2**62}
 KS = ("1", "2", "some")

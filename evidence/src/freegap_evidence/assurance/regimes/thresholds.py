@@ -41,8 +41,6 @@ from freegap_evidence.assurance.regimes.numbers import (
 )
 from freegap_evidence.assurance.regimes.reference import draws, floored, keyed
 
-__all__ = ["selecting_above", "sparse_vector"]
-
 NUMBERS = ("few", "beyond what is drawn ahead", "beyond a chunk")
 THRESHOLDS = ("near", "off the grid", "far", "one each")
 KS = ("1", "2", "as many as there are")

@@ -17,8 +17,6 @@ from freegap_evidence.assurance.base2_law import discrete_laplace
 from freegap_evidence.assurance.candidate_laws import best_law, best_of_logarithmic, selected_law
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
 
-__all__ = ["rows"]
-
 STOP, HARD_STOP = Fraction(1, 3), Fraction(1, 8)
 SCORES = ((1, 2), (2, 3))  # by candidate and output; the public preference of the analyst
 SCORE_EPSILON = Fraction(1, 8)

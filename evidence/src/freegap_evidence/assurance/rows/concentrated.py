@@ -21,8 +21,6 @@ from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import ranking
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row
 
-__all__ = ["gaussian_cells", "rows"]
-
 OURS = "docs/mathematics/concentrated.md"
 CELLS, WIDE = 6, 3
 

@@ -21,8 +21,6 @@ from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, R
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
-__all__ = ["rows", "weighted_choice", "wide", "with_measurement"]
-
 WIDE = 3  # gaps and measurements together make many cells: they are taken three grid steps wide
 
 TOP_K = {

@@ -18,8 +18,6 @@ from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measureme
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
-__all__ = ["rows"]
-
 ITEMS = ["a", "b"]
 COUNTS = (3, 1)
 THRESHOLD = 2

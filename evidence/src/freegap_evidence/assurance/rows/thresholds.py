@@ -19,8 +19,6 @@ from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released
 from freegap_evidence.assurance.rows.selection import WIDE, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
-__all__ = ["rows"]
-
 SHARE = Fraction(2, 5)
 ANSWERS = (1, -1)
 PAIRS = (((1, 1, 0), (0, 0, 1)), ((2, -1), (1, 0)))

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["T10I4D100K", "T40I10D100K", "QuestShape", "generate"]
-
 
 @dataclass(frozen=True)
 class QuestShape:

@@ -32,8 +32,6 @@ from freegap_evidence.experiments.data.shapes import (
     retail,
 )
 
-__all__ = ["FURTHER", "PAPERS", "DataSet", "data_sets", "read_counts", "t10i4d100k"]
-
 _LEAST_ITEMS = 200
 _HEAD = "kosarak_head.csv"
 BMS_POS_NAME, KOSARAK_NAME, T40_NAME = PAPERS = ("BMS-POS", "Kosarak", "T40I10D100K")

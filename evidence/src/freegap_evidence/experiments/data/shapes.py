@@ -24,8 +24,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BMS_POS", "KOSARAK", "RATINGS", "RETAIL", "bms_pos", "kosarak", "ratings", "retail"]
-
 KOSARAK = {"records": 990_002, "items": 41_270, "occurrences": 8_019_015, "largest": 601_374}
 BMS_POS = {"records": 515_597, "items": 1_657, "occurrences": 3_351_381, "largest": 200_000}
 RETAIL = {"records": 88_162, "items": 16_470, "occurrences": 908_576, "largest": 50_675}

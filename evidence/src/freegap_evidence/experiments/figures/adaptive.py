@@ -11,9 +11,6 @@ from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, lege
 from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_answers", "draw_answers_and_precision", "draw_branches", "draw_quality", "draw_remaining"]
-
-
 _BOTH = ((0, "Sparse Vector", BLUE, 8), (1, "Adaptive SVT w/ Gap", GREEN, 4))
 
 

@@ -10,8 +10,6 @@ from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, YELLOW, le
 from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_agreement", "draw_choosing", "draw_cost", "draw_split"]
-
 _MEASURES = {
     "top-k": ("Noisy Top-K", "% improvement in MSE"),
     "sparse-vector": ("SVT", "% improvement in MSE"),

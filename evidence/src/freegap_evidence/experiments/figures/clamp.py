@@ -10,8 +10,6 @@ from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, legend, panels
 from freegap_evidence.experiments.figures import with_errors
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_clamping"]
-
 
 def draw_clamping(table: Table) -> Any:
     """The F-measure against the width and against the resolution, and the cost against the resolution."""

@@ -9,8 +9,6 @@ import numpy as np
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, YELLOW, legend, panels
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_coverage"]
-
 _MISSED = (
     ("missed", BLUE, "o-", "above a threshold"),
     ("missed_measured", GREEN, "s-", "measured top k"),

@@ -11,8 +11,6 @@ from freegap.report.pictures import BLUE, GREEN, GREY, INK, ORANGE, legend, pane
 from freegap_evidence.experiments.experiment import PAPERS_SAY
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["TITLES", "draw_counterexamples", "draw_curves", "draw_times"]
-
 TITLES: dict[str, str] = PAPERS_SAY["names"]
 """What the paper calls the mechanisms of the catalogue."""
 

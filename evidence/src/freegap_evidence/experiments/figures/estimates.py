@@ -9,8 +9,6 @@ from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, legend, panels
 from freegap_evidence.experiments.figures import curve, with_errors
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_grid", "draw_reductions", "draw_shares", "draw_type_one"]
-
 _LABELS = {"k": "k", "epsilon": "Privacy budget ε"}
 _NOISES = {
     "laplace": ("Laplace", BLUE, "o"),

@@ -7,8 +7,6 @@ from typing import Any
 from freegap.report.pictures import BLUE, GREEN, INK, ORANGE, PURPLE, panels
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_average", "draw_remaining"]
-
 # Lines lie on each other: the later, the smaller.
 _LOOKS = ((BLUE, "o-", 11), (ORANGE, "s-", 8), (GREEN, "^-", 6), (PURPLE, "v--", 4))
 

@@ -10,8 +10,6 @@ from freegap.report.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, lege
 from freegap_evidence.experiments.figures import curve
 from freegap_evidence.experiments.table import Table
 
-__all__ = ["draw_breakdown", "draw_calls", "draw_times"]
-
 _TIMES = (
     ("secure_ms", "Secure (Ding et al. 2023)", ORANGE, "o-"),
     ("optimized_ms", "Opt. Secure (Ding et al. 2023, algorithm 4)", PURPLE, "s-"),

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.noise import Floats
 
-__all__ = ["Answered", "ThresholdNoise", "answer", "draw_threshold_noise", "plan"]
-
 
 def plan(
     k: int,

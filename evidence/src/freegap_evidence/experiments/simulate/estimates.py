@@ -6,8 +6,6 @@ import numpy as np
 
 from freegap_evidence.experiments.simulate.noise import Floats
 
-__all__ = ["blue", "fused", "inverse_variance"]
-
 
 def blue(measurements: Floats, gaps: Floats, variance_ratio: float) -> Floats:
     """Ding 2020, theorem 5.9, on each row: gaps are those between the items, one fewer than measurements."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "chunks", "reach"]
-
 Floats = NDArray[np.float64]
 
 _CELLS = 1 << 20  # of the largest array at once: it stays in the cache of the processor or near it

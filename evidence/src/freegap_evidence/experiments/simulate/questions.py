@@ -12,8 +12,6 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.above import Answered, answer, draw_threshold_noise
 from freegap_evidence.experiments.simulate.noise import Floats, chunks, reach
 
-__all__ = ["Asked", "asked", "lines_of", "quantile_line", "random_lines"]
-
 Counts = NDArray[np.int64]
 
 _MOST_ASKED = 4096  # questions at the 95 % quantile

@@ -14,8 +14,6 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap_evidence.experiments.simulate.above import ThresholdNoise
 from freegap_evidence.experiments.simulate.noise import Floats
 
-__all__ = ["RankedRuns", "choose", "hybrid_sparse_vector", "hybrid_top_k", "largest", "top_k"]
-
 Places = NDArray[np.intp]
 
 
