@@ -89,6 +89,24 @@ def chosen_pairs(table: Any) -> set[Row]:
     return set(rows)
 
 
+def test_one_line_changes_no_other_lines_items(tmp_path: Path) -> None:
+    """The number of a line is told by the lines before it, so it must not tell what the line counts for."""
+    lines = [" ".join(str(item) for item, one in NUMBERS if one == person) for person in range(23)]
+
+    def of(some: list[str]) -> Counter[Any]:
+        (tmp_path / "lines.dat").write_text("\n".join(some))
+        with open_source(tmp_path / "lines.dat", None, None) as source:
+            return Counter(dict(zip(*unknown.largest_counts(source, 10**6, MOST), strict=True)))
+
+    whole = of(lines)
+    assert whole == of(lines[::-1])
+    assert sum(whole.values()) == 23 * MOST
+    for gone in (0, 11):
+        less = of(lines[:gone] + lines[gone + 1 :])
+        assert not less - whole
+        assert sorted((whole - less).values()) == [1] * MOST
+
+
 def test_order_and_repetition_of_rows_change_nothing(tmp_path: Path) -> None:
     again = [*TEXTS[::-1], *TEXTS[:50]]
     for engine in ("pandas", "duckdb"):

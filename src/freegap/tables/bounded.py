@@ -2,6 +2,8 @@
 
 Rule     of a person's items those with the m smallest digests MD5(person, newline, item), whole numbers and
          texts written as they are; of equal digests, which nobody will see, those of the smaller items
+         where a person is a line of a file, whose number the lines before it tell: the least and the largest
+         MD5 of its items stand for the person
 Theorem  the digest of a row depends on that row alone, and a choice is made among the rows of one person: so
          one person more or less adds or takes away at most m pairs of item and person, and leaves all others
          as they were. Each count then moves by at most one, in one direction, and at most m counts move.
@@ -27,7 +29,8 @@ import narwhals.stable.v2 as nw
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.labels import key_of_label
 
-_DIGEST = "md5(CAST(person AS VARCHAR) || chr(10) || CAST(item AS VARCHAR))"
+_PERSON = "CAST(person AS VARCHAR)"
+_LINE = "min(md5(item)) OVER (PARTITION BY person) || max(md5(item)) OVER (PARTITION BY person)"
 
 
 def can_choose(pairs: Frame) -> bool:
@@ -38,11 +41,16 @@ def can_choose(pairs: Frame) -> bool:
     return all(schema[column].is_integer() or schema[column] == nw.String for column in ("item", "person"))
 
 
-def chosen_in_engine(pairs: Frame, most: int) -> Frame:
-    """Of pairs "item" and "person", each of which occurs once, those that count."""
+def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame:
+    """Of pairs "item" and "person", each of which occurs once, those that count.
+
+    by_line: whether persons are numbers of lines, which one line more would change.
+    """
     native = nw.to_native(pairs)
     if pairs.implementation.is_duckdb():
-        digested = native.project(f"item, person, {_DIGEST} AS digest")
+        person = _LINE if by_line else _PERSON
+        digest = f"md5({person} || chr(10) || CAST(item AS VARCHAR))"
+        digested = native.project(f"item, person, {digest} AS digest")
     else:
         from pyspark.sql import functions
 
