@@ -121,7 +121,24 @@ def test_equal_numbers_and_odd_kinds() -> None:
         assert alike == chosen_here([(item, 17) for item in reversed(items)], 3)
     nameless = object()
     assert chosen_here([(i, nameless) for i in range(9)], 2) == chosen_here([(i, "") for i in range(9)], 2)
-    assert chosen_here([(1, "a"), (2, "a")], 5) == {1: 1, 2: 1}
+    assert chosen_here([(1, "a"), (2, "a"), (object(), "a")], 5) == ([1, 2], [1, 1])
+
+
+def test_how_an_item_is_written_is_not_for_one_person_to_say() -> None:
+    """pandas takes equal objects for one and names it by the first; so they are told apart by their types."""
+    for usual, odd in ((1, True), (1, 1.0), (0.0, -0.0), (Decimal("1.0"), Decimal("1.00"))):
+
+        def table(firsts: int, usual: Any = usual, odd: Any = odd) -> pd.DataFrame:
+            values = pd.Series([odd] * firsts + [usual] * 400, dtype=object)
+            return pd.DataFrame({"item": values, "person": range(400 + firsts)})
+
+        asked = ASK | {"epsilon": 20, "delta": "1e-6", "bits": SeededBits(1)}
+        assert str(fg.top_k(table(1), k=1, **asked).labels[0]) == str(usual)
+        assert str(fg.above(table(1), k=1, threshold=1, items_per_person=1, **asked).labels[0]) == str(usual)
+        both = fg.top_k(table(900), k=2, measure=True, **asked)
+        assert [str(label) for label in both.labels] == [str(odd), str(usual)]
+        assert both.estimates is not None
+        assert [round(estimate, -2) for estimate in both.estimates] == [900, 400]
 
 
 @pytest.mark.parametrize("person", ["float", "date"])

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -61,21 +60,30 @@ def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame
     return chosen.select("item", "person")
 
 
-def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int) -> Counter[Any]:
-    """Of pairs (item, person), each of which occurs once: the items, and how many people count for each."""
-    people: dict[Any, list[Any]] = {}
+def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int | None) -> tuple[list[Any], list[int]]:
+    """Of pairs (item, person): the items, and how many people count for each.
+
+    Items are told apart by their keys, so that how an item is written is not for whoever comes first to say;
+    one without a key, which could not come out, is left out.
+    """
+    people: dict[Any, dict[tuple[Any, ...], Any]] = {}
     for item, person in pairs:
-        people.setdefault(person, []).append(item)
-    return Counter(item for person, items in people.items() for item in _of_one(person, items, most))
+        key = key_of_label(item)
+        if key is not None:
+            people.setdefault(person, {})[key] = item
+    chosen = [entry for person, items in people.items() for entry in _of_one(person, items, most)]
+    labels, counts = dict(chosen), Counter(key for key, _ in chosen)
+    return [labels[key] for key in counts], list(counts.values())
 
 
-def _of_one(person: Any, items: list[Any], most: int) -> Iterator[Any]:
-    """The items for which this person counts."""
-    if len(items) <= most:
-        return iter(items)
+def _of_one(
+    person: Any, items: dict[tuple[Any, ...], Any], most: int | None
+) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """The items for which this person counts, by their keys."""
+    if most is None or len(items) <= most:
+        return items.items()
     text = _text(person)
-    keyed = [(_digest(text, _text(item)), key_of_label(item) or (), item) for item in items]
-    return map(itemgetter(2), sorted(keyed, key=itemgetter(0, 1))[:most])
+    return sorted(items.items(), key=lambda entry: (_digest(text, _text(entry[1])), entry[0]))[:most]
 
 
 def _digest(person: str, item: str) -> str:
