@@ -258,10 +258,30 @@ def test_intervals_given_that_an_item_was_shown() -> None:
     for people in range(6, 3 * plan.reach, 7):
         noisy = range(max(bar + 1, people - plan.reach), people + plan.reach + 1)
         weights = [2.718281828459045 ** (-rate * abs(y - people)) for y in noisy]
-        intervals = intervals_above(plan, noisy, bar)
+        intervals = intervals_above(plan, noisy, bar, bar)
         inside = sum(w for w, (low, high) in zip(weights, intervals, strict=True) if low <= people <= high)
         assert inside >= 0.9499 * sum(weights)
         assert all(low >= 1 for low, _ in intervals)
+
+
+def test_intervals_where_all_that_were_asked_for_were_shown() -> None:
+    """One item, by far the largest, and k = 1: no bar decided, and its noise is as low as high."""
+    plan = UnknownCountsPlan.read(epsilon="1/50", delta="1e-6", items_per_person=1)
+    rate, people = float(plan.rate), 10 * plan.reach
+    table = pd.DataFrame({"item": ["a"] * people, "person": range(people)})
+    inside = total = 0.0
+    for x in range(-plan.reach, plan.reach + 1, 10):
+        drawn = people + x
+        weight = 2.718281828459045 ** (-rate * abs(x))
+        ((low, high),) = intervals_above(plan, [drawn], plan.reach, drawn)
+        total, inside = total + weight, inside + weight * (low <= people <= high)
+    assert inside >= 0.95 * total
+    asked = ASK | {"epsilon": "1/50", "delta": "1e-6", "items_per_person": 1}
+    shown = fg.above(table, threshold=1, k=1, bits=SeededBits(1), **asked)
+    assert shown.intervals is not None
+    assert shown.estimates is not None
+    assert not shown.complete
+    assert shown.intervals[0][1] > shown.estimates[0] + 100
 
 
 @pytest.mark.parametrize(
