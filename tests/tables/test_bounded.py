@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import narwhals.stable.v2 as nw
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -152,6 +153,22 @@ def test_persons_that_engines_write_differently_travel(person: str) -> None:
     connection.register("rows", table)
     assert counted(connection.sql("SELECT * FROM rows")) == counted(table)
     assert sum(counted(table).values()) == 23 * MOST
+
+
+def test_persons_that_only_the_engine_tells_apart() -> None:
+    """A nanosecond, or the hour that clocks are set back, apart: each counts for itself, and once."""
+    half_past_two = [1_603_585_800, 1_603_585_800 + 3600]  # in summer time, and in winter time
+    columns = (
+        pa.array([1, 2], pa.timestamp("ns")),
+        pa.array(half_past_two, pa.timestamp("s", "Europe/Paris")),
+        pa.array([1, 2], pa.duration("ns")),
+        pa.array([1, 2], pa.time64("ns")),
+    )
+    for column in columns:
+        for items in (["a", "a"], ["b", "a"]):
+            table = pa.table({"item": items, "person": column})
+            assert counted(table, 1) == counted(pl.from_arrow(table), 1) == dict(Counter(items))
+        assert set(counted(pa.table({"item": column, "person": [7, 7]}), 2).values()) == {1}
 
 
 def released(table: Any) -> list[Any]:

@@ -9,8 +9,8 @@ Theorem  the digest of a row depends on that row alone, and a choice is made amo
          as they were. Each count then moves by at most one, in one direction, and at most m counts move.
 
 A digest spreads the choice over the items as chance would, where an order of the items would keep the first
-ones of everybody. It hides nothing and need not: privacy does not rest on it. The same persons and items give
-the same choice in every engine.
+ones of everybody. It hides nothing and need not: privacy does not rest on it. The same persons and items,
+whole numbers or texts, give the same choice in every engine.
 
 DuckDB and Spark choose by themselves, among whole numbers and texts. Elsewhere each pair of an item and a
 person travels here.
@@ -58,6 +58,15 @@ def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame
     place = nw.col("item").cum_count().over("person", order_by=["digest", "item"])
     chosen: Frame = frame_of(digested).with_columns(place.alias("place")).filter(nw.col("place") <= most)
     return chosen.select("item", "person")
+
+
+def persons_here(column: nw.Series[Any]) -> list[Any]:
+    """The persons of a column as values that Python tells apart as the engine does.
+
+    Its times have no nanoseconds, and when clocks are set back it takes the hour after for the one before.
+    """
+    exact = column.cast(nw.Int64) if column.dtype in (nw.Datetime, nw.Duration, nw.Time) else column
+    return exact.to_list()
 
 
 def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int | None) -> tuple[list[Any], list[int]]:

@@ -26,7 +26,7 @@ from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
 from freegap.mechanisms.unknown_slots import slots_of
-from freegap.tables.bounded import can_choose, chosen_here
+from freegap.tables.bounded import can_choose, chosen_here, persons_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep
@@ -181,7 +181,7 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
     if ask_engine(lambda: can_choose(pairs)):
         return ask_engine(lambda: count_people(source, most).lazy())
     rows = ask_engine(lambda: pairs.lazy().collect())
-    columns = ask_engine(lambda: [rows[name].to_list() for name in ("item", "person")])
+    columns = ask_engine(lambda: (rows["item"].to_list(), persons_here(rows["person"])))
     return ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
 
 
