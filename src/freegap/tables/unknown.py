@@ -25,7 +25,7 @@ from freegap.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
-from freegap.mechanisms.unknown_slots import slots_of
+from freegap.mechanisms.unknown_slots import occurring, slots_of
 from freegap.tables.bounded import can_choose, chosen_here, persons_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
@@ -186,9 +186,14 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
 
 
 def _with_ties(kept: nw.LazyFrame[Any], number: int) -> Pairs:
+    """The largest and what ties with them; or all, where fewer are left of these than could be selected from.
+
+    Infinity has no key and cannot come out, and Python may take two of the engine's items for one.
+    """
     highest = kept.select("people").sort("people", descending=True).head(number).collect()
     least = min(highest["people"].to_list(), default=1)
-    return _pairs(kept.filter(nw.col("people") >= least))
+    largest = _pairs(kept.filter(nw.col("people") >= least))
+    return largest if len(occurring(zip(*largest, strict=True))) >= number else _pairs(kept)
 
 
 def _pairs(frame: nw.LazyFrame[Any]) -> Pairs:
