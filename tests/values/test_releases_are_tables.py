@@ -267,3 +267,28 @@ def test_an_account_and_a_counterexample_in_a_notebook(tmp_path: Path) -> None:
     assert report.counterexample is not None
     assert "<th>event</th>" in report.counterexample._repr_html_()
     assert report.counterexample._repr_html_() in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spent",), "1e9999999"),
+        (("spent",), "1E-9_999_999"),
+        (("spent",), math.inf),
+        (("table", "columns", 0, "values"), [math.inf]),
+        (("table", "columns", 2, "values"), ["1e9999999"]),
+        (("table", "columns", 2, "form"), ".9999999f"),
+        (("table", "columns", 0, "form"), "9999999d"),
+        (("table", "columns", 2, "form"), 3),
+    ],
+)
+def test_a_short_text_cannot_ask_for_more_digits_than_there_is_memory(
+    path: tuple[Any, ...], value: Any
+) -> None:
+    record = fg.noisy_top_k({"a": 1, "b": 90}, 1, epsilon=9, bits=fg.SeededBits(1)).to_dict()
+    inner: Any = record
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    with pytest.raises(fg.InvalidArgument, match="must be a release"):
+        fg.Release.from_json(json.dumps(record))
