@@ -88,7 +88,8 @@ class Desk:
             heads=self.settings.heads,
             quotas=tuple(self.settings.quotas(source, person.name) or ()),
             who=person.name,
-            memory_mb=int(self.settings.limits.memory_mb),
+            memory_mb=self.settings.limits.memory_mb,
+            pad_to=self.settings.limits.pad_to,
         )
         return self._run(job)
 
