@@ -258,6 +258,23 @@ def test_the_theorem_is_that_of_mechanism_measure_and_noise(
     assert all(row["measure"] == kept["measure"] for row in found["rows"])
 
 
+def test_no_theorem_of_another_variant_is_signed(tmp_path: Path, shop: Shop) -> None:
+    ledger, counts = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db"), [31, 812, 12, 90]
+    ledger.create("web", epsilon=9)
+    fg.select_and_measure(counts, k=2, epsilon=1, ledger=(ledger, "web"))
+    fg.select_and_measure(counts, k=2, threshold=50, epsilon=1, ledger=(ledger, "web"))
+    fg.exponential_mechanism(counts, epsilon=1, ledger=(ledger, "web"))
+    bodies = [make_receipt(ledger, line, shop.key).body for line in (2, 4, 6)]
+    assert [[row["variant"] for row in body["evidence"]["rows"]] for body in bodies] == [
+        [""],
+        ["above a threshold"],
+        [""],
+    ]
+    own = {"measure": "epsilon", "parameters": {"form": "black box"}}
+    found = evidence_of("exponential_mechanism", own, fg.__version__)
+    assert [row["variant"] for row in (found or {})["rows"]] == ["own sampler"]
+
+
 def test_the_evidence_of_another_version_is_not_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     record, digest = evidence._record()
     monkeypatch.setattr(evidence, "_record", lambda: ({**record, "version": "9.9"}, digest))
