@@ -170,6 +170,10 @@ def test_it_is_not_the_receipt_of_another_release_or_line(shop: Shop) -> None:
     moved = {**shop.receipt.body, "ledger": {**shop.receipt.body["ledger"], "line": 4}}
     with pytest.raises(ReceiptRefused, match="says otherwise: ledger differs"):
         Receipt(moved, "").check_ledger(shop.ledger)
+    for line in (1, 3, 99, 0, -1, 2**53):  # no release, or none any more where an older copy was put back
+        lost = {**shop.receipt.body, "ledger": {**shop.receipt.body["ledger"], "line": line}}
+        with pytest.raises(ReceiptRefused, match="no release at that line"):
+            Receipt(lost, "").check_ledger(shop.ledger)
 
 
 def test_an_open_one_may_be_closed_since_and_another_ledger_is_not_this_one(
