@@ -206,6 +206,16 @@ def test_neighbours_are_those_of_the_claim() -> None:
     assert sorted(b - a for a, b in zip(bad.answers, bad.neighbour, strict=True)) == [-1, 1]
 
 
+def test_answers_are_multiples_of_the_resolution() -> None:
+    """On whole answers each step of 1 moves the sum by 1: from 37½ to 38½ it would be by 2."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        folded = answers[0] if answers[0] <= 38 else 78 - answers[0]
+        return folded + noise.laplace(1, label="x") <= -20
+
+    assert found(program, 1, resolution=1, sensitivity=Fraction(3, 2)) is None
+
+
 def test_a_private_mechanism_is_not_refuted() -> None:
     def program(answers: Any, noise: Any) -> Any:
         return answers[0] + noise.laplace(1, label="sum")

@@ -99,6 +99,9 @@ class _Search:
     def __init__(self, problem: Problem, kinds: list[Kind]) -> None:
         self.problem, self.kinds = problem, kinds
         self.unit = problem.resolution or Fraction(0)
+        delta = problem.sensitivity
+        self.delta = delta // self.unit * self.unit if self.unit else delta
+        """How far whole answers can move: what is made of it is a multiple of the resolution."""
         self.tries = 0
         self._chances: dict[Any, Any] = {}
         self._scores: dict[_Try, float] = {}
@@ -144,7 +147,7 @@ class _Search:
                 yield place, (_FREE,) * count_holes(kind)
                 if count_holes(kind):
                     numbers = _numbers(kind, output)
-                    width = Fraction(0) if self.unit else self.problem.sensitivity / 8
+                    width = Fraction(0) if self.unit else self.delta / 8
                     yield place, tuple((v, v + width) for v in numbers)
 
     def _improbable(self) -> Iterator[_Try]:
@@ -153,7 +156,7 @@ class _Search:
         The tails of the noise are where its density falls fastest, so that is where a mechanism with too
         little noise tells most.
         """
-        delta = self.problem.sensitivity
+        delta = self.delta
         ranked = sorted(range(len(self.kinds)), key=self._promise)
         for far in (25 * delta, 5 * delta, Fraction(0)):
             for place in ranked:
@@ -171,7 +174,7 @@ class _Search:
     def _boxes(self, numbers: int, far: Fraction) -> Iterator[tuple[Interval, ...]]:
         yield (_FREE,) * numbers
         if numbers:
-            width = Fraction(0) if self.unit else self.problem.sensitivity / 8
+            width = Fraction(0) if self.unit else self.delta / 8
             for interval in ((far, None), (None, -far), (-far, width - far), (far, far + width)):
                 yield (interval,) * numbers
 
@@ -189,8 +192,6 @@ class _Search:
 
     def _nearest(self, change: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
         """The change that neighbours may make which is most like this one."""
-        if self.unit:
-            change = tuple(int(c / self.unit) * self.unit for c in change)
         if self._allowed(change):
             return change
         up, down = (tuple(c if c * sign > 0 else Fraction(0) for c in change) for sign in (1, -1))
@@ -207,16 +208,14 @@ class _Search:
                     yield _Try(place, answers, change, (_FREE,) * kind.numbers)
 
     def _patterns(self) -> Iterator[tuple[Fraction, ...]]:
-        n, delta = self.problem.queries, self.problem.sensitivity
+        n, delta = self.problem.queries, self.delta
         yield (Fraction(0),) * n
         if n > 1:
             yield tuple(i * delta for i in range(n))
             yield tuple(-i * delta for i in range(n))
 
     def _changes(self) -> Iterator[tuple[Fraction, ...]]:
-        n, delta = self.problem.queries, self.problem.sensitivity
-        if self.unit:
-            delta = delta // self.unit * self.unit
+        n, delta = self.problem.queries, self.delta
         if n <= 4:
             found = list(product((delta, -delta, Fraction(0)), repeat=n))
         else:
@@ -265,15 +264,15 @@ class _Search:
         return None
 
     def _moves(self, now: _Try) -> Iterator[_Try]:
-        delta = self.problem.sensitivity
-        steps = [s * delta for s in (25, -25, 5, -5, 1, -1) if self._on_grid(s * delta)]
+        delta = self.delta
+        steps = [s * delta for s in (25, -25, 5, -5, 1, -1)]
         for i in range(len(now.box)):
             for interval in self._intervals(now, i):
                 yield replace(now, box=(*now.box[:i], interval, *now.box[i + 1 :]))
         for i in range(len(now.change)):
             for turned in (delta, -delta, Fraction(0)):
                 change = (*now.change[:i], turned, *now.change[i + 1 :])
-                if turned != now.change[i] and self._on_grid(turned) and self._allowed(change):
+                if turned != now.change[i] and self._allowed(change):
                     yield replace(now, change=change)
         for step in steps:
             for i in range(len(now.answers)):
@@ -281,11 +280,8 @@ class _Search:
             if len(now.answers) > 1:
                 yield replace(now, answers=tuple(a + step for a in now.answers))
 
-    def _on_grid(self, step: Fraction) -> bool:
-        return not self.unit or (step / self.unit).denominator == 1
-
     def _intervals(self, now: _Try, place: int) -> Iterator[Interval]:
-        delta = self.problem.sensitivity
+        delta = self.delta
         low, high = now.box[place]
         if low is None and high is None:
             ends = dict.fromkeys(
