@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from time import monotonic
 from typing import Any
 
 from flint import arb
@@ -63,7 +62,8 @@ class _Try:
 def find_counterexample(
     problem: Problem, classes: list[OutputClass], hint: Refutation | None = None
 ) -> ExactViolation | None:
-    """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed."""
+    """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed, and
+    `OutOfTime` if it ends before it has looked everywhere."""
     return _Search(problem, kinds_of(problem, classes)).run(hint)
 
 
@@ -302,7 +302,7 @@ class _Search:
         if at in self._scores:
             return None, self._scores[at]
         self.tries += 1
-        if self.tries > _MOST_TRIES or monotonic() > self.problem.limits.until:
+        if self.tries > _MOST_TRIES:
             raise _Enough
         kind = self.kinds[at.kind]
         neighbour = tuple(a + c for a, c in zip(at.answers, at.change, strict=True))
@@ -315,7 +315,7 @@ class _Search:
             elif there == 0:
                 score = float("inf")
             if score > 0:
-                found = certified(self.kinds, at.kind, at.answers, neighbour, at.box)
+                found = certified(self.problem, self.kinds, at.kind, at.answers, neighbour, at.box)
                 if found is not None:
                     return found, score
         self._scores[at] = score
@@ -324,7 +324,7 @@ class _Search:
     def _chance(self, kind: int, answers: tuple[Fraction, ...], box: tuple[Interval, ...]) -> Any:
         key = (kind, answers, box)
         if key not in self._chances:
-            self._chances[key] = probability_of(self.kinds[kind].paths, answers, box)
+            self._chances[key] = probability_of(self.kinds[kind].paths, answers, box, self.problem.limits)
         return self._chances[key]
 
 
@@ -343,6 +343,7 @@ def _ways(signs: tuple[int, ...], *, alike: bool) -> Iterator[tuple[int, ...]]:
 
 
 def certified(
+    problem: Problem,
     kinds: list[Kind],
     place: int,
     answers: tuple[Fraction, ...],
@@ -350,14 +351,14 @@ def certified(
     box: tuple[Interval, ...],
 ) -> ExactViolation | None:
     """The counterexample by this kind of output and box, if it certainly is one."""
-    kind = kinds[place]
+    kind, limits = kinds[place], problem.limits
     most = _bounds(at_precision(192, lambda: as_ball(kind.charge).exp())).upper
-    first, second = (_bounds(probability_of(kind.paths, side, box)) for side in (answers, neighbour))
+    first, second = (_bounds(probability_of(kind.paths, side, box, limits)) for side in (answers, neighbour))
     ratio = None if second.upper == 0 else _shortened(first.lower / second.upper)
     if first.lower == 0 or (ratio is not None and ratio <= most):
         return None
     for side in (answers, neighbour):
-        require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers) for k in kinds)
+        require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers, limits) for k in kinds)
     return ExactViolation(answers, neighbour, EventBox(kind.skeleton, box), first, second, ratio, kind.charge)
 
 

@@ -26,7 +26,7 @@ from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Certificate, Limits, NotDecided, Symbol
+from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -122,6 +122,9 @@ def _searched(problem: Problem, proof: Proof) -> Proof:
     try:
         quiet = replace(problem, limits=replace(problem.limits, certificate=None))
         found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+    except OutOfTime:
+        found_none = "no violation of privacy was found when the time limit was reached"
+        return replace(proof, searched=f"{found_none}: it is neither proved nor refuted")
     except NotDecided as undecided:
         if str(undecided) == proof.reason:
             return proof
