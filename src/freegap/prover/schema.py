@@ -78,10 +78,19 @@ class Composed:
     claim: str
 
 
+def require_parameters(schema: Schema[Any], limits: Limits) -> None:
+    """There are parameters of which the facts hold: of none, everything would be proved."""
+    solver = replace(limits, relaxed=True).solver("the facts of a schema exclude each other")
+    solver.add(schema.sensitivity.z3 > 0, *(fact.z3 for fact in schema.facts))
+    if solver.check() != z3.sat:
+        raise NotDecided("no parameters are known of which the facts hold")
+
+
 def prove_schema(schema: Schema[Stream], neighbours: str, limits: Limits) -> Proof:
     """A proof for all parameters and all n, or why there is none."""
     reason = None
     try:
+        require_parameters(schema, limits)
         for direction in directions_of("each" if neighbours == "one" else neighbours):
             _AnyState(schema, direction, limits).check()
     except NotDecided as undecided:
