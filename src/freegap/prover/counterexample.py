@@ -21,13 +21,15 @@ from typing import Any
 
 from flint import arb
 
+from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass
 from freegap.prover.events import Bounds, EventBox, ExactViolation
-from freegap.prover.outputs import Node, count_holes, rebuild
+from freegap.prover.outputs import Node, count_holes, rebuild, show
 from freegap.prover.probability import Interval, LinearPath, linear_paths, probability_of
 from freegap.prover.problem import Problem
 from freegap.prover.report import Refutation
 from freegap.symbolic import NotDecided
+from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 from freegap.values.balls import as_ball, at_precision
 
@@ -91,8 +93,13 @@ def _charge(problem: Problem, skeleton: Any) -> Fraction:
     """What this kind of output is charged; ε where that depends on its numbers."""
     if problem.charge is None or count_holes(skeleton):
         return problem.epsilon
-    charge = constant(problem.charged(rebuild(skeleton, ())))
-    return problem.epsilon if charge is None else charge
+    words = problem.keywords(problem.charge)
+    (path,) = follow(problem.charge, [rebuild(skeleton, ())], words, limits=problem.limits)
+    charge = constant(path.result)
+    if charge is None:
+        constraint = f"is not a number for the output {show(skeleton)}"
+        raise InvalidArgument("charge", path.result, constraint, "Return what the output costs.")
+    return min(charge, problem.epsilon)
 
 
 class _Search:
