@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,7 +17,7 @@ import narwhals.stable.v2 as nw
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
-from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind
+from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind, samples_of
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
@@ -32,13 +33,13 @@ class ListedDomain:
     """Items at hand: a list, a range, or anything sized and indexable.
 
     find: the position of an item, or a KeyError, ValueError or TypeError.
-    places: all positions, where they are at hand.
+    hashed: the items are hashable and no two are equal, so that going through them once finds any number.
     """
 
     items: Sequence[Any]
     find: Callable[[Any], int]
     kinds: frozenset[str]
-    places: dict[Any, int] | None = None
+    hashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,23 +116,24 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
         return ListedDomain(items, items.index, frozenset({"other"}))
-    types = set(map(type, items))  # loops that run in C: a list of millions is an ordinary domain
-    if not types <= _NEVER_MISSING and any(map(is_missing, items)):
+    kinds = samples_of(items)  # loops that run in C: a list of millions is an ordinary domain
+    if not kinds.keys() <= _NEVER_MISSING and any(map(is_missing, items)):
         raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
     try:
-        places = dict(zip(items, range(len(items)), strict=True))
+        different = len(set(items))
     except TypeError:
         raise InvalidArgument(
             "domain", items, "must contain hashable items", "Use tuples in place of lists."
         ) from None
-    if len(places) != len(items):
+    if different != len(items):
         raise InvalidArgument(
             "domain",
             items,
             "must not name an item twice (1, 1.0 and True are equal)",
             "Remove the duplicates.",
         )
-    return ListedDomain(items, places.__getitem__, kinds_of(items), places)
+    find = cache(lambda: dict(zip(items, range(len(items)), strict=True)))  # few domains are ever asked
+    return ListedDomain(items, lambda item: find()[item], kinds_of(kinds.values()), hashed=True)
 
 
 def _whole(item: Any) -> int:

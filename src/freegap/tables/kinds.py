@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -74,11 +74,14 @@ def value_kind(value: Any) -> str:
     return "other"
 
 
+def samples_of(values: Sequence[Any]) -> dict[type, Any]:
+    """One of the values of each type."""
+    return dict(zip(map(type, values), values, strict=True))
+
+
 def kinds_of(values: Iterable[Any]) -> frozenset[str]:
-    """The kinds of many values."""
-    listed = list(values)
-    samples = dict(zip(map(type, listed), listed, strict=True))
-    return frozenset(value_kind(value) for value in samples.values())
+    """The kinds of some values, of which one of each type is enough."""
+    return frozenset(map(value_kind, values))
 
 
 def is_missing(value: Any) -> bool:

@@ -91,7 +91,7 @@ def normalized(domain: Domain, source: TableSource) -> tuple[ListedDomain, Table
 def _listed(domain: Domain) -> ListedDomain:
     if isinstance(domain, HeldDomain):
         return listed_in_order(ask_engine(lambda: domain.frame.collect()["item"].to_list()))
-    if isinstance(domain, ListedDomain) and domain.kinds <= {"text"} and domain.places is not None:
+    if isinstance(domain, ListedDomain) and domain.kinds <= {"text"} and domain.hashed:
         return domain
     raise InvalidArgument(
         "normalize", True, "needs a public list of texts to compare with", "Leave out normalize."

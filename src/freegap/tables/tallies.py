@@ -10,7 +10,7 @@ drawn with freegap's own bits; an engine is only ever asked for "the i-th".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -95,11 +95,16 @@ def _in_domain(
 
 def _positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """The items' places in the domain; -1 outside it."""
-    if domain.places is not None and set(map(type, items)) <= {str, int}:  # a dict finds these, or does not
-        found: Iterable[int] = map(domain.places.get, items, repeat(-1))
-    else:
-        found = (_position(domain, item) for item in items)
-    return np.fromiter(found, dtype=np.int64, count=len(items))
+    plain = domain.hashed and set(map(type, items)) <= {str, int}
+    numbers = dict(zip(items, range(len(items)), strict=True)) if plain else {}
+    if len(numbers) != len(items):  # also where an engine tells items apart that are equal here
+        return np.fromiter((_position(domain, item) for item in items), dtype=np.int64, count=len(items))
+    # A dict of what occurs is small, and the domain, which may be large, is gone through once.
+    at = np.fromiter(map(numbers.get, domain.items, repeat(-1)), dtype=np.int64, count=len(domain.items))
+    occupied = np.flatnonzero(at >= 0)
+    found = np.full(len(items), -1, dtype=np.int64)
+    found[at[occupied]] = occupied
+    return found
 
 
 def _position(domain: ListedDomain, item: Any) -> int:
