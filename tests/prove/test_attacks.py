@@ -230,6 +230,37 @@ def test_a_schema_of_another_text() -> None:
         assert "is not the text of its form" in str(proof.reason)
 
 
+def test_a_schema_that_is_closed_over_something_else() -> None:
+    """The code is the same; what it calls is not."""
+    (entry,) = (entry for entry in LIBRARY if entry.name == "measure")
+    claim = entry.claims[0]
+    assert entry.schema is not None
+    schema: Any = entry.schema(**claim.parameters)
+    honest = replace(schema.form, step=passed_on(schema.form.step))
+    for step in (passed_on(raw), partial(passed_to, raw)):
+        other = replace(
+            entry,
+            form=partial(changed_form, entry, {"step": step}),
+            schema=lambda **given: replace(schema, form=honest),
+        )
+        assert prove_claim(other, claim).holds is None
+    same = passed_on(entry.form(**claim.parameters).step)  # type: ignore[union-attr]
+    other = replace(
+        entry,
+        form=partial(changed_form, entry, {"step": same}),
+        schema=lambda **given: replace(schema, form=honest),
+    )
+    assert prove_claim(other, claim).holds
+
+
+def passed_on(inner: Any) -> Any:
+    return lambda state, answer, noise: inner(state, answer, noise)
+
+
+def passed_to(inner: Any, state: Any, answer: Any, noise: Any) -> Any:
+    return inner(state, answer, noise)
+
+
 def changed_form(entry: LibraryEntry, changes: dict[str, Any], **given: Any) -> Any:
     form: Any = entry.form(**given)
     return replace(form, **changes)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.errors import InvalidArgument
 from freegap.prover.check import problem_of
 from freegap.prover.classes import classes_of
 from freegap.prover.probability import linear_paths, probability_of
@@ -56,6 +57,25 @@ def test_only_neighbours_count() -> None:
     assert proof.counterexample is not None
     assert proof.counterexample.ratio is not None
     assert math.isclose(proof.counterexample.ratio, 9)
+
+
+def test_a_charge_is_followed_and_not_only_called() -> None:
+    """It could say one thing to whoever proves, and another to whoever releases."""
+
+    def program(answers: Any, noise: Any) -> bool:
+        return bool(noise.coin(Fraction(1, 4) if answers[0] > 0 else Fraction(3, 4), label="coin"))
+
+    calls = [2]
+
+    def changing(output: bool) -> int:
+        return calls[0]
+
+    assert fg.prove(program, epsilon=2, queries=1, charge=lambda output: 2).holds
+    proof = fg.prove(program, epsilon=2, queries=1, charge=changing)
+    assert proof.holds is None
+    assert "calls" in str(proof.reason)
+    with pytest.raises(InvalidArgument, match="is not a number for the output True"):
+        fg.prove(program, epsilon=2, queries=1, charge=lambda output: "two")
 
 
 def test_a_coin_that_decides_the_scale() -> None:

@@ -76,6 +76,43 @@ def test_parts_that_are_wrong(composition: Composition, changes: dict[str, Any],
     assert reason in str(proof.reason)
 
 
+def beside(**changes: Any) -> Composition:
+    """Sparse vector on the one answer that was chosen: what is not above costs the start alone."""
+
+    def step(bar: Any, answer: Any, noise: Any) -> tuple[Any, bool, bool]:
+        return bar, answer + noise.laplace(4, label="answer") >= bar, False
+
+    def step_shifts(direction: str, bar: Any, above: bool, answer: Any, neighbour: Any) -> dict[str, Any]:
+        return {"answer": answer - neighbour + 1} if above else {}
+
+    second = Stream(
+        lambda noise: noise.laplace(100, label="bar"),
+        step,
+        lambda direction: {"bar": 1},
+        step_shifts,
+        start_charge=Fraction(1, 100),
+        entry_charge=lambda entry: HALF if entry is True else 0,
+    )
+    top = form(TopKPlan.read("m", k=1, epsilon=1, noise="laplace"), HALF, HALF)
+    return replace(top, second=replace(second, **changes), budgets=(1, 1))
+
+
+def test_a_bar_that_is_told_at_the_end() -> None:
+    """That an answer is below is free because nobody knows the bar: so a last entry must not tell it."""
+    assert proved(beside()).holds
+    told = beside(finish=lambda bar, noise: bar, finish_shifts=lambda *context: {})
+    proof = proved(told)
+    assert proof.holds is None
+    assert "a last entry" in str(proof.reason)
+
+
+def test_a_bar_of_stairs() -> None:
+    """A shift by 1 over stairs of 1000 can cost a whole stair, e^10 here, and not a thousandth of it."""
+    proof = proved(beside(start=lambda noise: noise.staircase(100, label="bar", step=1000)))
+    assert proof.holds is None
+    assert "staircase noise at the start" in str(proof.reason)
+
+
 def test_a_stream_that_chooses_without_end() -> None:
     """Prefix sums where one answer moves: each has an entry, so that any number would be measured."""
     composition = Composition(prefix_sum(1), measurement.form(Fraction(2), HALF), (1, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
@@ -19,7 +20,9 @@ from freegap.prover.counterexample import find_counterexample
 from freegap.prover.events import ExactViolation
 from freegap.prover.exponentials import exponential, integral, laplace, uniform
 from freegap.prover.probability import linear_paths, probability_of
-from freegap.symbolic import NotDecided
+from freegap.prover.report import Proof
+from freegap.prover.routes import _searched
+from freegap.symbolic import NotDecided, OutOfTime
 
 from . import broken
 
@@ -204,6 +207,33 @@ def test_neighbours_are_those_of_the_claim() -> None:
     assert found(program, 2, neighbours="monotonic") is None
     bad = found_surely(program, 2)
     assert sorted(b - a for a, b in zip(bad.answers, bad.neighbour, strict=True)) == [-1, 1]
+
+
+def test_answers_are_multiples_of_the_resolution() -> None:
+    """On whole answers each step of 1 moves the sum by 1: from 37½ to 38½ it would be by 2."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        folded = answers[0] if answers[0] <= 38 else 78 - answers[0]
+        return folded + noise.laplace(1, label="x") <= -20
+
+    assert found(program, 1, resolution=1, sensitivity=Fraction(3, 2)) is None
+
+
+def test_a_search_ends_with_the_time_of_the_claim() -> None:
+    """In the middle of a probability, too; and the proof says that not everything was looked at."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        return answers[0] + noise.laplace(2, label=0) >= noise.laplace(2, label=1)
+
+    problem = problem_of(program, epsilon=1, queries=1)
+    classes = classes_of(problem)
+    over = replace(problem.limits, until=0.0)
+    with pytest.raises(OutOfTime):
+        find_counterexample(replace(problem, limits=over), classes)
+    with pytest.raises(OutOfTime):
+        integral([laplace(Fraction(1))] * 2, [(1, -1, 0)], over)
+    proof = _searched(replace(problem, limits=over), Proof(None, "", ()))
+    assert "when the time limit was reached" in str(proof.searched)
 
 
 def test_a_private_mechanism_is_not_refuted() -> None:

@@ -60,6 +60,14 @@ def test_no_fact_is_idle_but_one(schema: Schema[Ranking]) -> None:
         assert proved(fewer).holds is None, schema.facts[left_out]
 
 
+def test_facts_that_exclude_each_other_prove_nothing() -> None:
+    """Of no parameters at all, noise that does not move would do, too."""
+    still = replace(TIED.form, shift=lambda direction, answer, neighbour: 0)
+    proof = proved(replace(TIED, form=still, facts=(*TIED.facts, TIED.sensitivity < 0)))
+    assert proof.holds is None
+    assert "no parameters are known" in str(proof.reason)
+
+
 def test_the_plans_of_the_library_are_instances() -> None:
     random = Random(1)
     for monotonic, _ in product((False, True), range(20)):

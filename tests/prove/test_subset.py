@@ -218,6 +218,9 @@ def test_a_rounded_scale_is_said_to_be_one() -> None:
     assert any(proof.holds is False for proof in verdicts)
     for proof in verdicts:
         assert proof.holds or "rounded as a float" in str(proof)
+    negative = fg.prove(noisy, shift, epsilon=1, queries=1, parameters={"scale": 1}, charge=lambda output: -1)
+    assert negative.holds is False
+    assert "rounded as a float" not in str(negative)
 
 
 def test_an_exact_literal_and_a_rounded_one() -> None:

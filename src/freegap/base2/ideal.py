@@ -29,7 +29,7 @@ def form(
     eta: tuple[Fraction, Fraction],
     sensitivity: Fraction = Fraction(1),
     width: Any,
-    gaps: Sequence[Any] = (),
+    gaps: Sequence[Any] | None = (),
     resolution: Any = 1,
 ) -> Stream:
     """Ilvento 2020, algorithm 4: for each question None, or how many of the rising gaps were reached.

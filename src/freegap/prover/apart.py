@@ -46,7 +46,10 @@ def prove_apart(problem: Problem, classes: list[OutputClass]) -> Proof | None:
         return None
     kinds = kinds_of(problem, classes)
     regions = _regions(problem, atoms)
-    chances = [[probability_of(kind.paths, region.answers, ()) for kind in kinds] for region in regions]
+    chances = [
+        [probability_of(kind.paths, region.answers, (), problem.limits) for kind in kinds]
+        for region in regions
+    ]
     for row in chances:
         require_certain(row)
     asked = 0
@@ -140,7 +143,7 @@ def _refuted(
     answers: tuple[Fraction, ...],
     neighbour: tuple[Fraction, ...],
 ) -> Proof:
-    found: ExactViolation | None = certified(kinds, wrong, answers, neighbour, ())
+    found: ExactViolation | None = certified(problem, kinds, wrong, answers, neighbour, ())
     if found is None:
         raise NotDecided("two probabilities are too near to what is claimed to tell")
     return Proof(

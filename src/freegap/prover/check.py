@@ -90,7 +90,7 @@ _ROUNDING = Fraction(1, 10**9)
 
 def _rounded(found: Refutation) -> str | None:
     """What happened, where the cost is too large only by what a float loses."""
-    if found.condition != "cost" or found.cost is None or not found.charge:
+    if found.condition != "cost" or found.cost is None or found.charge is None or found.charge <= 0:
         return None
     over = found.cost / found.charge - 1
     if over > _ROUNDING:

@@ -17,18 +17,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from time import monotonic
 from typing import Any
 
 from flint import arb
 
+from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass
 from freegap.prover.events import Bounds, EventBox, ExactViolation
-from freegap.prover.outputs import Node, count_holes, rebuild
+from freegap.prover.outputs import Node, count_holes, rebuild, show
 from freegap.prover.probability import Interval, LinearPath, linear_paths, probability_of
 from freegap.prover.problem import Problem
 from freegap.prover.report import Refutation
 from freegap.symbolic import NotDecided
+from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
 from freegap.values.balls import as_ball, at_precision
 
@@ -63,7 +64,8 @@ class _Try:
 def find_counterexample(
     problem: Problem, classes: list[OutputClass], hint: Refutation | None = None
 ) -> ExactViolation | None:
-    """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed."""
+    """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed, and
+    `OutOfTime` if it ends before it has looked everywhere."""
     return _Search(problem, kinds_of(problem, classes)).run(hint)
 
 
@@ -91,14 +93,22 @@ def _charge(problem: Problem, skeleton: Any) -> Fraction:
     """What this kind of output is charged; ε where that depends on its numbers."""
     if problem.charge is None or count_holes(skeleton):
         return problem.epsilon
-    charge = constant(problem.charged(rebuild(skeleton, ())))
-    return problem.epsilon if charge is None else charge
+    words = problem.keywords(problem.charge)
+    (path,) = follow(problem.charge, [rebuild(skeleton, ())], words, limits=problem.limits)
+    charge = constant(path.result)
+    if charge is None:
+        constraint = f"is not a number for the output {show(skeleton)}"
+        raise InvalidArgument("charge", path.result, constraint, "Return what the output costs.")
+    return min(charge, problem.epsilon)
 
 
 class _Search:
     def __init__(self, problem: Problem, kinds: list[Kind]) -> None:
         self.problem, self.kinds = problem, kinds
         self.unit = problem.resolution or Fraction(0)
+        delta = problem.sensitivity
+        self.delta = delta // self.unit * self.unit if self.unit else delta
+        """How far whole answers can move: what is made of it is a multiple of the resolution."""
         self.tries = 0
         self._chances: dict[Any, Any] = {}
         self._scores: dict[_Try, float] = {}
@@ -144,7 +154,7 @@ class _Search:
                 yield place, (_FREE,) * count_holes(kind)
                 if count_holes(kind):
                     numbers = _numbers(kind, output)
-                    width = Fraction(0) if self.unit else self.problem.sensitivity / 8
+                    width = Fraction(0) if self.unit else self.delta / 8
                     yield place, tuple((v, v + width) for v in numbers)
 
     def _improbable(self) -> Iterator[_Try]:
@@ -153,7 +163,7 @@ class _Search:
         The tails of the noise are where its density falls fastest, so that is where a mechanism with too
         little noise tells most.
         """
-        delta = self.problem.sensitivity
+        delta = self.delta
         ranked = sorted(range(len(self.kinds)), key=self._promise)
         for far in (25 * delta, 5 * delta, Fraction(0)):
             for place in ranked:
@@ -171,7 +181,7 @@ class _Search:
     def _boxes(self, numbers: int, far: Fraction) -> Iterator[tuple[Interval, ...]]:
         yield (_FREE,) * numbers
         if numbers:
-            width = Fraction(0) if self.unit else self.problem.sensitivity / 8
+            width = Fraction(0) if self.unit else self.delta / 8
             for interval in ((far, None), (None, -far), (-far, width - far), (far, far + width)):
                 yield (interval,) * numbers
 
@@ -189,8 +199,6 @@ class _Search:
 
     def _nearest(self, change: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
         """The change that neighbours may make which is most like this one."""
-        if self.unit:
-            change = tuple(int(c / self.unit) * self.unit for c in change)
         if self._allowed(change):
             return change
         up, down = (tuple(c if c * sign > 0 else Fraction(0) for c in change) for sign in (1, -1))
@@ -207,16 +215,14 @@ class _Search:
                     yield _Try(place, answers, change, (_FREE,) * kind.numbers)
 
     def _patterns(self) -> Iterator[tuple[Fraction, ...]]:
-        n, delta = self.problem.queries, self.problem.sensitivity
+        n, delta = self.problem.queries, self.delta
         yield (Fraction(0),) * n
         if n > 1:
             yield tuple(i * delta for i in range(n))
             yield tuple(-i * delta for i in range(n))
 
     def _changes(self) -> Iterator[tuple[Fraction, ...]]:
-        n, delta = self.problem.queries, self.problem.sensitivity
-        if self.unit:
-            delta = delta // self.unit * self.unit
+        n, delta = self.problem.queries, self.delta
         if n <= 4:
             found = list(product((delta, -delta, Fraction(0)), repeat=n))
         else:
@@ -265,15 +271,15 @@ class _Search:
         return None
 
     def _moves(self, now: _Try) -> Iterator[_Try]:
-        delta = self.problem.sensitivity
-        steps = [s * delta for s in (25, -25, 5, -5, 1, -1) if self._on_grid(s * delta)]
+        delta = self.delta
+        steps = [s * delta for s in (25, -25, 5, -5, 1, -1)]
         for i in range(len(now.box)):
             for interval in self._intervals(now, i):
                 yield replace(now, box=(*now.box[:i], interval, *now.box[i + 1 :]))
         for i in range(len(now.change)):
             for turned in (delta, -delta, Fraction(0)):
                 change = (*now.change[:i], turned, *now.change[i + 1 :])
-                if turned != now.change[i] and self._on_grid(turned) and self._allowed(change):
+                if turned != now.change[i] and self._allowed(change):
                     yield replace(now, change=change)
         for step in steps:
             for i in range(len(now.answers)):
@@ -281,11 +287,8 @@ class _Search:
             if len(now.answers) > 1:
                 yield replace(now, answers=tuple(a + step for a in now.answers))
 
-    def _on_grid(self, step: Fraction) -> bool:
-        return not self.unit or (step / self.unit).denominator == 1
-
     def _intervals(self, now: _Try, place: int) -> Iterator[Interval]:
-        delta = self.problem.sensitivity
+        delta = self.delta
         low, high = now.box[place]
         if low is None and high is None:
             ends = dict.fromkeys(
@@ -306,7 +309,7 @@ class _Search:
         if at in self._scores:
             return None, self._scores[at]
         self.tries += 1
-        if self.tries > _MOST_TRIES or monotonic() > self.problem.limits.until:
+        if self.tries > _MOST_TRIES:
             raise _Enough
         kind = self.kinds[at.kind]
         neighbour = tuple(a + c for a, c in zip(at.answers, at.change, strict=True))
@@ -319,7 +322,7 @@ class _Search:
             elif there == 0:
                 score = float("inf")
             if score > 0:
-                found = certified(self.kinds, at.kind, at.answers, neighbour, at.box)
+                found = certified(self.problem, self.kinds, at.kind, at.answers, neighbour, at.box)
                 if found is not None:
                     return found, score
         self._scores[at] = score
@@ -328,7 +331,7 @@ class _Search:
     def _chance(self, kind: int, answers: tuple[Fraction, ...], box: tuple[Interval, ...]) -> Any:
         key = (kind, answers, box)
         if key not in self._chances:
-            self._chances[key] = probability_of(self.kinds[kind].paths, answers, box)
+            self._chances[key] = probability_of(self.kinds[kind].paths, answers, box, self.problem.limits)
         return self._chances[key]
 
 
@@ -347,6 +350,7 @@ def _ways(signs: tuple[int, ...], *, alike: bool) -> Iterator[tuple[int, ...]]:
 
 
 def certified(
+    problem: Problem,
     kinds: list[Kind],
     place: int,
     answers: tuple[Fraction, ...],
@@ -354,14 +358,14 @@ def certified(
     box: tuple[Interval, ...],
 ) -> ExactViolation | None:
     """The counterexample by this kind of output and box, if it certainly is one."""
-    kind = kinds[place]
+    kind, limits = kinds[place], problem.limits
     most = _bounds(at_precision(192, lambda: as_ball(kind.charge).exp())).upper
-    first, second = (_bounds(probability_of(kind.paths, side, box)) for side in (answers, neighbour))
+    first, second = (_bounds(probability_of(kind.paths, side, box, limits)) for side in (answers, neighbour))
     ratio = None if second.upper == 0 else _shortened(first.lower / second.upper)
     if first.lower == 0 or (ratio is not None and ratio <= most):
         return None
     for side in (answers, neighbour):
-        require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers) for k in kinds)
+        require_certain(probability_of(k.paths, side, (_FREE,) * k.numbers, limits) for k in kinds)
     return ExactViolation(answers, neighbour, EventBox(kind.skeleton, box), first, second, ratio, kind.charge)
 
 

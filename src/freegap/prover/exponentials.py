@@ -31,7 +31,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from freegap.symbolic import NotDecided
+from freegap.symbolic import Limits, NotDecided
 
 Number = int | Fraction
 """Whole where it can be: whole numbers are compared and hashed much faster."""
@@ -43,6 +43,7 @@ _Terms = dict[tuple[tuple[int, ...], Form], Any]
 """(powers, slopes) → coefficient."""
 
 _MOST_CELLS = 4000
+_NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def uniform(scale: Fraction) -> Density:
     return Density(((0, scale, 1 / scale, Fraction(0)),))
 
 
-def integral(densities: Sequence[Density], where: Iterable[Form]) -> Any:
+def integral(densities: Sequence[Density], where: Iterable[Form], limits: Limits = _NO_LIMITS) -> Any:
     """The integral of the product of densities over the points where all of these forms are not negative."""
     count = len(densities)
     forms = list(where)
@@ -93,9 +94,14 @@ def integral(densities: Sequence[Density], where: Iterable[Form]) -> Any:
         touched = [factor for factor in factors if _occurs(place, factor)]
         factors = [factor for factor in factors if not _occurs(place, factor)]
         for factor in touched:
+            limits.require_time()
             cells = [cell for one in cells for other in factor if (cell := _product(one, other)) is not None]
             _require_few(cells)
-        factors.append(_merged([part for cell in cells for part in _eliminated(cell, place, slope)], count))
+        parts: list[_Cell] = []
+        for cell in cells:
+            limits.require_time()
+            parts += _eliminated(cell, place, slope)
+        factors.append(_merged(parts, count))
         _require_few(factors[-1])
     if any(form[-1] < 0 for form in conditions):
         return arb(0)

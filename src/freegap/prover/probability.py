@@ -26,7 +26,7 @@ from freegap.laws import DISCRETE_LAPLACE, EXPONENTIAL, GEOMETRIC, LAPLACE, LOGI
 from freegap.prover.classes import OutputClass
 from freegap.prover.exponentials import Density, exponential, integral, laplace, uniform
 from freegap.prover.prices import scale_of
-from freegap.symbolic import Condition, Draw, NotDecided, Path, Symbol
+from freegap.symbolic import Condition, Draw, Limits, NotDecided, Path, Symbol
 from freegap.values.balls import as_ball, at_precision
 
 Interval = tuple[Fraction | None, Fraction | None]
@@ -36,6 +36,7 @@ _PRECISIONS = (192, 768, 3072)
 _SHARP = Fraction(1, 2**40)
 _REST_BITS = 64
 _MOST_VALUES = 20_000
+_NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,12 @@ def _linear(symbol: Symbol, places: Mapping[Any, tuple[str, int]]) -> _Linear:
 # A path --------------------------------------------------------------------------------------------------
 
 
-def probability_of(paths: Iterable[LinearPath], answers: Sequence[Fraction], box: Sequence[Interval]) -> Any:
+def probability_of(
+    paths: Iterable[LinearPath],
+    answers: Sequence[Fraction],
+    box: Sequence[Interval],
+    limits: Limits = _NO_LIMITS,
+) -> Any:
     """The probability that one of these paths is taken on these answers, with its numbers within the box.
 
     A ball whose radius is at most 2^-40 of its middle, unless the noise on a lattice leaves more open.
@@ -135,7 +141,7 @@ def probability_of(paths: Iterable[LinearPath], answers: Sequence[Fraction], box
     ways = [(path.draws, path.atoms(answers, box)) for path in paths]
 
     def total() -> Any:
-        return sum((_chance(draws, atoms) for draws, atoms in ways), arb(0))
+        return sum((_chance(draws, atoms, limits) for draws, atoms in ways), arb(0))
 
     for bits in _PRECISIONS:
         found = at_precision(bits, total)
@@ -144,8 +150,9 @@ def probability_of(paths: Iterable[LinearPath], answers: Sequence[Fraction], box
     return found
 
 
-def _chance(draws: Sequence[Draw], atoms: Sequence[_Atom]) -> Any:
+def _chance(draws: Sequence[Draw], atoms: Sequence[_Atom], limits: Limits) -> Any:
     """The probability that the noise of these draws meets all of these conditions."""
+    limits.require_time()
     met: list[_Atom] = []
     for atom in atoms:
         if not atom.noise:
@@ -163,7 +170,7 @@ def _chance(draws: Sequence[Draw], atoms: Sequence[_Atom]) -> Any:
     for group, own in _groups(met):
         if chance == 0:
             break
-        chance *= _group_chance(draws, group, own)
+        chance *= _group_chance(draws, group, own, limits)
     return chance
 
 
@@ -183,10 +190,10 @@ def _groups(atoms: Sequence[_Atom]) -> list[tuple[list[int], list[_Atom]]]:
     return [(sorted(places), own) for places, own in groups]
 
 
-def _group_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom]) -> Any:
+def _group_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom], limits: Limits) -> Any:
     lattice = [place for place in group if draws[place].resolution is not None]
     if not lattice:
-        return _continuous_chance(draws, group, atoms)
+        return _continuous_chance(draws, group, atoms, limits)
     if len(group) == 1:
         return _lattice_chance(draws[group[0]], group[0], atoms)
     most = max(lattice, key=lambda place: sum(any(p == place for p, _ in atom.noise) for atom in atoms))
@@ -198,7 +205,7 @@ def _group_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_
     start, stop = least if low is None else max(least, low), largest if high is None else min(largest, high)
     for k in range(start, stop + 1):
         given = [atom.given(most, k * unit) for atom in atoms]
-        total += _mass(draw, k, k) * _chance(draws, given)
+        total += _mass(draw, k, k) * _chance(draws, given, limits)
     return total + arb(0).union(rest)
 
 
@@ -211,7 +218,9 @@ _DENSITIES: dict[Law, Callable[[Fraction], Density]] = {
 }
 
 
-def _continuous_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom]) -> Any:
+def _continuous_chance(
+    draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom], limits: Limits
+) -> Any:
     if len(group) == 1 and draws[group[0]].law in _TAILS:
         return _line_chance(draws[group[0]], atoms)
     densities = []
@@ -225,7 +234,7 @@ def _continuous_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Seque
         coefficients = dict(atom.noise)
         form = (*(-coefficients.get(place, Fraction(0)) for place in group), -atom.constant)
         forms.append(form)
-    return integral(densities, forms)
+    return integral(densities, forms, limits)
 
 
 def _normal_tail(x: Any) -> Any:

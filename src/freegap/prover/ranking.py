@@ -31,7 +31,7 @@ from freegap.laws import LAWS, Law, ShiftPrice
 from freegap.prover.pieces import on_lattice
 from freegap.prover.prices import rate_of
 from freegap.prover.report import Proof
-from freegap.prover.schema import Schema
+from freegap.prover.schema import Schema, require_parameters
 from freegap.prover.steps import established
 from freegap.symbolic import Draw, Limits, NotDecided, Symbol, integer, is_public, real
 from freegap.symbolic.subset import follow
@@ -50,6 +50,7 @@ def prove_ranking(schema: Schema[Ranking], neighbours: str, limits: Limits) -> P
             raise NotDecided(
                 f"{form.law} noise: answers must be whole (resolution 1) for discrete noise only"
             )
+        require_parameters(schema, limits)
         for direction in directions_of("each" if neighbours == "one" else neighbours):
             _Pairs(schema, law, direction, limits).check()
     except NotDecided as undecided:

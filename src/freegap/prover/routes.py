@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from time import monotonic
 from types import FunctionType
@@ -10,6 +10,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
+from freegap.laws import Law
 from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
 from freegap.prover.classes import classes_of
@@ -26,7 +27,8 @@ from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
-from freegap.symbolic import Certificate, Limits, NotDecided, Symbol
+from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
+from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
@@ -122,6 +124,9 @@ def _searched(problem: Problem, proof: Proof) -> Proof:
     try:
         quiet = replace(problem, limits=replace(problem.limits, certificate=None))
         found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+    except OutOfTime:
+        found_none = "no violation of privacy was found when the time limit was reached"
+        return replace(proof, searched=f"{found_none}: it is neither proved nor refuted")
     except NotDecided as undecided:
         if str(undecided) == proof.reason:
             return proof
@@ -223,13 +228,25 @@ def _same_text(form: Any, schema: Schema[Any] | Composed) -> bool:
     )
 
 
-def _text(part: Any) -> Any:
-    """The code of a function, a word or a flag; nothing of a number, which may be a symbol."""
+def _text(part: Any, within: tuple[Any, ...] = ()) -> Any:
+    """The code of a function and what it is closed over, a word or a flag; nothing of a number, which may be
+    a symbol. What is none of these is equal to nothing."""
+    if any(part is outer for outer in within):
+        return "itself"
+    again = partial(_text, within=(*within, part))
     if isinstance(part, partial):
-        return _text(part.func)
+        return again(part.func), again(part.args), again(tuple(part.keywords.items()))
     if isinstance(part, FunctionType):
-        return part.__code__
-    return part if part is None or isinstance(part, bool | str) else "a number"
+        closed = tuple(cell.cell_contents for cell in part.__closure__ or ())
+        given = (part.__defaults__, *(part.__kwdefaults__ or {}).items())
+        return part.__code__, again(given), again(closed)
+    if isinstance(part, tuple):
+        return tuple(map(again, part))
+    if isinstance(part, Law | bool | str) or part is None:
+        return part
+    if is_dataclass(part) and not isinstance(part, type):
+        return type(part), again(tuple(getattr(part, field.name) for field in fields(part)))
+    return "a number" if isinstance(part, Symbol) or constant(part) is not None else object()
 
 
 def prove_claim(

@@ -34,11 +34,12 @@ from typing import Any, Generic, TypeVar
 import z3
 
 from freegap.forms import Ranking, Selection, Stream
+from freegap.laws import ShiftPrice
 from freegap.prover.classes import OutputClass, classes_of
 from freegap.prover.injective import check_injective
 from freegap.prover.outputs import flatten, half_holes, rebuild, seal, show, unseal
 from freegap.prover.pieces import PieceChecks, on_lattice, pieces_of
-from freegap.prover.prices import rate_of, require_price
+from freegap.prover.prices import rate_of
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import Proof
 from freegap.prover.steps import established, offset_formulas, step_alignment, step_program, with_offsets
@@ -77,10 +78,19 @@ class Composed:
     claim: str
 
 
+def require_parameters(schema: Schema[Any], limits: Limits) -> None:
+    """There are parameters of which the facts hold: of none, everything would be proved."""
+    solver = replace(limits, relaxed=True).solver("the facts of a schema exclude each other")
+    solver.add(schema.sensitivity.z3 > 0, *(fact.z3 for fact in schema.facts))
+    if solver.check() != z3.sat:
+        raise NotDecided("no parameters are known of which the facts hold")
+
+
 def prove_schema(schema: Schema[Stream], neighbours: str, limits: Limits) -> Proof:
     """A proof for all parameters and all n, or why there is none."""
     reason = None
     try:
+        require_parameters(schema, limits)
         for direction in directions_of("each" if neighbours == "one" else neighbours):
             _AnyState(schema, direction, limits).check()
     except NotDecided as undecided:
@@ -112,6 +122,8 @@ class _AnyState:
         """`NotDecided` where something is not established."""
         if self.form.entry_charge is None:
             raise NotDecided("a form without entry_charge")
+        if self.form.finish is not None:
+            raise NotDecided("a form with a last entry, which no step releases")
         self._start()
         step = self._step()
         reached = [output for output in classes_of(step) if self._feasible(output)]
@@ -139,7 +151,8 @@ class _AnyState:
             raise NotDecided("start_shifts must return shifts of the draws of the start")
         cost, moved = Symbol.of(0), {}
         for draw in path.draws:
-            require_price(draw.law, f"draw {draw.label!r} at the start")
+            if draw.law.price is not ShiftPrice.DISTANCE:  # a shift of staircase noise costs whole stairs
+                raise NotDecided(f"{draw.law} noise at the start is not log-Lipschitz")
             shift = Symbol.of(shifts.get(draw.label, 0))
             self._require_grid(draw)
             if not is_public(shift) or (draw.resolution and not on_lattice(shift, draw.resolution)):

@@ -36,6 +36,11 @@ class Limits:
         """The same, for so many seconds from now at most."""
         return replace(self, until=min(self.until, monotonic() + seconds))
 
+    def require_time(self) -> None:
+        """`OutOfTime` if none is left."""
+        if monotonic() > self.until:
+            raise OutOfTime("the time limit was reached")
+
     def solver(self, meaning: str) -> z3.Solver:
         """A solver that keeps to these limits.
 
@@ -57,21 +62,19 @@ class Limits:
 class _Solver(z3.Solver):  # type: ignore[misc]
     def __init__(self, limits: Limits, meaning: str) -> None:
         super().__init__()
-        self._until, self._certificate, self.meaning = limits.until, limits.certificate, meaning
-        self._relaxed = limits.relaxed
+        self._limits, self.meaning = limits, meaning
         limits._bounded(self)
 
     def assert_exprs(self, *formulas: Any) -> None:
-        super().assert_exprs(*(map(_relaxed, formulas) if self._relaxed else formulas))
+        super().assert_exprs(*(map(_relaxed, formulas) if self._limits.relaxed else formulas))
 
     def check(self, *assumptions: Any) -> Any:
-        if monotonic() > self._until:
-            raise OutOfTime("the time limit was reached")
-        if self._relaxed:
+        self._limits.require_time()
+        if self._limits.relaxed:
             assumptions = tuple(map(_relaxed, assumptions))
         answer = super().check(*assumptions)
-        if answer == z3.unsat and self._certificate is not None:
-            self._certificate.add(self.meaning, [*self.assertions(), *assumptions])
+        if answer == z3.unsat and self._limits.certificate is not None:
+            self._limits.certificate.add(self.meaning, [*self.assertions(), *assumptions])
         return answer
 
 

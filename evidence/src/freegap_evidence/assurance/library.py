@@ -171,15 +171,18 @@ def _composed_claims(claim: Callable[..., PrivacyClaim], noises: Sequence[str]) 
 
 
 def _base2_claims() -> Claims:
-    """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2."""
-    clamped = ((None, 1, (1, 2)), (3, 1, (1, 2)), (2, 2, (1, 2)), (3, 2, ()))
-    unclamped = ((None, 1, ()), (3, 1, ()), (3, 2, ()))  # Ilvento 2020, algorithm 1
+    """Where each answer may move either way. There is no narrower noise for monotonic answers in base 2.
+
+    For every n the distances are released, of which any gaps that are reached are a function.
+    """
+    clamped = ((None, 1, None), (3, 1, (1, 2)), (2, 2, (1, 2)), (3, 2, ()))
+    unclamped = ((None, 1, None), (3, 1, ()), (3, 2, ()))  # Ilvento 2020, algorithm 1
     for width, cases in ((3, clamped), (None, unclamped)):
         for queries, k, gaps in cases:
             parameters = {"k": k, "eta": (Fraction(1, 4), Fraction(3, 4)), "width": width, "gaps": gaps}
-            size = "" if queries is None else f"k {k}, "
-            label = f"{size}not clamped" if width is None else f"{size}{len(gaps)} gaps"
             every = queries is None
+            size = "" if every else f"k {k}, "
+            told = "any gaps" if gaps is None else f"{len(gaps)} gaps"
             yield PrivacyClaim(
                 _ONE,
                 queries,
@@ -188,7 +191,7 @@ def _base2_claims() -> Claims:
                 resolution=_ONE,
                 tight=None if every else _ONE,
                 every_parameter=every,
-                label=label if size or width is None else "any gaps",
+                label=size + ("not clamped" if width is None else told),
             )
 
 
