@@ -170,6 +170,22 @@ def hostile(tmp_path: Path, shop: Shop) -> Any:
     return make_receipt(ledger, 2, shop.key)
 
 
+def test_of_a_release_that_is_not_ours_nothing_is_claimed(tmp_path: Path, shop: Shop) -> None:
+    """One of another library, and one of freegap with seeded noise, which protects nobody."""
+    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("web", epsilon=9)
+    ledger.record("web", epsilon=1, by="another", what="histogram")
+    fg.noisy_max([3, 1], epsilon=1, bits=fg.SeededBits(1), ledger=(ledger, "web"))
+    for line, what in ((2, "histogram"), (4, "noisy_max")):
+        receipt = make_receipt(ledger, line, shop.key)
+        entry = registry_fields(receipt, {})["deployment"]["implementation"]
+        assert entry["mechanisms"].startswith(f"Mechanism: {what}, by the words of whoever asked. The ledger")
+        assert entry["post_processing"] is None
+        told = as_yaml(registry_fields(receipt, {})) + as_markdown(receipt, checked=True)
+        for claim in ("exactly the ideal", "Gaps are", "reserved in full", "Library:", "Errors come before"):
+            assert claim not in told, claim
+
+
 def test_the_assessment_has_the_parts_in_their_order(shop: Shop) -> None:
     text = as_markdown(shop.receipt, checked=True)
     headings = re.findall(r"^## (?:\d\. )?(\w+)", text, re.MULTILINE)

@@ -124,6 +124,7 @@ def test_no_byte_can_be_changed(shop: Shop) -> None:
         lambda data: data.replace(b'"dataset":"shop"', b'"dataset": "shop"'),
         lambda data: data.replace(b'"line":2', b'"line":2.0'),
         lambda data: data.replace(b'"line":2', b'"line":' + b"2" * 5000),
+        lambda data: data.replace(b'"line":2', b'"line":' + b"2" * 350),
         lambda data: data.replace(b'"line":2', b'"line":2e0'),
         lambda data: b"\xef\xbb\xbf" + data,
         lambda data: data + b"\n",

@@ -155,6 +155,23 @@ def test_no_reply_tells_of_the_data_or_of_the_machine(service: Service) -> None:
         assert len(reply.body) < 600
 
 
+def test_what_is_wrong_with_the_key_or_the_ledger_is_told_to_nobody_who_asks(service: Service) -> None:
+    """The library tells its caller, who is the owner, which file it is and what to do with it."""
+    ann = service.token("ann")
+    line = service.ask(ann).json["line"]
+    service.settings.key_file.touch(mode=0o644)
+    service.settings.key_file.chmod(0o644)
+    found = [call(service.app, "GET", f"/v1/receipts/{line}", token=ann)]
+    (service.folder / "ledger.db").unlink()
+    fg.Ledger(service.settings.ledger).create("web", epsilon=1)  # another one, without these accounts
+    found += [call(service.app, "GET", path, token=ann) for path in ("/v1/sources", "/v1/releases")]
+    found.append(service.ask(ann))
+    for reply in found:
+        assert reply.status == 503, reply.body
+        assert str(service.folder) not in reply.body.decode()
+        assert "chmod" not in reply.body.decode()
+
+
 def test_an_error_that_nobody_foresaw_is_one_text(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: object) -> object:
         raise RuntimeError("SECRET row")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,6 +194,21 @@ def test_who_asks_keeps_nobody_waiting_for_good(service: Service, monkeypatch: p
     monkeypatch.setattr("freegap.serve.desk._AT_ONCE_OF_ALL", 2)
     desk.ask(ANN, QUESTION)
     assert running == ["ann", "ann", "bob"], "bob has room when the second question has ended"
+
+
+def test_heads_are_noted_where_the_environment_says_unless_the_settings_do(
+    folder: Path, serving: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FREEGAP_HEADS", str(folder / "head"))
+    service = serving()
+    assert service.desk.ask(ANN, QUESTION)["status"] == "released"
+    newest = fg.Ledger(service.settings.ledger).entries()[-1]
+    assert (folder / "head").read_text() == f"{newest.sequence} {newest.hash}\n"
+    (folder / "head").unlink()
+    (folder / "freegap.toml").write_text('heads = ["other"]\n' + (folder / "freegap.toml").read_text())
+    assert serving().desk.ask(ANN, QUESTION)["status"] == "released"
+    assert (folder / "other").exists()
+    assert not (folder / "head").exists()
 
 
 def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) -> None:

@@ -31,6 +31,8 @@ def test_what_the_owner_says(folder: Path) -> None:
         ('person = "customer"', 'person = "customer"\nperzon = "x"'),
         ('ledger = "sqlite', 'legder = "x"\nledger = "sqlite'),
         ('ledger = "sqlite:///ledger.db"', ""),
+        ('ledger = "sqlite', 'heads = [3]\nledger = "sqlite'),
+        ('ledger = "sqlite', 'heads = "head"\nledger = "sqlite'),
         ('product = "products.csv"', 'product = "observed"'),
         ('product = "products.csv"', 'product = "unknown"'),
         ('product = "products.csv"', "product = []"),

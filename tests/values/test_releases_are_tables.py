@@ -284,6 +284,7 @@ def test_an_account_and_a_counterexample_in_a_notebook(tmp_path: Path) -> None:
         (("spent",), "1e9999999"),
         (("spent",), "1E-9_999_999"),
         (("spent",), math.inf),
+        (("threshold",), "1e9999999"),
         (("table", "columns", 0, "values"), [math.inf]),
         (("table", "columns", 2, "values"), ["1e9999999"]),
         (("table", "columns", 2, "form"), ".9999999f"),

@@ -58,7 +58,7 @@ def parts_of(body: dict[str, Any], *, checked: bool) -> list[AssessmentPart]:
         _unit(body),
         _correctness(body),
         _utility(body),
-        _side_channels(),
+        _side_channels(body),
         _security(body),
         _trust(),
     ]
@@ -178,12 +178,15 @@ def _noise(parameters: dict[str, Any]) -> str:
     return f" Noise: {', '.join(told)}." if told else ""
 
 
-def _side_channels() -> AssessmentPart:
+def _side_channels(body: dict[str, Any]) -> AssessmentPart:
+    ours = [
+        "Errors come before anything is drawn and say nothing of the data, but for those that the threat "
+        "model lists."
+    ]
     return AssessmentPart(
         "4. Side channels",
         [
-            "Errors come before anything is drawn and say nothing of the data, but for those that the threat "
-            "model lists.",
+            *([] if body["release"] is None else ours),
             "Processor time, memory and cache traces of a release are not hidden.",
         ],
         [

@@ -136,7 +136,7 @@ def _whole(digits: str) -> int | float:
     if len(digits) > _DIGITS:
         raise NotCanonical("a number has too many digits")
     number = int(digits)
-    return number if abs(number) <= _LARGEST else float(number)
+    return number if abs(number) <= _LARGEST else _double(digits)
 
 
 def _double(digits: str) -> float:

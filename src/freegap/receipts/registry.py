@@ -20,6 +20,7 @@ VARIANTS = {"epsilon": "Pure DP", "rho": "Zero-concentrated DP", "epsilon-delta"
 CURATOR_TYPES = ("Government", "Industry", "Nonprofit")
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 _ASKED_OF_THE_OWNER = "  # to be filled in"
+_LEDGER = "Charges of one dataset add up in a ledger with a total that is fixed beforehand"
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ"}
 
 Owner = dict[str, str | None]
@@ -105,12 +106,13 @@ def _deployment(body: dict[str, Any], owner: Owner) -> dict[str, Any]:
 
 
 def _implementation(body: dict[str, Any]) -> dict[str, Any]:
-    release, evidence = body["release"] or {}, body["evidence"] or {}
+    release, evidence = body["release"], body["evidence"] or {}
+    if release is None:  # another library may have made it, or seeded noise
+        return _not_ours(body["asked"]["what"])
     theorems = dict.fromkeys(f"{row['theorem']} ({row['proof']})" for row in evidence.get("rows", ()))
-    mechanism = release.get("mechanism", f"{body['asked']['what']}, by the words of whoever asked")
-    noise = release.get("parameters", {}).get("noise")
+    noise = release["parameters"].get("noise")
     parts = [
-        f"Mechanism: {mechanism}" + (f" with {noise} noise." if isinstance(noise, str) else "."),
+        f"Mechanism: {release['mechanism']}" + (f" with {noise} noise." if isinstance(noise, str) else "."),
         *(f"Rests on: {theorem}." for theorem in theorems),
         f"Library: freegap {(body['versions'] or {}).get('freegap', '(version not recorded)')}.",
         "Floating point: noise has exactly the ideal distribution; doubles decide within a proven bound.",
@@ -119,9 +121,21 @@ def _implementation(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": None,
         "mechanisms": " ".join(parts),
-        "composition": "Charges of one dataset add up in a ledger with a total that is fixed beforehand; a "
-        "release is reserved in full before anything is drawn.",
+        "composition": f"{_LEDGER}; a release is reserved in full before anything is drawn.",
         "post_processing": "Gaps are rounded down to a public grid.",
+        "justification": None,
+        "utility": None,
+    }
+
+
+def _not_ours(what: str) -> dict[str, Any]:
+    """What is known where the ledger keeps no release of freegap: what whoever charged has called it."""
+    return {
+        "preprocessing_and_hyperparameter_tuning": None,
+        "mechanisms": f"Mechanism: {what}, by the words of whoever asked. The ledger keeps no release of "
+        "freegap with this line: which program made it, and with what noise, is not known here.",
+        "composition": f"{_LEDGER}.",
+        "post_processing": None,
         "justification": None,
         "utility": None,
     }

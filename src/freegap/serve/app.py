@@ -22,6 +22,7 @@ import freegap
 from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, LedgerError
 from freegap.serve.desk import Desk, Forbidden, NotThere, TooMany
 from freegap.serve.people import People, PeopleUnavailable, Person
+from freegap.serve.questions import FIELDS
 
 _LARGEST_BODY = 64 * 1024
 _IN_THE_URL = {b"token", b"access_token", b"authorization", b"api_key"}
@@ -153,10 +154,12 @@ def _explain(app: FastAPI) -> None:
 
     @app.exception_handler(FreegapError)
     def refused(_request: Request, error: FreegapError) -> Response:
+        # Of other arguments than those of the question the library speaks to the owner: of files, for one.
+        theirs = not isinstance(error, InvalidArgument) or error.argument in ("question", *FIELDS)
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), None)
-        if status is not None:
+        if status is not None and theirs:
             return _json({"error": str(error)}, status)
-        unavailable = isinstance(error, LedgerError | PeopleUnavailable)
+        unavailable = isinstance(error, LedgerError | PeopleUnavailable | InvalidArgument)
         return _json(
             {"error": "The service cannot do that now. Try again later."}, 503 if unavailable else 500
         )

@@ -105,10 +105,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Settings:
-    """The whole of it."""
+    """The whole of it. heads: None where the file does not say, and then those of FREEGAP_HEADS."""
 
     ledger: str
-    heads: tuple[str, ...]
+    heads: tuple[str, ...] | None
     people: str
     key_file: Path
     limits: QuestionLimits
@@ -145,7 +145,7 @@ def read_settings(file: Path) -> Settings:
     sources = table.inner("sources", required=True)
     read = Settings(
         ledger=_url(table.text("ledger"), folder),
-        heads=tuple(_url(head, folder) for head in table.listed("heads", ())),
+        heads=_heads(table, folder),
         people=_url(table.text("people"), folder),
         key_file=folder / table.text("key_file", "receipt-key.pem"),
         limits=_limits(table.inner("limits")),
@@ -154,6 +154,15 @@ def read_settings(file: Path) -> Settings:
     )
     table.done()
     return read
+
+
+def _heads(table: _Table, folder: Path) -> tuple[str, ...] | None:
+    if "heads" not in table.content:
+        return None
+    listed = table.listed("heads")
+    if not all(isinstance(head, str) and head for head in listed):
+        raise InvalidArgument("heads", listed, "must be places as text", 'Write ["/var/lib/freegap/head"].')
+    return tuple(_url(head, folder) for head in listed)
 
 
 def name_of_person(name: Any) -> str:

@@ -42,7 +42,7 @@ class Job:
     question: AllowedQuestion
     source: Source
     ledger: str
-    heads: tuple[str, ...]
+    heads: tuple[str, ...] | None
     quotas: tuple[str, ...]
     who: str
     memory_mb: int

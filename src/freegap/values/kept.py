@@ -75,6 +75,7 @@ def kept(record: Any) -> KeptRelease:
             record=record,
         )
         # What cannot be shown is found out here.
+        _number(record.get("threshold") or 0)  # a chart has a line there
         sound = len({len(column.cells) for column in release.columns()}) <= 1
         sound = sound and bool(release.title) and release.private == (NOT_PRIVATE not in release.footnotes())
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, InvalidArgument):
