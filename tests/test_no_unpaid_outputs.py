@@ -280,6 +280,12 @@ def _lines(at: Path, line: str) -> Any:
     return lambda: fg.top_k(path, k=1, epsilon=1, domain=["tea", "milk"])
 
 
+def _json_lines(at: Path, item: str) -> Any:
+    path = at / "rows.jsonl"
+    path.write_text(f'{{"item": "tea", "person": 1}}\n{{"item": "{item}", "person": 2}}\n')
+    return lambda: fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=["tea", "milk"])
+
+
 def _objects(person: Any) -> Any:
     table = pd.DataFrame({"item": ["tea", "milk"], "person": pd.Series([1, person], dtype=object)})
     return lambda: fg.top_k(table, item="item", person="person", k=1, epsilon=1, domain=["tea", "milk"])
@@ -303,6 +309,11 @@ EXCEPTIONS: dict[str, Callable[[Path], list[tuple[Any, Any]]]] = {
     ],
     "a row of a CSV or TSV file with more or fewer fields than the header": lambda at: [
         (_csv(at / "a", ""), _csv(at / "b", row)) for row in ("tea,3,4\n", "tea\n")
+    ],
+    "a line of JSON lines of more than 16 MiB, of a .csv or .dat file of more than 2 MiB": lambda at: [
+        (_json_lines(at / "a", "milk"), _json_lines(at / "b", "milk" * 2**23)),
+        (_csv(at / "a", "milk,3\n"), _csv(at / "b", "milk" * 2**20 + ",3\n")),
+        (_lines(at / "a", "tea\n"), _lines(at / "b", "tea " * 2**20)),
     ],
     "a control character U+0001 in a line of a .dat file": lambda at: [
         (_lines(at / "a", "tea\n"), _lines(at / "b", "tea\x01milk\n"))

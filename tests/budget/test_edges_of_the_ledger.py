@@ -531,7 +531,7 @@ def test_a_url_as_it_may_be_shown(url: str, shown_as: str) -> None:
     assert unquote(str(locate(url))) == shown_as
 
 
-@pytest.mark.parametrize("url", ["postgresql://host:port/x", "sqlite:///a\ud800.db", "rubbish"])
+@pytest.mark.parametrize("url", ["postgresql://host:port/x", "sqlite:///a\ud800.db", "dbname=rubbish"])
 def test_what_is_no_url_is_not_shown(url: str) -> None:
     with pytest.raises(InvalidArgument, match="is not a database URL") as caught:
         locate(url)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import syslog
+import tempfile
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,3 +147,27 @@ def test_another_ledger_cannot_share_the_place(tmp_path: Path, place: str) -> No
     other = Ledger(f"sqlite:///{tmp_path}/other.db", heads=place)
     with pytest.raises(LedgerDamaged):
         other.create("web", epsilon=1)
+
+
+def test_of_two_who_note_at_once_the_newer_head_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first has read that nothing newer is noted, and is slow to write."""
+    place, make, late = str(tmp_path / "head"), tempfile.mkstemp, threading.Event()
+
+    def second() -> None:
+        head_places(place)[0].note(Head(12, "b"))
+        late.set()
+
+    other = threading.Thread(target=second)
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        monkeypatch.setattr(tempfile, "mkstemp", make)
+        other.start()
+        late.wait(0.3)  # it comes in between, or it cannot
+        return make(*arguments, **more)
+
+    monkeypatch.setattr(tempfile, "mkstemp", slow)
+    head_places(place)[0].note(Head(11, "a"))
+    other.join()
+    assert head_places(place)[0].newest() == Head(12, "b")

@@ -10,6 +10,7 @@ import pytest
 
 import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger
+from freegap.budget import accounting
 from freegap.budget.levels import LevelledLedger
 
 
@@ -128,3 +129,32 @@ def test_an_account_pays_once(ann: LevelledLedger) -> None:
     for bad in ("", " ann", "a\nb", 3):
         with pytest.raises(InvalidArgument, match="who"):
             LevelledLedger(ann.url, who=bad)  # type: ignore[arg-type]
+
+
+def test_what_is_recorded_is_paid_by_all_levels(ann: LevelledLedger) -> None:
+    assert ann.record("shop", epsilon="1/4", by="opendp", what="histogram").dataset == "shop"
+    assert spent(ann) == [Fraction(1, 4)] * 3
+    with pytest.raises(BudgetExceeded, match="ann"):
+        ann.record("shop", epsilon=1, by="opendp", what="too much")
+    assert left(ann) == [Fraction(19, 4), Fraction(7, 4), Fraction(3, 4)]
+    assert ann.verify().ok
+
+
+def test_a_quota_holds_what_the_dataset_holds_also_where_that_is_rounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sums of the dataset are long, those of the quota are not."""
+    monkeypatch.setattr(accounting, "SUM_DIGITS", 12)
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    for name in ("shop", "ann"):
+        Ledger(url).create(name, rho=5)
+    for denominator in (10_007, 10_009):
+        Ledger(url).record("shop", rho=Fraction(1, denominator), by="x", what="y")
+    ledger = LevelledLedger(url, quotas=["ann"], who="ann")
+    held = ledger.reserve("shop", rho="1/10037", what="rounded")
+    assert held.asked.spent > Fraction(1, 10_037)
+    assert [one.asked for one in held.beside] == [held.asked]
+    held.settle(held.asked.spent)
+    held.settle(held.asked.spent)
+    assert ledger.account("ann").spent == held.asked.spent
+    assert ledger.verify().ok

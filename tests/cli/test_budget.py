@@ -156,7 +156,7 @@ def test_verify_and_its_exit_codes(used: fg.Ledger, file: Path) -> None:
         (["show", "nix"], 4, "There is no ledger at"),
         (["create", "shop", "--epsilon", "much"], 2, "freegap: --epsilon 'much': is not a number"),
         (["create", "shop", "--epsilon", "0"], 2, "freegap: --epsilon '0': must be greater than 0"),
-        (["list", "--url", "rubbish"], 2, "freegap: --url: is not a database URL"),
+        (["list", "--url", "dbname=rubbish"], 2, "freegap: --url: is not a database URL"),
     ],
 )
 def test_mistakes_are_one_line_and_an_exit_code(

@@ -254,7 +254,7 @@ def test_bad_confidence_and_releases() -> None:
     with pytest.raises(InvalidArgument, match="must be a sparse-vector release with gaps"):
         fg.lower_bounds(release)
     with pytest.raises(InvalidArgument, match="confidence = 1: must lie strictly between 0 and 1"):
-        fg.lower_bounds(fg.sparse_vector([1], 0, k=1, epsilon=1), confidence=1)
+        fg.lower_bounds(fg.sparse_vector([1], 10**6, k=1, epsilon=1, bits=SeededBits(1)), confidence=1)
 
 
 def test_gap_variances_are_those_of_the_noise() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from rich.console import Console
 
-from freegap.errors import FreegapError
+from freegap.errors import FreegapError, SpellingWarning
 from freegap.values.results import Release
 
 __all__ = ["FEW", "FEWER", "attempt", "require_harmless", "require_shown_safely", "soon"]
@@ -54,6 +54,7 @@ def attempt(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> tuple
     """The result, or the error that freegap raised on purpose; any other error is passed on, and fails."""
     with soon(), warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SpellingWarning)  # of the public domain
         try:
             return call(*arguments, **keywords), None
         except FreegapError as error:

@@ -92,6 +92,7 @@ def test_five_answers(
     check(n, neighbours, entry, parameters)
 
 
+@pytest.mark.long  # for every n there is a proof above
 def test_top_k_of_five() -> None:
     parameters = {"k": 3, "scale": Fraction(6), "law": "laplace"}
     proof = fg.prove(

@@ -170,6 +170,10 @@ def test_it_is_not_the_receipt_of_another_release_or_line(shop: Shop) -> None:
     moved = {**shop.receipt.body, "ledger": {**shop.receipt.body["ledger"], "line": 4}}
     with pytest.raises(ReceiptRefused, match="says otherwise: ledger differs"):
         Receipt(moved, "").check_ledger(shop.ledger)
+    for line in (1, 3, 99, 0, -1, 2**53):  # no release, or none any more where an older copy was put back
+        lost = {**shop.receipt.body, "ledger": {**shop.receipt.body["ledger"], "line": line}}
+        with pytest.raises(ReceiptRefused, match="no release at that line"):
+            Receipt(lost, "").check_ledger(shop.ledger)
 
 
 def test_an_open_one_may_be_closed_since_and_another_ledger_is_not_this_one(
@@ -256,6 +260,23 @@ def test_the_theorem_is_that_of_mechanism_measure_and_noise(
     assert found is not None
     assert [row["function"] for row in found["rows"]] == functions
     assert all(row["measure"] == kept["measure"] for row in found["rows"])
+
+
+def test_no_theorem_of_another_variant_is_signed(tmp_path: Path, shop: Shop) -> None:
+    ledger, counts = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db"), [31, 812, 12, 90]
+    ledger.create("web", epsilon=9)
+    fg.select_and_measure(counts, k=2, epsilon=1, ledger=(ledger, "web"))
+    fg.select_and_measure(counts, k=2, threshold=50, epsilon=1, ledger=(ledger, "web"))
+    fg.exponential_mechanism(counts, epsilon=1, ledger=(ledger, "web"))
+    bodies = [make_receipt(ledger, line, shop.key).body for line in (2, 4, 6)]
+    assert [[row["variant"] for row in body["evidence"]["rows"]] for body in bodies] == [
+        [""],
+        ["above a threshold"],
+        [""],
+    ]
+    own = {"measure": "epsilon", "parameters": {"form": "black box"}}
+    found = evidence_of("exponential_mechanism", own, fg.__version__)
+    assert [row["variant"] for row in (found or {})["rows"]] == ["own sampler"]
 
 
 def test_the_evidence_of_another_version_is_not_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

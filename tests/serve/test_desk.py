@@ -11,9 +11,10 @@ import pytest
 import freegap as fg
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import Receipt
-from freegap.serve.desk import Forbidden, NotThere, TooMany
+from freegap.serve.desk import Desk, Forbidden, NotThere, TooMany
 from freegap.serve.people import Person
 from freegap.serve.questions import read_question
+from freegap.serve.work import Job
 from tests.serve.conftest import QUESTION, Service
 
 ANN, BOB = Person("ann", "analyst"), Person("bob", "analyst")
@@ -168,6 +169,29 @@ def test_one_cannot_ask_without_end(service: Service, monkeypatch: pytest.Monkey
     now[0] = 60.0
     with pytest.raises(fg.InvalidArgument):
         service.desk.ask(ANN, {})
+
+
+def test_who_asks_keeps_nobody_waiting_for_good(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question is asked while the one before it runs."""
+    running: list[str] = []
+
+    def run(job: Job) -> dict[str, Any]:
+        running.append(job.who)
+        if job.who == "bob":
+            return {"status": "failed"}
+        try:
+            return desk.ask(ANN, QUESTION)
+        except TooMany:
+            return desk.ask(BOB, QUESTION)
+
+    desk = Desk(service.settings, run)
+    for _ in range(2):  # there is room again
+        assert desk.ask(ANN, QUESTION) == {"status": "failed"}
+        assert running == ["ann"] * 4 + ["bob"]
+        running.clear()
+    monkeypatch.setattr("freegap.serve.desk._AT_ONCE_OF_ALL", 2)
+    desk.ask(ANN, QUESTION)
+    assert running == ["ann", "ann", "bob"], "bob has room when the second question has ended"
 
 
 def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
+
+import pytest
 
 import freegap as fg
 from freegap.serve.questions import read_question
 from freegap.serve.settings import QuestionLimits
-from freegap.serve.work import FAILED, Job, WorkerProcesses
+from freegap.serve.work import FAILED, Job, WorkerProcesses, outcome
 from tests.serve.conftest import QUESTION, Service
 
 
@@ -36,3 +39,37 @@ def test_a_process_answers_refuses_and_is_ended(service: Service) -> None:
     assert WorkerProcesses(QuestionLimits(seconds=0.001)).run(job(service)) == FAILED
     assert ledger.verify().ok
     assert ledger.account("shop").spent == ledger.account("shop / ann").spent
+
+
+def test_the_ledger_does_not_tell_how_long_a_padded_question_took(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others see changes before the table is read and when the time is over, and never in between."""
+    ledger = fg.Ledger(service.settings.ledger)
+    seen: list[Any] = []
+
+    def look(of: Any) -> Any:
+        def looked(*arguments: Any, **more: Any) -> Any:
+            seen.append(len(ledger.entries()))
+            try:
+                return of(*arguments, **more)
+            finally:
+                seen.append(len(ledger.entries()))
+
+        return looked
+
+    for function in ("top_k", "above", "pad_to"):
+        monkeypatch.setattr(fg, function, look(getattr(fg, function)))
+    padded = replace(job(service, mechanism="above", threshold=100), pad_to=0.01)
+    made = outcome(padded)
+    assert made["release"] == ledger.release(made["line"])
+    assert seen == [8] * 4, "six totals and two reservations"
+    assert len(ledger.entries()) == 10
+    spent = Fraction(made["release"]["spent"])
+    assert ledger.account("shop").spent == ledger.account("shop / ann").spent == spent
+    refused = outcome(replace(job(service, k=3), pad_to=0.01))
+    assert (refused["status"], ledger.account("shop").remaining) == ("refused", 5 - spent)
+    (service.folder / "baskets.parquet").write_text("damaged")
+    assert outcome(padded) == FAILED
+    assert ledger.account("shop").reserved == Fraction(1, 2), "nobody is told whether it had drawn"
+    assert ledger.verify().ok

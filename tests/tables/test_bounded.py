@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import narwhals.stable.v2 as nw
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -89,6 +90,24 @@ def chosen_pairs(table: Any) -> set[Row]:
     return set(rows)
 
 
+def test_one_line_changes_no_other_lines_items(tmp_path: Path) -> None:
+    """The number of a line is told by the lines before it, so it must not tell what the line counts for."""
+    lines = [" ".join(str(item) for item, one in NUMBERS if one == person) for person in range(23)]
+
+    def of(some: list[str]) -> Counter[Any]:
+        (tmp_path / "lines.dat").write_text("\n".join(some))
+        with open_source(tmp_path / "lines.dat", None, None) as source:
+            return Counter(dict(zip(*unknown.largest_counts(source, 10**6, MOST), strict=True)))
+
+    whole = of(lines)
+    assert whole == of(lines[::-1])
+    assert sum(whole.values()) == 23 * MOST
+    for gone in (0, 11):
+        less = of(lines[:gone] + lines[gone + 1 :])
+        assert not less - whole
+        assert sorted((whole - less).values()) == [1] * MOST
+
+
 def test_order_and_repetition_of_rows_change_nothing(tmp_path: Path) -> None:
     again = [*TEXTS[::-1], *TEXTS[:50]]
     for engine in ("pandas", "duckdb"):
@@ -103,7 +122,24 @@ def test_equal_numbers_and_odd_kinds() -> None:
         assert alike == chosen_here([(item, 17) for item in reversed(items)], 3)
     nameless = object()
     assert chosen_here([(i, nameless) for i in range(9)], 2) == chosen_here([(i, "") for i in range(9)], 2)
-    assert chosen_here([(1, "a"), (2, "a")], 5) == {1: 1, 2: 1}
+    assert chosen_here([(1, "a"), (2, "a"), (object(), "a")], 5) == ([1, 2], [1, 1])
+
+
+def test_how_an_item_is_written_is_not_for_one_person_to_say() -> None:
+    """pandas takes equal objects for one and names it by the first; so they are told apart by their types."""
+    for usual, odd in ((1, True), (1, 1.0), (0.0, -0.0), (Decimal("1.0"), Decimal("1.00"))):
+
+        def table(firsts: int, usual: Any = usual, odd: Any = odd) -> pd.DataFrame:
+            values = pd.Series([odd] * firsts + [usual] * 400, dtype=object)
+            return pd.DataFrame({"item": values, "person": range(400 + firsts)})
+
+        asked = ASK | {"epsilon": 20, "delta": "1e-6", "bits": SeededBits(1)}
+        assert str(fg.top_k(table(1), k=1, **asked).labels[0]) == str(usual)
+        assert str(fg.above(table(1), k=1, threshold=1, items_per_person=1, **asked).labels[0]) == str(usual)
+        both = fg.top_k(table(900), k=2, measure=True, **asked)
+        assert [str(label) for label in both.labels] == [str(odd), str(usual)]
+        assert both.estimates is not None
+        assert [round(estimate, -2) for estimate in both.estimates] == [900, 400]
 
 
 @pytest.mark.parametrize("person", ["float", "date"])
@@ -117,6 +153,22 @@ def test_persons_that_engines_write_differently_travel(person: str) -> None:
     connection.register("rows", table)
     assert counted(connection.sql("SELECT * FROM rows")) == counted(table)
     assert sum(counted(table).values()) == 23 * MOST
+
+
+def test_persons_that_only_the_engine_tells_apart() -> None:
+    """A nanosecond, or the hour that clocks are set back, apart: each counts for itself, and once."""
+    half_past_two = [1_603_585_800, 1_603_585_800 + 3600]  # in summer time, and in winter time
+    columns = (
+        pa.array([1, 2], pa.timestamp("ns")),
+        pa.array(half_past_two, pa.timestamp("s", "Europe/Paris")),
+        pa.array([1, 2], pa.duration("ns")),
+        pa.array([1, 2], pa.time64("ns")),
+    )
+    for column in columns:
+        for items in (["a", "a"], ["b", "a"]):
+            table = pa.table({"item": items, "person": column})
+            assert counted(table, 1) == counted(pl.from_arrow(table), 1) == dict(Counter(items))
+        assert set(counted(pa.table({"item": column, "person": [7, 7]}), 2).values()) == {1}
 
 
 def released(table: Any) -> list[Any]:
@@ -223,10 +275,30 @@ def test_intervals_given_that_an_item_was_shown() -> None:
     for people in range(6, 3 * plan.reach, 7):
         noisy = range(max(bar + 1, people - plan.reach), people + plan.reach + 1)
         weights = [2.718281828459045 ** (-rate * abs(y - people)) for y in noisy]
-        intervals = intervals_above(plan, noisy, bar)
+        intervals = intervals_above(plan, noisy, bar, bar)
         inside = sum(w for w, (low, high) in zip(weights, intervals, strict=True) if low <= people <= high)
         assert inside >= 0.9499 * sum(weights)
         assert all(low >= 1 for low, _ in intervals)
+
+
+def test_intervals_where_all_that_were_asked_for_were_shown() -> None:
+    """One item, by far the largest, and k = 1: no bar decided, and its noise is as low as high."""
+    plan = UnknownCountsPlan.read(epsilon="1/50", delta="1e-6", items_per_person=1)
+    rate, people = float(plan.rate), 10 * plan.reach
+    table = pd.DataFrame({"item": ["a"] * people, "person": range(people)})
+    inside = total = 0.0
+    for x in range(-plan.reach, plan.reach + 1, 10):
+        drawn = people + x
+        weight = 2.718281828459045 ** (-rate * abs(x))
+        ((low, high),) = intervals_above(plan, [drawn], plan.reach, drawn)
+        total, inside = total + weight, inside + weight * (low <= people <= high)
+    assert inside >= 0.95 * total
+    asked = ASK | {"epsilon": "1/50", "delta": "1e-6", "items_per_person": 1}
+    shown = fg.above(table, threshold=1, k=1, bits=SeededBits(1), **asked)
+    assert shown.intervals is not None
+    assert shown.estimates is not None
+    assert not shown.complete
+    assert shown.intervals[0][1] > shown.estimates[0] + 100
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import freegap as fg
+from freegap.mechanisms.unknown_slots import slots_of
 from freegap.tables import unknown
 from freegap.tables.sources import open_source
 from freegap.values.page import page
@@ -136,3 +138,15 @@ def test_errors_come_before_the_table_is_read(options: dict[str, Any], names: st
     asked: dict[str, Any] = {"k": 3, "epsilon": 1, "delta": "1e-7"} | ASK | options
     with pytest.raises(fg.InvalidArgument, match=names):
         fg.top_k("nowhere.csv", **asked)
+
+
+def test_what_cannot_come_out_does_not_lower_the_bar() -> None:
+    """Infinity has no key. Where it is among the largest counts, the one after them is asked for."""
+    rows = [(float(item), person) for item in range(10) for person in range(100 - 5 * item)]
+    for people in (84, 85, 86, 200):
+        items, persons = zip(*rows, *((math.inf, person) for person in range(people)), strict=True)
+        table = pa.table({"item": items, "person": persons})
+        for source in (table, pl.from_arrow(table), duckdb.from_arrow(table)):
+            with open_source(source, "item", "person") as opened:
+                slots = slots_of(*unknown.largest_counts(opened, 4), 3)
+            assert (slots.labels, slots.counts, slots.outside) == ([0.0, 1.0, 2.0], [100, 95, 90], 85)

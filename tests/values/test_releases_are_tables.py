@@ -158,7 +158,7 @@ def test_gaps_can_be_formatted_and_computed_with() -> None:
 
 
 def test_no_name_becomes_a_formula_or_another_name() -> None:
-    names = ("=1+1", "'=1+1", "+1", "-1", "@x", "\t=1", "plain", 'a "b", c\nd', "ü", "\ud800")
+    names = ("=1+1", "'=1+1", "+1", "-1", "@x", "\t=1", "plain", 'a "b", c\nd', "ü", "\uff1d1", "\ud800")
     release = replace(
         fg.noisy_top_k(COUNTS, 2, epsilon=2, bits=bits()), labels=names, gap_multiples=(-5,) * len(names)
     )
@@ -168,13 +168,22 @@ def test_no_name_becomes_a_formula_or_another_name() -> None:
     _, *rows = csv.reader(io.StringIO(text))
     written = [row[1] for row in rows]
     assert len(set(written)) == len(names)
-    assert not any(name.startswith(("=", "+", "-", "@", "\t")) for name in written)
+    assert not any(name.startswith(("=", "+", "-", "@", "\t", "\uff1d")) for name in written)
     assert written[:2] == ["'=1+1", "''=1+1"]
     assert float(rows[0][2]) < 0  # a number stays a number
     assert [row.item for row in release][:9] == list(names)[:9]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        replace(release, labels=("plain", "ü", *range(8))).to_csv()
+        replace(release, labels=("plain", "ü", *range(9))).to_csv()
+
+
+def test_no_name_begins_a_row_of_its_own() -> None:
+    """A spreadsheet ends a row at a carriage return that is not quoted, and runs what follows."""
+    release = fg.noisy_top_k({"tea\r=1+1": 900, "b": 1}, 1, epsilon=9, bits=bits())
+    text = release.to_csv()
+    assert text is not None
+    assert '"tea\r=1+1"' in text
+    assert [row[1] for row in csv.reader(io.StringIO(text, newline=""))] == ["item", "tea\r=1+1"]
 
 
 def test_a_sheet_holds_names_and_numbers_as_they_are(tmp_path: Path) -> None:
@@ -267,3 +276,28 @@ def test_an_account_and_a_counterexample_in_a_notebook(tmp_path: Path) -> None:
     assert report.counterexample is not None
     assert "<th>event</th>" in report.counterexample._repr_html_()
     assert report.counterexample._repr_html_() in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spent",), "1e9999999"),
+        (("spent",), "1E-9_999_999"),
+        (("spent",), math.inf),
+        (("table", "columns", 0, "values"), [math.inf]),
+        (("table", "columns", 2, "values"), ["1e9999999"]),
+        (("table", "columns", 2, "form"), ".9999999f"),
+        (("table", "columns", 0, "form"), "9999999d"),
+        (("table", "columns", 2, "form"), 3),
+    ],
+)
+def test_a_short_text_cannot_ask_for_more_digits_than_there_is_memory(
+    path: tuple[Any, ...], value: Any
+) -> None:
+    record = fg.noisy_top_k({"a": 1, "b": 90}, 1, epsilon=9, bits=fg.SeededBits(1)).to_dict()
+    inner: Any = record
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    with pytest.raises(fg.InvalidArgument, match="must be a release"):
+        fg.Release.from_json(json.dumps(record))

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -91,9 +91,12 @@ class _File:
             raise _not_a_head(self.name) from None
 
     def note(self, head: Head) -> None:
-        noted = self.newest()
-        if noted is not None and noted.sequence >= head.sequence:
-            return
+        with _alone_in(self._file.parent):
+            noted = self.newest()
+            if noted is None or noted.sequence < head.sequence:
+                self._replace(head)
+
+    def _replace(self, head: Head) -> None:
         try:
             descriptor, apart = tempfile.mkstemp(dir=self._file.parent, prefix=".freegap-")
             try:
@@ -107,6 +110,22 @@ class _File:
                     os.unlink(apart)
         except OSError as error:
             raise _unusable(self.name, str(error.strerror)) from None
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One after the other, where the system can: else whoever read before another wrote puts an older head
+    over a newer one."""
+    with ExitStack() as held:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            # Closing is not enough: a child that was forked in the meantime has the descriptor too.
+            held.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)
+        yield
 
 
 class _Database:

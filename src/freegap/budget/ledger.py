@@ -186,7 +186,7 @@ class Ledger:
         text = parameters_text({"by": name_argument("by", by)})
         with self._store.journal(write=True) as journal:
             made = self._reserved(journal, dataset, asked, what, text)
-            return self._closed(journal, made, made.asked.spent, what).account()
+            return self._all_closed(journal, made, made.asked.spent, what).account()
 
     def require(
         self,
@@ -338,8 +338,14 @@ class Ledger:
 
     def _close(self, reservation: Reservation, spent: Fraction | None, what: str) -> None:
         with self._store.journal(write=True) as journal:
-            for one in (reservation, *reservation.beside):
-                self._closed(journal, one, spent, what)
+            self._all_closed(journal, reservation, spent, what)
+
+    def _all_closed(
+        self, journal: Journal, reservation: Reservation, spent: Fraction | None, what: str
+    ) -> Line:
+        """Close a reservation and those beside it; its own line."""
+        line, *_ = [self._closed(journal, one, spent, what) for one in (reservation, *reservation.beside)]
+        return line
 
     def _who(self) -> str:
         return who()

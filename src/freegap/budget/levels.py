@@ -7,16 +7,18 @@ transaction, so that either every account holds what was asked, or none does and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from freegap.budget.accounting import AMOUNT_DIGITS
 from freegap.budget.arguments import name_argument, parameters_text
 from freegap.budget.ledger import Ledger
 from freegap.budget.reservation import Reservation
 from freegap.errors import InvalidArgument
-from freegap.values.measures import measure_argument
+from freegap.values.measures import Measure
 from freegap.values.rationals import Rational
+
+if TYPE_CHECKING:
+    from freegap.budget.journal import Journal
 
 
 class LevelledLedger(Ledger):
@@ -54,25 +56,18 @@ class LevelledLedger(Ledger):
     def _who(self) -> str:
         return self._asking
 
-    def reserve(
-        self,
-        dataset: str,
-        epsilon: Rational | None = None,
-        *,
-        rho: Rational | None = None,
-        delta: Rational | None = None,
-        what: str,
-        parameters: Mapping[str, Any] | None = None,
+    def _reserved(
+        self, journal: Journal, dataset: str, asked: Measure, what: str, parameters: str
     ) -> Reservation:
         """Hold what is asked for in the dataset and in every quota, or in none of them."""
-        asked = measure_argument(epsilon=epsilon, rho=rho, delta=delta, digits=AMOUNT_DIGITS)
-        what = name_argument("what", what)
-        text = parameters_text(parameters)
         self._require_different(dataset)
-        with self._store.journal(write=True) as journal:
-            made = self._reserved(journal, dataset, asked, what, text)
-            paying = parameters_text({"dataset": made.dataset, "line": made.sequence})
-            made.beside = tuple(self._reserved(journal, quota, asked, what, paying) for quota in self._quotas)
+        made = super()._reserved(journal, dataset, asked, what, parameters)
+        paying = parameters_text({"dataset": made.dataset, "line": made.sequence})
+        # What the dataset holds, which may have been rounded up: the release may spend all of that.
+        made.beside = tuple(
+            super(LevelledLedger, self)._reserved(journal, quota, made.asked, what, paying)
+            for quota in self._quotas
+        )
         self.line = made.sequence
         return made
 

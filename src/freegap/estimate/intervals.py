@@ -163,8 +163,8 @@ def lower_bounds(
 def _intervals(
     release: AboveThreshold | HybridTopK, confidence: Rational, *, one_sided: bool
 ) -> Iterator[Interval]:
+    confidence_argument(confidence)  # whatever was found
     if isinstance(release, HybridTopK) and release.estimates is None:
-        confidence_argument(confidence)
         yield from [(None, None)] * len(release.labels)  # gaps to each other alone
         return
     for estimate, excess, bars, steps in _found(release, confidence, one_sided):

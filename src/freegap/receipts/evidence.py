@@ -75,6 +75,11 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
 
 def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     """Whether a row may be about such a release, as far as the release tells."""
+    selection, parameters = kept.get("selection"), kept.get("parameters")
+    above = isinstance(selection, dict) and selection.get("mechanism") == "sparse_vector"
+    own = isinstance(parameters, dict) and parameters.get("form") == "black box"
+    if (variant == "above a threshold") != above or (variant == "own sampler") != own:
+        return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False
     if kept.get("gaps") is not None and variant == "without gap":

@@ -17,7 +17,7 @@ import freegap
 from freegap.budget.lines import LinesOfRelease, lines_of
 from freegap.budget.records import plain
 from freegap.budget.statement import charges
-from freegap.errors import FreegapError
+from freegap.errors import FreegapError, InvalidArgument
 from freegap.receipts.canonical import NotCanonical, canonical, parsed, read_json
 from freegap.receipts.evidence import evidence_of
 from freegap.receipts.keys import PublicKey, SigningKey
@@ -129,7 +129,12 @@ class Receipt:
 
     def check_ledger(self, ledger: Ledger) -> None:
         """Refuse it, unless this ledger has its lines, and they say so. An open one may be closed since."""
-        lines = lines_of(ledger, self.body["ledger"]["line"])
+        try:
+            lines = lines_of(ledger, self.body["ledger"]["line"])
+        except InvalidArgument:
+            raise ReceiptRefused(
+                f"The ledger {ledger.url} says otherwise: it has no release at that line."
+            ) from None
         if self.body["ledger"]["closed"] is None:
             lines = replace(lines, closed=None)
         stated = _stated(lines)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from freegap.budget.ledger import Ledger
@@ -31,6 +32,11 @@ from freegap.serve.settings import Settings, Source
 from freegap.serve.work import Job
 
 _MINUTE = 60
+_AT_ONCE = 4
+"""Questions of one person that run or wait."""
+
+_AT_ONCE_OF_ALL = 30
+"""Each holds a thread while it does, of the 40 that there are: the others are for looking."""
 
 
 class Forbidden(FreegapError):
@@ -42,7 +48,7 @@ class NotThere(FreegapError):
 
 
 class TooMany(FreegapError):
-    """More questions in a minute than the owner allows."""
+    """More questions in a minute than the owner allows, or more at once than there is room for."""
 
 
 class Desk:
@@ -56,6 +62,7 @@ class Desk:
         self._run = run
         self._ledger = Ledger(settings.ledger, heads=settings.heads)
         self._asked: dict[str, deque[float]] = defaultdict(deque)
+        self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def open(self) -> None:
@@ -88,9 +95,11 @@ class Desk:
             heads=self.settings.heads,
             quotas=tuple(self.settings.quotas(source, person.name) or ()),
             who=person.name,
-            memory_mb=int(self.settings.limits.memory_mb),
+            memory_mb=self.settings.limits.memory_mb,
+            pad_to=self.settings.limits.pad_to,
         )
-        return self._run(job)
+        with self._room(person):
+            return self._run(job)
 
     def releases(self, person: Person) -> list[dict[str, Any]]:
         """The charges of the datasets that this person may see, oldest first."""
@@ -170,6 +179,19 @@ class Desk:
     def _require_overseer(self, person: Person) -> None:
         if person.role == "analyst":
             raise Forbidden("The journal is for owners and auditors.")
+
+    @contextmanager
+    def _room(self, person: Person) -> Iterator[None]:
+        """Nobody keeps the others waiting, and those who ask keep nobody from looking."""
+        with self._lock:
+            if self._running[person.name] >= _AT_ONCE or self._running.total() >= _AT_ONCE_OF_ALL:
+                raise TooMany("Too many questions are waiting. Wait for their answers, and ask again.")
+            self._running[person.name] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[person.name] -= 1
 
     def _require_pace(self, person: Person) -> None:
         now = time.monotonic()

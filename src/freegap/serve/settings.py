@@ -44,11 +44,13 @@ _SOURCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _PERSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,59}")
 _RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 _TOTAL = {"epsilon", "rho", "delta"}
+_LONGEST_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
 class QuestionLimits:
-    """Of one question. pad_to: no answer comes sooner than so many seconds after the question."""
+    """Of one question. pad_to: no answer comes sooner than so many seconds after the question, and the ledger
+    shows no sooner that there is one; at most half of `seconds`, after which a question is ended."""
 
     seconds: float = 60
     memory_mb: int = 4096
@@ -216,9 +218,21 @@ def _domain(value: Any, folder: Path) -> Any:
 def _limits(table: _Table) -> QuestionLimits:
     known = QuestionLimits.__dataclass_fields__
     for name, value in table.content.items():
-        if name not in known or isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        if name not in known:
             raise InvalidArgument(f"limits.{name}", value, "is no limit", f"Known are {', '.join(known)}.")
-    return QuestionLimits(**table.content)
+        if name in ("seconds", "pad_to"):
+            sound = type(value) in (int, float) and 0 <= value < _LONGEST_SECONDS  # and so not NaN
+        else:
+            sound = type(value) is int and value >= 1
+        if not sound:
+            kind = "a number of seconds" if name in ("seconds", "pad_to") else "a whole number, 1 at least"
+            raise InvalidArgument(f"limits.{name}", value, f"must be {kind}", "Leave it out for the usual.")
+    limits = QuestionLimits(**table.content)
+    if limits.pad_to > limits.seconds / 2:
+        raise InvalidArgument(
+            "limits.pad_to", limits.pad_to, "must be at most half of limits.seconds", "Make seconds more."
+        )
+    return limits
 
 
 def _two(listed: Any) -> tuple[Any, Any]:

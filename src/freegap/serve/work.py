@@ -6,10 +6,14 @@ reserved stays charged, as the ledger's rules say; a release that it made and se
 What comes back is JSON: a release, or a refusal that depends on the question alone, or that it failed. Why it
 failed is not told, since that may depend on the data: too much memory, too much time, a row that an engine
 cannot read, all are one answer.
+
+Padded, the ledger is charged before the table is read, and settled when the time is over: else the account,
+which others can look at meanwhile, and the line, which has a time, would tell how long the question took.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import sys
@@ -42,20 +46,32 @@ class Job:
     quotas: tuple[str, ...]
     who: str
     memory_mb: int
+    pad_to: float = 0
 
 
 def answer(job: Job, bits: BitSource | None = None) -> dict[str, Any]:
     """The release as the library makes it, charged to every account that pays for it."""
     ledger = LevelledLedger(job.ledger, heads=job.heads, quotas=job.quotas, who=job.who)
-    function: Any = {"top_k": freegap.top_k, "above": freegap.above}[job.question.mechanism]
-    release = function(
-        job.source.table,
-        person=job.source.person,
-        domain=job.source.items[job.question.arguments["item"]],
-        ledger=(ledger, job.source.name),
+    question, source = job.question, job.source
+    function: Any = {"top_k": freegap.top_k, "above": freegap.above}[question.mechanism]
+    ask = functools.partial(
+        function,
+        source.table,
+        person=source.person,
+        domain=source.items[question.arguments["item"]],
         bits=bits,
-        **job.question.arguments,
+        **question.arguments,
     )
+    if job.pad_to:
+        release = ledger.charge(
+            source.name,
+            lambda: freegap.pad_to(job.pad_to, ask),
+            epsilon=question.arguments["epsilon"],
+            what=question.mechanism,
+            parameters=question.arguments,
+        )
+    else:
+        release = ask(ledger=(ledger, source.name))
     return {"status": "released", "line": ledger.line, "release": release.to_dict()}
 
 

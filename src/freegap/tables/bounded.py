@@ -2,13 +2,15 @@
 
 Rule     of a person's items those with the m smallest digests MD5(person, newline, item), whole numbers and
          texts written as they are; of equal digests, which nobody will see, those of the smaller items
+         where a person is a line of a file, whose number the lines before it tell: the least and the largest
+         MD5 of its items stand for the person
 Theorem  the digest of a row depends on that row alone, and a choice is made among the rows of one person: so
          one person more or less adds or takes away at most m pairs of item and person, and leaves all others
          as they were. Each count then moves by at most one, in one direction, and at most m counts move.
 
 A digest spreads the choice over the items as chance would, where an order of the items would keep the first
-ones of everybody. It hides nothing and need not: privacy does not rest on it. The same persons and items give
-the same choice in every engine.
+ones of everybody. It hides nothing and need not: privacy does not rest on it. The same persons and items,
+whole numbers or texts, give the same choice in every engine.
 
 DuckDB and Spark choose by themselves, among whole numbers and texts. Elsewhere each pair of an item and a
 person travels here.
@@ -18,8 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -27,7 +28,8 @@ import narwhals.stable.v2 as nw
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.labels import key_of_label
 
-_DIGEST = "md5(CAST(person AS VARCHAR) || chr(10) || CAST(item AS VARCHAR))"
+_PERSON = "CAST(person AS VARCHAR)"
+_LINE = "min(md5(item)) OVER (PARTITION BY person) || max(md5(item)) OVER (PARTITION BY person)"
 
 
 def can_choose(pairs: Frame) -> bool:
@@ -38,11 +40,16 @@ def can_choose(pairs: Frame) -> bool:
     return all(schema[column].is_integer() or schema[column] == nw.String for column in ("item", "person"))
 
 
-def chosen_in_engine(pairs: Frame, most: int) -> Frame:
-    """Of pairs "item" and "person", each of which occurs once, those that count."""
+def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame:
+    """Of pairs "item" and "person", each of which occurs once, those that count.
+
+    by_line: whether persons are numbers of lines, which one line more would change.
+    """
     native = nw.to_native(pairs)
     if pairs.implementation.is_duckdb():
-        digested = native.project(f"item, person, {_DIGEST} AS digest")
+        person = _LINE if by_line else _PERSON
+        digest = f"md5({person} || chr(10) || CAST(item AS VARCHAR))"
+        digested = native.project(f"item, person, {digest} AS digest")
     else:
         from pyspark.sql import functions
 
@@ -53,21 +60,39 @@ def chosen_in_engine(pairs: Frame, most: int) -> Frame:
     return chosen.select("item", "person")
 
 
-def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int) -> Counter[Any]:
-    """Of pairs (item, person), each of which occurs once: the items, and how many people count for each."""
-    people: dict[Any, list[Any]] = {}
+def persons_here(column: nw.Series[Any]) -> list[Any]:
+    """The persons of a column as values that Python tells apart as the engine does.
+
+    Its times have no nanoseconds, and when clocks are set back it takes the hour after for the one before.
+    """
+    exact = column.cast(nw.Int64) if column.dtype in (nw.Datetime, nw.Duration, nw.Time) else column
+    return exact.to_list()
+
+
+def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int | None) -> tuple[list[Any], list[int]]:
+    """Of pairs (item, person): the items, and how many people count for each.
+
+    Items are told apart by their keys, so that how an item is written is not for whoever comes first to say;
+    one without a key, which could not come out, is left out.
+    """
+    people: dict[Any, dict[tuple[Any, ...], Any]] = {}
     for item, person in pairs:
-        people.setdefault(person, []).append(item)
-    return Counter(item for person, items in people.items() for item in _of_one(person, items, most))
+        key = key_of_label(item)
+        if key is not None:
+            people.setdefault(person, {})[key] = item
+    chosen = [entry for person, items in people.items() for entry in _of_one(person, items, most)]
+    labels, counts = dict(chosen), Counter(key for key, _ in chosen)
+    return [labels[key] for key in counts], list(counts.values())
 
 
-def _of_one(person: Any, items: list[Any], most: int) -> Iterator[Any]:
-    """The items for which this person counts."""
-    if len(items) <= most:
-        return iter(items)
+def _of_one(
+    person: Any, items: dict[tuple[Any, ...], Any], most: int | None
+) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """The items for which this person counts, by their keys."""
+    if most is None or len(items) <= most:
+        return items.items()
     text = _text(person)
-    keyed = [(_digest(text, _text(item)), key_of_label(item) or (), item) for item in items]
-    return map(itemgetter(2), sorted(keyed, key=itemgetter(0, 1))[:most])
+    return sorted(items.items(), key=lambda entry: (_digest(text, _text(entry[1])), entry[0]))[:most]
 
 
 def _digest(person: str, item: str) -> str:

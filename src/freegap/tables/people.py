@@ -92,7 +92,9 @@ def count_people(source: TableSource, most: int | None = None) -> Frame:
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
     """
-    pairs = pairs_of(source) if most is None else chosen_in_engine(pairs_of(source), most)
+    pairs = pairs_of(source)
+    if most is not None:
+        pairs = chosen_in_engine(pairs, most, by_line=source.by_line)
     grouped: Frame = pairs.group_by("item").agg(nw.len().alias("people"))
     if source.kind == "integer":
         grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))

@@ -25,8 +25,8 @@ from freegap.laws import LAPLACE
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
-from freegap.mechanisms.unknown_slots import slots_of
-from freegap.tables.bounded import can_choose, chosen_here
+from freegap.mechanisms.unknown_slots import occurring, slots_of
+from freegap.tables.bounded import can_choose, chosen_here, persons_here
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep
@@ -34,6 +34,7 @@ from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.people import count_people, pairs_of, without_rows
 from freegap.tables.results import Intervals, TopItems, privacy_of
 from freegap.tables.sources import TableSource, open_source
+from freegap.values.labels import key_of_label
 from freegap.values.plans import PlainPlan
 
 TAIL = (1 - 0.95) / 2
@@ -98,8 +99,8 @@ def top_k_of_unknown(
 
     def release() -> TopItems:
         found = draw_unknown(plan, slots, source)
-        counts = dict(zip(slots.labels, slots.counts, strict=True))
-        measured = [counts[label] for label in found.labels]
+        counts = dict(zip(map(key_of_label, slots.labels), slots.counts, strict=True))
+        measured = [counts[key_of_label(label)] for label in found.labels]
         estimates = _measured(plan, measured, source) if plan.measured else (None, None, None)
         return TopItems(
             plan=plan,
@@ -168,22 +169,31 @@ def counts_above(source: TableSource, bar: int, most: int) -> Pairs:
 
 
 def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
-    """A frame of "item" and "people"; or, where the engine cannot choose for whom to count, all counts."""
-    if most is None:
+    """A frame of "item" and "people"; or, where the engine cannot choose for whom to count, all counts.
+
+    Of objects of several types pandas takes equal ones for one (1, 1.0 and True) and names it by the first
+    that it meets, which one person may bring: so they are counted here.
+    """
+    objects = source.kind == "other" and not source.lazy
+    if most is None and not objects:
         return ask_engine(lambda: count_people(source).lazy())
-    pairs = ask_engine(lambda: pairs_of(source))
+    pairs = ask_engine(lambda: source.rows() if objects else pairs_of(source))
     if ask_engine(lambda: can_choose(pairs)):
         return ask_engine(lambda: count_people(source, most).lazy())
     rows = ask_engine(lambda: pairs.lazy().collect())
-    columns = ask_engine(lambda: [rows[name].to_list() for name in ("item", "person")])
-    people = ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
-    return list(people), list(people.values())
+    columns = ask_engine(lambda: (rows["item"].to_list(), persons_here(rows["person"])))
+    return ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
 
 
 def _with_ties(kept: nw.LazyFrame[Any], number: int) -> Pairs:
+    """The largest and what ties with them; or all, where fewer are left of these than could be selected from.
+
+    Infinity has no key and cannot come out, and Python may take two of the engine's items for one.
+    """
     highest = kept.select("people").sort("people", descending=True).head(number).collect()
     least = min(highest["people"].to_list(), default=1)
-    return _pairs(kept.filter(nw.col("people") >= least))
+    largest = _pairs(kept.filter(nw.col("people") >= least))
+    return largest if len(occurring(zip(*largest, strict=True))) >= number else _pairs(kept)
 
 
 def _pairs(frame: nw.LazyFrame[Any]) -> Pairs:

@@ -7,7 +7,8 @@ Theorem  docs/mathematics/unknown.md ("Where nobody has many items"), and post-p
 
 Intervals are for what was selected. An item is shown because its noisy count Y is above some bar, so that
 Y has the law of h + X given h + X > bar, which rises with h: its tails at Y are inverted. Where fewer than k
-came out the bar is the threshold; where k did, it lay below the least of them, and that is taken for it.
+came out the bar is the threshold; where k did, it lies between that and the least of them. The higher the
+bar, the larger is Y: so lower ends take the highest that it may be, and upper ends the lowest.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def above_of_unknown(
             resolution=Fraction(1),
             estimates=tuple(Fraction(count) for count in counts),
             standard_errors=(drawn.standard_error,) * len(counts),
-            intervals=intervals_above(plan, counts, bar if complete else counts[-1] - 1),
+            intervals=intervals_above(plan, counts, bar, bar if complete else counts[-1]),
             privacy=privacy,
             threshold=Fraction(bar),
             complete=complete,
@@ -76,8 +77,11 @@ def above_of_unknown(
     return charged(account, PlainPlan("above", plan.asked, plan.parameters | public), release)
 
 
-def intervals_above(plan: UnknownCountsPlan, counts: Sequence[int], bar: int) -> Intervals:
-    """95 % intervals for the people of each item, given that its noisy count was above the bar; see above."""
+def intervals_above(plan: UnknownCountsPlan, counts: Sequence[int], bar: int, highest: int) -> Intervals:
+    """95 % intervals for the people of each item, given that its noisy count was above a bar; see above.
+
+    bar, highest: the lowest and the highest that it may have been.
+    """
     theta = float(plan.rate)
 
     def log_tail(x: int) -> float:
@@ -86,14 +90,14 @@ def intervals_above(plan: UnknownCountsPlan, counts: Sequence[int], bar: int) ->
             return -theta * x - math.log1p(math.exp(-theta))
         return math.log1p(-math.exp(theta * (x - 1)) / (1 + math.exp(-theta)))
 
-    def chance_above(noisy: int, people: int) -> float:
+    def chance_above(noisy: int, bar: int, people: int) -> float:
         """P(Y > noisy | Y > bar) with so many people."""
-        return math.exp(log_tail(noisy + 1 - people) - log_tail(bar + 1 - people))
+        return math.exp(log_tail(max(noisy, bar) + 1 - people) - log_tail(bar + 1 - people))
 
     def interval(noisy: int) -> tuple[float, float]:
         least, most = max(noisy - plan.reach, 1), noisy + plan.reach
-        low = _first(least, noisy, lambda people: chance_above(noisy - 1, people) >= TAIL)
-        high = _first(noisy, most, lambda people: chance_above(noisy, people) > 1 - TAIL)
+        low = _first(least, noisy, lambda people: chance_above(noisy - 1, highest, people) >= TAIL)
+        high = _first(noisy, most, lambda people: chance_above(noisy, bar, people) > 1 - TAIL)
         return float(low), float(max(high - 1, noisy))
 
     return tuple(interval(noisy) for noisy in counts)

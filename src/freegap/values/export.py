@@ -20,7 +20,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument, MissingExtra
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "\0")
 _QUOTED = (
     "Names that a spreadsheet would take for formulas, those that begin with one of = + - @, are written "
     "after a quotation mark ('). Parquet and Excel files hold every name as it is; so does formulas=True."
@@ -64,17 +64,23 @@ def to_arrow(columns: Sequence[Plain]) -> Any:
 
 def csv_text(columns: Sequence[Plain], *, formulas: bool = False) -> str:
     """CSV with a header line. formulas: write names as they are, whatever a spreadsheet makes of them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+    lines = [_csv_line([column.name for column in columns])]
     quoted = False
     for row in zip(*(column.values for column in columns), strict=True):
         cells = list(row) if formulas else [csv_cell(value) for value in row]
         quoted = quoted or cells != list(row)
-        writer.writerow(cells)
+        lines.append(_csv_line(cells))
     if quoted:
         warnings.warn(_QUOTED, UserWarning, stacklevel=3)
-    return text.getvalue()
+    return "".join(lines)
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    """One line. A name with the end of a line of any system in it is quoted, else what follows begins a row:
+    Python quotes the ends that it writes itself."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def csv_cell(value: Any) -> Any:

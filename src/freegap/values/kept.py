@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,8 @@ from freegap.values.results import NOT_PRIVATE, Release
 
 _KIND_OF = {name: kind for kind, name in KINDS.items()}
 _AMOUNTS = ("epsilon", "rho", "delta")
+_FORM = re.compile(r",?(\.\d{1,2})?[a-z]?")
+_HUGE = re.compile(r"e[-+]?[\d_]{6,}", re.IGNORECASE)  # a short text of more digits than any memory has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +70,14 @@ def kept(record: Any) -> KeptRelease:
                 _asked(record),
                 dict(record["parameters"]),
             ),
-            spent=Fraction(record["spent"]),
+            spent=_rational(record["spent"]),
             private=record["private"] is True,
             record=record,
         )
         # What cannot be shown is found out here.
         sound = len({len(column.cells) for column in release.columns()}) <= 1
         sound = sound and bool(release.title) and release.private == (NOT_PRIVATE not in release.footnotes())
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, InvalidArgument):
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, InvalidArgument):
         sound = False
     if not sound:
         raise _not_a_release()
@@ -88,6 +91,8 @@ def _asked(record: dict[str, Any]) -> Measure:
 
 def _column(said: dict[str, Any]) -> Column:
     kind = _KIND_OF[said["kind"]]
+    if _FORM.fullmatch(said["form"]) is None:  # a form may ask for a million digits
+        raise ValueError
     read: Any = {str: _name, int: int, float: _number, tuple: _ends}[kind]
     values = tuple(None if value is None else read(value) for value in said["values"])
     return Column(values=values, kind=kind, **{part: str(said[part]) for part in PARTS})
@@ -102,8 +107,14 @@ def _name(value: Any) -> Any:
 def _number(value: Any) -> Fraction | float:
     """A rational, which is a text; or a float. An infinite one is a text too."""
     if isinstance(value, str) and value.strip("-") not in ("inf", "nan"):
-        return Fraction(value)
+        return _rational(value)
     return float(value)
+
+
+def _rational(value: Any) -> Fraction:
+    if isinstance(value, str) and _HUGE.search(value):
+        raise ValueError
+    return Fraction(value)
 
 
 def _ends(pair: Any) -> tuple[Any, Any]:

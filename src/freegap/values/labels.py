@@ -63,8 +63,9 @@ def order_of_labels(argument: str, labels: Sequence[Any]) -> list[int]:
 def key_of_label(label: Any) -> tuple[Any, ...] | None:
     """A key by which labels can be put in order, of this label alone; None where it has none.
 
-    Keys of any two labels can be compared, and those of different labels differ. Numbers come first, by size;
-    then texts, bytes, dates and the like, and tuples of all these.
+    Keys of any two labels can be compared, and those of labels that are written differently differ, be they
+    equal (1 and True, 0.0 and -0.0). Numbers come first, by size; then texts, bytes, dates and the like, and
+    tuples of all these.
 
     >>> sorted(["tea", 10, "milk", 9.5], key=key_of_label), key_of_label(object())
     ([9.5, 10, 'milk', 'tea'], None)
@@ -74,7 +75,8 @@ def key_of_label(label: Any) -> tuple[Any, ...] | None:
         return 1, str(label), kind
     if isinstance(label, numbers.Real | Decimal):
         number = _exactly(label)
-        return None if number is None else (0, number, kind)
+        form = "" if isinstance(label, numbers.Rational) else str(label)
+        return None if number is None or _ADDRESS in form else (0, number, kind, form)
     if isinstance(label, bytes):
         return 2, bytes(label), kind
     if isinstance(label, datetime.date | datetime.time | datetime.timedelta | uuid.UUID):
