@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -251,6 +251,33 @@ def test_a_schema_that_is_closed_over_something_else() -> None:
         schema=lambda **given: replace(schema, form=honest),
     )
     assert prove_claim(other, claim).holds
+
+
+class Raw(Stream):
+    """A form in all its fields; its program is another."""
+
+    def program(self, answers: Any, noise: Any) -> list[Any]:
+        return list(answers)
+
+
+def test_a_form_whose_program_is_another() -> None:
+    (entry,) = (entry for entry in LIBRARY if entry.name == "measure")
+    claim = next(claim for claim in entry.claims if claim.every_parameter)
+    form: Any = entry.form(**claim.parameters)
+    hidden = Raw(**{field.name: getattr(form, field.name) for field in fields(form)})
+    for mechanism in (hidden, Composition(hidden, form, budgets=(1, 1))):
+        with pytest.raises(InvalidArgument, match="a subclass of a form"):
+            fg.prove(mechanism, epsilon=2)
+    assert entry.schema is not None
+    schema: Any = entry.schema(**claim.parameters)
+    other = replace(
+        entry,
+        form=lambda **given: hidden,
+        schema=lambda **given: replace(
+            schema, form=Raw(**{field.name: getattr(schema.form, field.name) for field in fields(form)})
+        ),
+    )
+    assert prove_claim(other, claim).holds is None
 
 
 def passed_on(inner: Any) -> Any:

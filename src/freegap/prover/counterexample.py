@@ -64,8 +64,7 @@ class _Try:
 def find_counterexample(
     problem: Problem, classes: list[OutputClass], hint: Refutation | None = None
 ) -> ExactViolation | None:
-    """A violation, or None if none was found; `NotDecided` where probabilities cannot be computed, and
-    `OutOfTime` if it ends before it has looked everywhere."""
+    """A violation, or None if none was found; `NotDecided` where chances cannot be computed, in time."""
     return _Search(problem, kinds_of(problem, classes)).run(hint)
 
 
@@ -272,7 +271,6 @@ class _Search:
 
     def _moves(self, now: _Try) -> Iterator[_Try]:
         delta = self.delta
-        steps = [s * delta for s in (25, -25, 5, -5, 1, -1)]
         for i in range(len(now.box)):
             for interval in self._intervals(now, i):
                 yield replace(now, box=(*now.box[:i], interval, *now.box[i + 1 :]))
@@ -281,7 +279,7 @@ class _Search:
                 change = (*now.change[:i], turned, *now.change[i + 1 :])
                 if turned != now.change[i] and self._allowed(change):
                     yield replace(now, change=change)
-        for step in steps:
+        for step in (s * delta for s in (25, -25, 5, -5, 1, -1)):
             for i in range(len(now.answers)):
                 yield replace(now, answers=(*now.answers[:i], now.answers[i] + step, *now.answers[i + 1 :]))
             if len(now.answers) > 1:

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from time import monotonic
 from types import FunctionType
-from typing import Any
+from typing import Any, get_args
 
 from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
@@ -158,6 +158,10 @@ ForAll = Composition | Selection | Ranking | Stream
 
 def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
+    for part in (form, form.first, form.second) if isinstance(form, Composition) else (form,):
+        if type(part) not in get_args(ForAll):
+            constraint = "is a subclass of a form, whose program may be another than what is proved"
+            raise InvalidArgument("mechanism", part, constraint, "Pass the form itself.")
     proof = _prove_for_all(problem, form)
     if proof.holds:
         return proof
@@ -221,9 +225,9 @@ def _prove_schema(schema: Schema[Any] | Composed, neighbours: str, limits: Limit
 def _same_text(form: Any, schema: Schema[Any] | Composed) -> bool:
     """Whether what is proved for all parameters is what is released: the same functions, on other numbers."""
     if isinstance(schema, Composed):
-        parts = [form.first, form.second] if isinstance(form, Composition) else []
+        parts = [form.first, form.second] if type(form) is Composition else []
         return len(parts) == len(schema.parts) and all(map(_same_text, parts, schema.parts))
-    return type(form) is type(schema.form) and all(
+    return type(form) is type(schema.form) in get_args(ForAll) and all(
         _text(getattr(form, part.name)) == _text(getattr(schema.form, part.name)) for part in fields(form)
     )
 
