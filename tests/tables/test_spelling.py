@@ -38,6 +38,7 @@ def test_one_item_in_place_of_its_spellings_in_every_engine(tmp_path: Path) -> N
         frame,
         frame.lazy(),
         pa.table(ROWS),
+        pa.table(ROWS, schema=pa.schema([("item", pa.large_string()), ("person", pa.string())])),
         pd.DataFrame(ROWS).astype({"item": "string"}),
         tmp_path / "t.parquet",
         tmp_path / "t.csv",

@@ -104,7 +104,8 @@ def _in_process(frame: Frame) -> bool:
 
 
 def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
-    frame = source.frame
+    # PyArrow has several types of text, and joins none of them with another.
+    frame: Frame = source.frame.with_columns(nw.col("item").cast(nw.String))
     once = (
         frame.group_by("item").agg(nw.len().alias("rows")).select("item").lazy().collect()["item"].to_list()
     )

@@ -172,9 +172,9 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
     """A frame of "item" and "people"; or, where the engine cannot choose for whom to count, all counts.
 
     Of objects of several types pandas takes equal ones for one (1, 1.0 and True) and names it by the first
-    that it meets, which one person may bring: so they are counted here.
+    that it meets, which one person may bring: so they are counted here. Of texts alone it gets the same.
     """
-    objects = source.kind == "other" and not source.lazy
+    objects = source.kind == "other" and not source.lazy and not ask_engine(lambda: _all_texts(source.rows()))
     if most is None and not objects:
         return ask_engine(lambda: count_people(source).lazy())
     pairs = ask_engine(lambda: source.rows() if objects else pairs_of(source))
@@ -183,6 +183,10 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
     rows = ask_engine(lambda: pairs.lazy().collect())
     columns = ask_engine(lambda: (rows["item"].to_list(), persons_here(rows["person"])))
     return ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
+
+
+def _all_texts(rows: Any) -> bool:
+    return set(map(type, rows["item"].to_list())) <= {str}
 
 
 def _with_ties(kept: nw.LazyFrame[Any], number: int) -> Pairs:
