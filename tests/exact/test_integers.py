@@ -10,11 +10,13 @@ import pytest
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from scipy.stats import chisquare, norm
 
+import freegap as fg
 from freegap.bits import SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact.integers import (
     bernoulli,
     bernoulli_exp,
+    bounded_geometric,
     discrete_gaussian,
     geometric,
     sample_without_replacement,
@@ -108,6 +110,23 @@ def test_geometric(theta: Fraction) -> None:
     decided, undecided = outcomes(lambda s: geometric(theta, s), depth=17)
     p = 1 - math.exp(-theta)
     assert_law(decided, undecided, {m: p * (1 - p) ** m for m in range(60)}, loose=0.15)
+
+
+@pytest.mark.parametrize("flat", [Fraction(0), Fraction(2)])
+def test_bounded_geometric_by_either_way(flat: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("freegap.exact.integers.FLAT", flat)
+    source, draws = SeededBits(5), 3_000
+    seen = Counter(bounded_geometric(Fraction(1, 3), 3, source) for _ in range(draws))
+    weights = {z: math.exp(-abs(z) / 3) for z in range(-3, 4)}
+    law = {z: weight / sum(weights.values()) for z, weight in weights.items()}
+    assert fit_p(seen, law) > 1e-9
+    assert fit_p(seen, dict.fromkeys(law, 1 / 7)) < 1e-9  # where all are kept
+
+
+def test_bounds_that_the_law_hardly_ever_keeps() -> None:
+    assert abs(bounded_geometric(Fraction(1, 10**30), 500, SeededBits(1))) <= 500
+    found = fg.unknown_counts(dict.fromkeys("ab", 10**7), epsilon="1e-30", delta="1e-6", items_per_person=1)
+    assert set(found.labels) == {"a", "b"}
 
 
 def test_two_sided_geometric() -> None:

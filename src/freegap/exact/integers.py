@@ -118,6 +118,27 @@ def two_sided_geometric(theta: Fraction, source: BitSource) -> int:
             return -size if negative else size
 
 
+FLAT = Fraction(1, 16)
+"""Where θK is below it, hardly anything of the law of rate θ lies in {−K, …, K}."""
+
+
+def bounded_geometric(theta: Fraction, most: int, source: BitSource) -> int:
+    """Z on {−K, …, K} with P(Z = z) proportional to e^−θ|z|, K = `most`: tries until one is kept.
+
+    The unbounded law, kept where it is in bounds; or, where it hardly ever is, the uniform law, kept with
+    probability e^−θ|z|, which is then nearly 1.
+    """
+    while True:
+        if theta * most < FLAT:
+            drawn = uniform_below(2 * most + 1, source) - most
+            kept = bernoulli_exp(theta * abs(drawn), source)
+        else:
+            drawn = two_sided_geometric(theta, source)
+            kept = abs(drawn) <= most
+        if kept:
+            return drawn
+
+
 def discrete_gaussian(variance: Fraction, source: BitSource) -> int:
     """Z on the integers with P(Z = z) proportional to e^(−z²/2σ²), σ² = `variance` (about its variance).
 

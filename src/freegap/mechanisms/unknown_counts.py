@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
-from freegap.exact.integers import two_sided_geometric
+from freegap.exact.integers import FLAT, bounded_geometric
 from freegap.exact.many import MANY, many_bounded_geometric
 from freegap.laws import DISCRETE_LAPLACE, Law
 from freegap.mechanisms.unknown_domain import delta_argument
@@ -199,14 +199,6 @@ def draw_counts(
 
 def _bounded_noise(n: int, plan: UnknownCountsPlan, source: BitSource) -> list[int]:
     """X on {−K, …, K} with P(x) proportional to e^(−θ|x|), n times."""
-    if n >= MANY:
+    if n >= MANY and plan.rate * plan.reach >= FLAT:
         return many_bounded_geometric(n, plan.rate, plan.reach, source)
-    return [_bounded_one(plan, source) for _ in range(n)]
-
-
-def _bounded_one(plan: UnknownCountsPlan, source: BitSource) -> int:
-    """The unbounded law, drawn until it is there."""
-    while True:
-        drawn = two_sided_geometric(plan.rate, source)
-        if abs(drawn) <= plan.reach:
-            return drawn
+    return [bounded_geometric(plan.rate, plan.reach, source) for _ in range(n)]
