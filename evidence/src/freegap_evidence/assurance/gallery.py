@@ -2,7 +2,7 @@
 
 `freegap prove --gallery` goes through all of them. A right one that has a form is proved for every number of
 answers, any other for the number that it says. A broken one is refuted by an exact counterexample, at the
-smallest number of answers at which one was found.
+number of answers at which one was found; fewer may do.
 """
 
 from __future__ import annotations
