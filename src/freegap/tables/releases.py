@@ -29,10 +29,10 @@ from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, privacy_of
+from freegap.tables.tallies import require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
 from freegap.values.above import AboveThreshold
-from freegap.values.counts import Counts
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
@@ -150,8 +150,8 @@ def top_k(
         normalize=respelt,
     ) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
-        _require_items(k, tallied.tally.items, selecting.places, reason)
-        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
+        require_items(k, tallied.tally.items, selecting.places, reason)
+        counts = tallied.tally.counts
         shared: dict[str, Any] = {
             asked.name: asked.spent,
             "monotonic": True,
@@ -259,8 +259,8 @@ def above(
         observed_keys_are_public=observed_keys_are_public,
         normalize=respelt,
     ) as tallied:
-        _require_items(k, tallied.tally.items, k, "k items cannot be above")
-        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
+        require_items(k, tallied.tally.items, k, "k items cannot be above")
+        counts = tallied.tally.counts
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
@@ -277,11 +277,6 @@ def _number_of_people(threshold: Any) -> Fraction:
     if abs(bar) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
     return bar
-
-
-def _place(group: int, member: int) -> tuple[int, int]:
-    """Stands for an item until it is looked up; never released, because the group tells the count."""
-    return group, member
 
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
@@ -327,13 +322,3 @@ def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]
 
 def _public(people: Counted) -> dict[str, Any]:
     return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
-
-
-def _require_items(k: int, items: int, needed: int, reason: str) -> None:
-    if items < needed:
-        raise InvalidArgument(
-            "k",
-            k,
-            f"needs a domain of at least {needed} items, and this one has {items}: {reason}",
-            "Pass a smaller k or a larger domain.",
-        )
