@@ -18,12 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.arguments import flag_argument
+from freegap.values.columns import Column
 from freegap.values.measures import Measure, Pure, ZeroConcentrated
 from freegap.values.rationals import count_argument
+from freegap.values.written import jsonable
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,23 @@ class Grouping:
         """What the whole release costs, by what each group has spent."""
         return sum(sorted(spent, reverse=True)[: self.touched], Fraction(0))
 
+    def columns(self) -> list[Column]:
+        """The group of each row, and its rank there."""
+        pairs = list(zip(self.labels, self.sizes, strict=True))
+        return [
+            Column("group", tuple(label for label, size in pairs for _ in range(size))),
+            Column("rank", tuple(rank for size in self.sizes for rank in range(1, size + 1)), int, form="d"),
+        ]
+
+    def spread(self, gaps: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A gap for each row: None for the last of a group, where its gap was not released."""
+        if len(gaps) == sum(self.sizes):
+            return gaps
+        of_rows = iter(gaps)
+        return tuple(
+            None if rank == size else next(of_rows) for size in self.sizes for rank in range(1, size + 1)
+        )
+
     def line(self, asked: Measure) -> str:
         """What is said of it to people."""
         known = f"{len(self.labels):,} public values of the column {self.column!r}"
@@ -69,33 +88,58 @@ class Grouping:
         return f"{known}; {rule}; each has noise of its own and {part} of {asked.symbol}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs; the groups themselves are in the table."""
+        """For programs."""
         said = {name: getattr(self, name) for name in ("column", "touched", "declared", "enforced")}
-        return said | {"groups": len(self.labels), "sizes": list(self.sizes)}
+        return said | {"labels": [jsonable(label) for label in self.labels], "sizes": list(self.sizes)}
 
 
-def read_grouping(
-    column: str, labels: Sequence[Any], groups_per_person: int | None, one_group_per_person: bool
-) -> Grouping:
-    """How many groups one person can touch, by what is declared, enforced, or known of all groups."""
-    if not len(labels):
-        raise InvalidArgument("groups", labels, "must not be empty", "Pass a list of the public groups.")
-    if one_group_per_person:
-        return Grouping(column, labels, touched=1, declared=True, enforced=False)
-    most = len(labels) if groups_per_person is None else min(groups_per_person, len(labels))
-    return Grouping(column, labels, touched=most, declared=False, enforced=most < len(labels))
+@dataclass(frozen=True)
+class GroupArguments:
+    """What a caller says of groups: their column, which are public, and how many of them a person touches."""
 
+    group: str | None = None
+    groups: Any = None
+    groups_per_person: int | None = None
+    one_group_per_person: bool = False
 
-def bound_arguments(groups_per_person: Any, one_group_per_person: Any) -> tuple[int | None, bool]:
-    """What is said of the groups of one person: a bound to enforce, or a declaration, and not both."""
-    declared = flag_argument("one_group_per_person", one_group_per_person)
-    if groups_per_person is None:
-        return None, declared
-    if declared:
-        raise InvalidArgument(
-            "groups_per_person",
-            groups_per_person,
-            "is enforced, and one_group_per_person=True declares what nothing enforces",
-            "Pass one of the two. groups_per_person=1 enforces one group of each person.",
-        )
-    return count_argument("groups_per_person", groups_per_person), False
+    @classmethod
+    def read(cls, group: Any, groups: Any, groups_per_person: Any, one_group_per_person: Any) -> Self:
+        """What can be refused without the groups is refused here; without a column, whatever is given."""
+        of = cls(group, groups, groups_per_person, one_group_per_person)
+        if group is None:
+            cls._refuse_alone(of)
+        declared = flag_argument("one_group_per_person", one_group_per_person)
+        if groups_per_person is not None:
+            count_argument("groups_per_person", groups_per_person)
+            if declared:
+                raise InvalidArgument(
+                    "groups_per_person",
+                    groups_per_person,
+                    "is enforced, and one_group_per_person=True declares what nothing enforces",
+                    "Pass one of the two. groups_per_person=1 enforces one group of each person.",
+                )
+        return of
+
+    @staticmethod
+    def _refuse_alone(of: GroupArguments) -> None:
+        for argument, usual in vars(GroupArguments()).items():
+            given = getattr(of, argument)
+            if given is not usual:
+                raise InvalidArgument(
+                    argument,
+                    given if isinstance(given, int | str) else f"<{type(given).__name__}>",
+                    "has a meaning only with groups",
+                    "Leave it out, or name the column of groups with group='…'.",
+                )
+
+    def touched(self, number: int) -> int:
+        """m, of so many groups in all."""
+        most = number if self.groups_per_person is None else min(self.groups_per_person, number)
+        return 1 if self.one_group_per_person else most
+
+    def grouping(self, labels: Sequence[Any]) -> Grouping:
+        """Of these groups."""
+        if not len(labels):
+            raise InvalidArgument("groups", labels, "must not be empty", "Pass a list of the public groups.")
+        touched, declared = self.touched(len(labels)), self.one_group_per_person
+        return Grouping(str(self.group), labels, touched, declared, not declared and touched < len(labels))

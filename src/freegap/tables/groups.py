@@ -7,13 +7,12 @@ Theorem  a row stays by its own group and by the rows of its own person: so one 
          the counts of at most m groups, each count by at most one, all in one direction, and leaves the rows
          of everybody else as they were
 
-Groups and items that occur travel here with their counts. DuckDB, files with it, and Spark choose the groups of
-a person by themselves, among whole numbers and texts; elsewhere each group and item of a person travels here.
+Groups and items that occur travel here with their counts. DuckDB, files with it, and Spark choose the groups
+of a person by themselves, among whole numbers and texts; elsewhere each group and item of a person travels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,6 @@ from freegap.tables.domains import (
     Domain,
     HeldDomain,
     ListedDomain,
-    ObservedDomain,
     listed_in_order,
     read_domain,
 )
@@ -40,6 +38,8 @@ from freegap.tables.tallies import positions
 
 Places = NDArray[np.int64]
 
+_MOST_GROUPS = 10**7
+
 _REFUSED = {
     "observed": "would tell which groups occur, and one person alone may have brought a group in",
     UNKNOWN: "is for items: groups that are private too have no theorem here",
@@ -47,7 +47,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class Cells:
+class GroupCounts:
     """How many people have an item in a group, where anybody has.
 
     group, item: places in the lists. Where an engine tells apart what Python calls equal a pair occurs twice;
@@ -67,16 +67,17 @@ class Cells:
         np.maximum.at(counts, (self.group, self.item), self.people)
         return counts
 
-    def of_each_group(self) -> list[tuple[Places, Places]]:
-        """For each group the items that occur in it, in the order of their places, with their counts."""
+    def sorted(self) -> GroupCounts:
+        """By group and item, each pair once."""
         order = np.lexsort((-self.people, self.item, self.group))
         group, item, people = self.group[order], self.item[order], self.people[order]
         first = np.ones(len(group), dtype=bool)
         first[1:] = (group[1:] != group[:-1]) | (item[1:] != item[:-1])
-        group, item, people = group[first], item[first], people[first]
-        ends = np.searchsorted(group, np.arange(1, self.groups + 1))
-        starts = np.append(0, ends[:-1])
-        return [(item[a:b], people[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return GroupCounts(self.groups, self.items, group[first], item[first], people[first])
+
+    def starts(self) -> Places:
+        """Of sorted cells, where each group begins, and the end of the last."""
+        return np.searchsorted(self.group, np.arange(self.groups + 1))
 
 
 def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[ListedDomain, TableSource]:
@@ -85,7 +86,7 @@ def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[L
         raise InvalidArgument(
             "groups",
             None,
-            "is needed: releasing only the groups that occur would reveal one that one person alone brought in",
+            "is needed: releasing only the groups that occur would reveal one that one person alone has",
             "Pass a public list of groups, a range, a file, or a column of another table.",
         )
     if isinstance(groups, str) and groups in _REFUSED:
@@ -101,7 +102,11 @@ def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[L
             raise
         said = (error.value, error.constraint, error.remedy.replace("domain_column='…'", "groups=[…]"))
     else:
-        return listed(chosen, turned), turned.turned()
+        known = listed(chosen, turned)
+        if len(known.items) > _MOST_GROUPS:
+            said = (len(known.items), f"are more groups than {_MOST_GROUPS:,}", "Divide the release.")
+            raise InvalidArgument("groups", *said)
+        return known, turned.turned()
     raise InvalidArgument("groups", *said)
 
 
@@ -116,7 +121,7 @@ def listed(domain: Domain, source: TableSource) -> ListedDomain:
 
 def count_groups(
     source: TableSource, groups: ListedDomain, items: ListedDomain, most: int | None
-) -> Cells:
+) -> GroupCounts:
     """The people of each item in each group; each person counts in `most` groups at most."""
     rows = ask_engine(source.rows)
     if most is not None:
@@ -141,7 +146,8 @@ def _bounded(rows: Frame, source: TableSource, groups: ListedDomain, most: int) 
         return None
     if not can_choose(of_groups):
         return None
-    known = of_groups.filter(nw.col("item").is_in(list(groups.items)))
+    can_occur = [group for group in groups.items if _can_occur(group)]
+    known = of_groups.filter(nw.col("item").is_in(can_occur)) if can_occur else of_groups.head(0)
     pairs: Frame = known.group_by("item", "person").agg(nw.len().alias("rows")).select("item", "person")
     chosen: Any = chosen_in_engine(pairs, most).select(nw.col("item").alias("cohort"), "person")
     within: Any = rows
@@ -149,13 +155,20 @@ def _bounded(rows: Frame, source: TableSource, groups: ListedDomain, most: int) 
     return joined
 
 
-def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: ListedDomain) -> Cells:
+def _can_occur(group: Any) -> bool:
+    """Whether a column of an engine can hold it: engines fail on numbers and texts that are none to them."""
+    if not isinstance(group, str):
+        return bool(-(2**63) <= group < 2**63)
+    return not any("\ud800" <= letter <= "\udfff" for letter in group)
+
+
+def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: ListedDomain) -> GroupCounts:
     here = counts.lazy().collect()
     group = _places(here["cohort"], groups, source.group_kind)
     item = _places(here["item"], items, source.kind)
     people = here["people"].cast(nw.Int64).to_numpy()
     inside = (group >= 0) & (item >= 0)
-    return Cells(len(groups.items), len(items.items), group[inside], item[inside], people[inside])
+    return GroupCounts(len(groups.items), len(items.items), group[inside], item[inside], people[inside])
 
 
 def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
@@ -167,10 +180,11 @@ def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
         codes_of: dict[Any, int] = {}
         codes = np.array([codes_of.setdefault(v, len(codes_of)) for v in column.to_list()], dtype=np.int64)
         values = list(codes_of)
-    return np.append(positions(domain, values), -1)[codes]  # the last for an array of no values
+    found: Places = positions(domain, values)[codes]
+    return found
 
 
-def _chosen_here(rows: Frame, groups: ListedDomain, items: ListedDomain, most: int) -> Cells:
+def _chosen_here(rows: Frame, groups: ListedDomain, items: ListedDomain, most: int) -> GroupCounts:
     """As the engine does it, here: each person's groups, those that count of them, and their items."""
     here = _distinct(rows).lazy().collect()
     group = _places(here["cohort"], groups, "").tolist()
@@ -185,4 +199,4 @@ def _chosen_here(rows: Frame, groups: ListedDomain, items: ListedDomain, most: i
             for i in by_group[g]:
                 people[g, i] = people.get((g, i), 0) + 1
     cells = np.array([(*cell, number) for cell, number in people.items() if cell[1] >= 0], dtype=np.int64)
-    return Cells(len(groups.items), len(items.items), *cells.reshape(-1, 3).T)
+    return GroupCounts(len(groups.items), len(items.items), *cells.reshape(-1, 3).T)

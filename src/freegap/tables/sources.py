@@ -184,9 +184,7 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(
-    frame: Frame, names: dict[str, str], *, typed: bool, connection: Any | None
-) -> TableSource:
+def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any | None) -> TableSource:
     columns = ask_engine(lambda: frame.collect_schema().names())
     for argument, name in names.items():
         if name not in columns:

@@ -45,7 +45,7 @@ class Tally:
 
     @property
     def counts(self) -> Counts:
-        """The groups as answers, whose labels are places: never released, because the group tells the count."""
+        """As answers, whose labels are places (group, member): never released, as a group tells its count."""
         return Counts(self.values, self.sizes, name=lambda group, member: (group, member))
 
     def names(self, places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
