@@ -32,8 +32,10 @@ class DigitsPart(KeyedDigits):
     def _first_of(self, begin: int, end: int) -> NDArray[np.uint16]:
         return self._digits._first_of(self._begin + begin, self._begin + end)
 
-    def block(
-        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]]
-    ) -> NDArray[np.uint64]:
+    def block(self, word: int, ranks: NDArray[np.uint64] | int, items: Any) -> NDArray[np.uint64]:
         """The word-th block of 128 digits of each stream (i, r) of this part."""
-        return self._digits.block(word, ranks, items + items.dtype.type(self._begin))
+        begin, consecutive = self._begin, isinstance(items, range)
+        moved: Any = (
+            range(items.start + begin, items.stop + begin) if consecutive else np.asarray(items) + begin
+        )
+        return self._digits.block(word, ranks, moved)

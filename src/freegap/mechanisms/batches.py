@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.bits import BitSource
+from freegap.exact.batched_ranking import Batch, BatchedRanking
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import sample_without_replacement
-from freegap.exact.parts import DigitsPart
-from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.answers import GridValues
 
@@ -61,24 +60,19 @@ def draw_top_k_batch(
     sizes: how many items have each answer, where answers stand for groups of equal items.
     grain: 1, or the plan's resolution.
     """
-    digits = KeyedDigits(source, len(values))
-    places = np.empty((len(offsets) - 1, plan.k), np.int64)
-    gaps: list[list[int]] = []
-    for number, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-        ranking = NoisyRanking(
-            values[begin:end],
-            grain=grain,
-            scale=plan.scale,
-            resolution=plan.resolution,
-            law=plan.law.continuous,
-            digits=DigitsPart(digits, begin, end - begin),
-            sizes=None if sizes is None else sizes[begin:end],
-        )
-        ranked = ranking.largest(plan.places)
-        places[number] = ranked.items[: plan.k]
-        gaps.append(ranked.gaps)
+    batch = Batch.flat(values, offsets, sizes)
+    ranking = BatchedRanking(
+        batch,
+        grain=grain,
+        scale=plan.scale,
+        resolution=plan.resolution,
+        law=plan.law.continuous,
+        digits=KeyedDigits(source, batch.streams),
+    )
+    places, gaps = ranking.largest(plan.places, gaps=plan.gap)
+    places = places[:, : plan.k]
     members = None if sizes is None else _members(places, offsets, sizes, source)
-    return DrawnTopK(places, members, _as_whole(gaps) if plan.gap else None)
+    return DrawnTopK(places, members, gaps)
 
 
 def _members(places: Whole, offsets: Whole, sizes: Whole, source: BitSource) -> Whole:
@@ -96,10 +90,3 @@ def _members(places: Whole, offsets: Whole, sizes: Whole, source: BitSource) -> 
         }
         members[row] = [drawn[place].pop() for place in places[row].tolist()]
     return members
-
-
-def _as_whole(gaps: list[list[int]]) -> NDArray[Any]:
-    try:
-        return np.array(gaps, dtype=np.int64)
-    except OverflowError:
-        return np.array(gaps, dtype=object)
