@@ -98,6 +98,11 @@ class Batch:
         n = len(values)
         return cls(values, sizes, np.zeros(times, np.int64), np.full(times, n), n * np.arange(times))
 
+    def with_thresholds(self) -> Batch:
+        """The same populations with one stream more each, the first, for a threshold."""
+        addresses = self.addresses + np.arange(len(self))
+        return Batch(self.values, self.sizes, self.begins, self.lengths, addresses)
+
     def __len__(self) -> int:
         return len(self.begins)
 
