@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from freegap.bits import SeededBits
+from freegap.exact.batched_ranking import Batch
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.parts import DigitsPart
 from freegap.exact.ranking import NoisyRanking
-from freegap.mechanisms.batches import draw_top_k_batch
+from freegap.mechanisms.batches import above_from, draw_top_k_batch
 from freegap.mechanisms.population import read_population
+from freegap.mechanisms.sparse_vector import found_above, read_offsets
+from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import draw_top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.counts import Counts
+from freegap.values.thresholds import Offsets
 
 PLANS: dict[str, dict[str, Any]] = {
     "exponential": {"epsilon": 1, "noise": "exponential"},
@@ -107,3 +111,46 @@ def test_answers_beyond_int64_are_ranked_as_well() -> None:
     assert drawn.places.tolist()[0] == [0]
     assert drawn.gaps is not None
     assert drawn.gaps[0, 0] > 10**30
+
+
+THRESHOLD_PLANS: dict[str, dict[str, Any]] = {
+    "exponential": {"noise": "exponential"},
+    "laplace": {"noise": "laplace", "monotonic": True, "gap": False},
+    "geometric": {"noise": "geometric"},
+    "branches": {"noise": "exponential", "branches": 2, "margin": "1/2", "stop_after": 4},
+    "geometric branches": {"noise": "geometric", "branches": 1},
+    "many branches": {"noise": "laplace", "branches": 60},
+}
+
+
+def runs_one_by_one(plan: ThresholdPlan, batch: Batch, offsets: Offsets, seed: int) -> list[Any]:
+    digits = KeyedDigits(SeededBits(seed), 0)
+    found = []
+    for begin, length, address in zip(batch.begins, batch.lengths, batch.addresses, strict=True):
+        part = offsets.part(int(begin), int(begin + length))
+        one = found_above(plan, DigitsPart(digits, int(address), int(length) + 1), part)
+        found.append((one.answered, one.places, one.numbers, one.gaps))
+    return found
+
+
+def runs_at_once(plan: ThresholdPlan, batch: Batch, offsets: Offsets, seed: int) -> list[Any]:
+    drawn = above_from(plan, batch, offsets, SeededBits(seed))
+    found = []
+    for run, answered in enumerate(drawn.answered.tolist()):
+        own = slice(drawn.starts[run], drawn.starts[run + 1])
+        gaps = [] if drawn.gaps is None else drawn.gaps[own].tolist()
+        found.append((answered, drawn.places[own].tolist(), drawn.branches[own].tolist(), gaps))
+    return found
+
+
+@pytest.mark.parametrize("name", THRESHOLD_PLANS)
+@pytest.mark.parametrize("threshold", ["12", "10**13", "each"])
+def test_runs_at_once_are_the_runs_one_by_one(name: str, threshold: str) -> None:
+    plan = ThresholdPlan.read("sparse_vector", k=3, epsilon=1, **THRESHOLD_PLANS[name])
+    values, ends = ragged(7, 4 if name == "many branches" else 60, 1, 25, 25)
+    own: Any = np.random.default_rng(4).integers(0, 20, len(values)) if threshold == "each" else 12
+    if threshold == "10**13":
+        values, own = values + 10**13, 10**13 + 12
+    _, offsets = read_offsets(plan, values, own)
+    batch = Batch.flat(values, ends).with_thresholds()
+    assert runs_at_once(plan, batch, offsets, 3) == runs_one_by_one(plan, batch, offsets, 3)
