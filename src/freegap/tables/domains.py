@@ -13,11 +13,12 @@ from functools import cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
-from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind, samples_of
+from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, require_kind, type_kind
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
@@ -34,12 +35,15 @@ class ListedDomain:
 
     find: the position of an item, or a KeyError, ValueError or TypeError.
     hashed: the items are hashable and no two are equal, so that going through them once finds any number.
+    column: the same items as a column of the engine that holds the table, where that can look for texts in
+    it in this process.
     """
 
     items: Sequence[Any]
     find: Callable[[Any], int]
     kinds: frozenset[str]
     hashed: bool = False
+    column: nw.Series[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def read_domain(
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
-    listed = _listed(_values(domain))
+    listed = _listed(_values(domain), source)
     return listed, _fit(listed, source)
 
 
@@ -105,7 +109,7 @@ def _values(domain: Any) -> Sequence[Any]:
     )
 
 
-def _listed(items: Sequence[Any]) -> ListedDomain:
+def _listed(items: Sequence[Any], source: TableSource | None = None) -> ListedDomain:
     require_countable("domain", items)
     if isinstance(items, range):
         if items.step < 0:
@@ -116,11 +120,12 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
         return ListedDomain(items, items.index, frozenset({"other"}))
-    kinds = samples_of(items)  # loops that run in C: a list of millions is an ordinary domain
-    if not kinds.keys() <= _NEVER_MISSING and any(map(is_missing, items)):
+    types = set(map(type, items))  # loops that run in C: a list of millions is an ordinary domain
+    if not types <= _NEVER_MISSING and any(map(is_missing, items)):
         raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
+    column = _column_of_texts(items) if source and types == {str} and _joins_texts(source) else None
     try:
-        different = len(set(items))
+        different = len(items) if column is not None and _all_differ(column) else len(set(items))
     except TypeError:
         raise InvalidArgument(
             "domain", items, "must contain hashable items", "Use tuples in place of lists."
@@ -133,7 +138,27 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
             "Remove the duplicates.",
         )
     find = cache(lambda: dict(zip(items, range(len(items)), strict=True)))  # few domains are ever asked
-    return ListedDomain(items, lambda item: find()[item], kinds_of(kinds.values()), hashed=True)
+    kinds = frozenset(map(type_kind, types))
+    return ListedDomain(items, lambda item: find()[item], kinds, hashed=True, column=column)
+
+
+def _joins_texts(source: TableSource) -> bool:
+    """Whether the table is in Polars, which looks for millions of texts faster than Python does."""
+    return source.kind == "text" and source.frame.implementation.is_polars()
+
+
+def _column_of_texts(items: Sequence[str]) -> nw.Series[Any] | None:
+    """Texts in Polars, where they are equal if Python says so; None where one has no form in UTF-8."""
+    try:
+        return nw.new_series("item", items, nw.String(), backend="polars")
+    except UnicodeEncodeError:  # half of a surrogate pair, which no column of a table can hold either
+        return None
+
+
+def _all_differ(column: nw.Series[Any]) -> bool:
+    """Whether the texts' hashes differ, and so the texts; where two hashes are equal that says nothing."""
+    hashes = np.sort(nw.to_native(column).hash().to_numpy())
+    return bool((hashes[1:] != hashes[:-1]).all())
 
 
 def _whole(item: Any) -> int:

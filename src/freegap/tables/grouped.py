@@ -82,7 +82,7 @@ class GroupedTable:
         """The counts of each group, in groups of equal ones."""
         by_group = cells.sorted()
         for begin, end in pairwise(by_group.starts().tolist()):
-            yield tally_places(self.items, by_group.item[begin:end], by_group.people[begin:end])
+            yield tally_places(self.items.items, by_group.item[begin:end], by_group.people[begin:end])
 
 
 @contextmanager
