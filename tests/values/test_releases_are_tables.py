@@ -52,6 +52,10 @@ RELEASES: dict[str, Callable[[], Release]] = {
     "sparse_vector": lambda: fg.sparse_vector([9, 700, 3, 900], 500, k=2, epsilon=9, bits=bits()),
     "adaptive": lambda: fg.adaptive_sparse_vector(COUNTS, 500, k=2, epsilon=9, bits=bits()),
     "hybrid_sparse_vector": lambda: fg.hybrid_sparse_vector(COUNTS, 500, k=2, epsilon=9, bits=bits()),
+    "many top_k": lambda: fg.noisy_top_k(COUNTS, 2, epsilon=2, size=3, bits=bits()),
+    "many runs": lambda: fg.sparse_vector_each(
+        {"a": COUNTS, "b": COUNTS}, 500, k=2, epsilon=9, populations_per_person=1, bits=bits()
+    ),
     "measure": lambda: fg.measure(COUNTS, epsilon=2, bits=bits()),
     "select_and_measure": lambda: fg.select_and_measure(COUNTS, 2, epsilon=2, bits=bits()),
     "exponential": lambda: fg.exponential_mechanism(COUNTS, epsilon=2, bits=bits()),

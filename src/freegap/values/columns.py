@@ -128,12 +128,24 @@ def names_of(labels: tuple[Any, ...]) -> tuple[str, ...]:
     >>> names_of(("a", 1, "1", "b\\x01", "b\\x02"))
     ('a', '1', "'1'", "'b\\\\x01'", "'b\\\\x02'")
     """
+    distinct = _distinct(labels)
+    if len(distinct) < len(labels):  # the same thing several times is called the same each time
+        named = dict(zip(distinct, names_of(tuple(label for _, label in distinct)), strict=True))
+        return tuple(named[type(label), label] for label in labels)
     texts = [text_of(label) for label in labels]
     often = Counter(map(printable, texts))
     if len(often) == len(texts):
         return tuple(texts)
     pairs = zip(texts, labels, strict=True)
     return tuple(text if often[printable(text)] == 1 else text_of(label, repr) for text, label in pairs)
+
+
+def _distinct(labels: tuple[Any, ...]) -> dict[tuple[type, Any], None] | tuple[Any, ...]:
+    """The different ones among the labels; the labels themselves, where they cannot be told apart."""
+    try:
+        return dict.fromkeys((type(label), label) for label in labels)
+    except TypeError:
+        return labels
 
 
 def _plain_names(labels: tuple[Any, ...], *, objects: bool) -> tuple[type, list[Any]]:
