@@ -61,6 +61,7 @@ RECORDS = {
     "Counterexample",
     "Entry",
     "Estimates",
+    "Grouping",
     "HybridTopK",
     "ItemsAbove",
     "KeptRelease",
