@@ -78,6 +78,23 @@ def read_domain(
     return listed, _fit(listed, source)
 
 
+def require_items(domain: Any, item: str) -> None:
+    """Refuse a public domain that no question about this column could use, before there is a question.
+
+    A list or a range is looked at as a whole, and of a file its first item.
+    """
+    if not is_path(domain):
+        empty = not _listed(_values(domain)).items
+    else:
+        with open_connection() as connection:
+            items = _file_frame(connection, FileTable(domain, "domain"), None, item)
+            empty = not ask_engine(
+                lambda: len(items.filter(~nw.col("item").is_null()).lazy().head(1).collect())
+            )
+    if empty:
+        raise InvalidArgument("domain", domain, "has no items", "List those that may be selected.")
+
+
 def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
     """Untyped text read as the kind of the domain; a typed column must be of it already."""
     if not source.typed and len(listed.kinds) == 1:
@@ -175,15 +192,15 @@ def _from_files(files: FileTable, column: str | None, source: TableSource) -> tu
         raise InvalidArgument("domain", files.path, "must be a file with columns", "Pass a CSV file.")
     if source.connection is None:
         with open_connection() as connection:
-            frame = _file_frame(connection, files, column, source)
+            frame = _file_frame(connection, files, column, source.item)
             return _from_frame(frame, None, source, typed=files.typed, reachable=False)
-    frame = _file_frame(source.connection, files, column, source)
+    frame = _file_frame(source.connection, files, column, source.item)
     return _from_frame(frame, None, source, typed=files.typed)
 
 
-def _file_frame(connection: Any, files: FileTable, column: str | None, source: TableSource) -> Frame:
+def _file_frame(connection: Any, files: FileTable, column: str | None, item: str) -> Frame:
     names = column_names(connection, files)
-    name = _column(names, column, source, files.path, named=not files.by_header)
+    name = _column(names, column, item, files.path, named=not files.by_header)
     return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
@@ -192,7 +209,7 @@ def _from_frame(
 ) -> tuple[Domain, TableSource]:
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
-    name = _column(names, column, source, "<table>")
+    name = _column(names, column, source.item, "<table>")
     items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
@@ -253,9 +270,7 @@ def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
-def _column(
-    names: list[str], column: str | None, source: TableSource, shown: str, *, named: bool = True
-) -> str:
+def _column(names: list[str], column: str | None, item: str, shown: str, *, named: bool = True) -> str:
     """The column that holds the items.
 
     named: False where a first line is taken for the names: the only line that says otherwise may be an item.
@@ -269,14 +284,14 @@ def _column(
                 f"Its columns are: {', '.join(names[:20])}.",
             )
         return column
-    if source.item in names:
-        return source.item
+    if item in names:
+        return item
     if len(names) == 1 and named:
         return names[0]
     raise InvalidArgument(
         "domain",
         shown,
-        f"has no column called {source.item!r}",
+        f"has no column called {item!r}",
         "Name the column with domain_column='…'. The first line of a CSV or TSV file must be "
         "the names of its columns: were it an item, that item would be lost.",
     )
