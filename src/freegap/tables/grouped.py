@@ -150,7 +150,7 @@ def top_k_in_groups(
             intervals=None,
             privacy=within.privacy,
             groups=replace(within.grouping, sizes=(k,) * cells.groups),
-            spent=within.grouping.charge([plan.charge] * cells.groups),
+            spent=plan.charge * within.grouping.touched,
             private=source.private,
         )
 
