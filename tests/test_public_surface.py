@@ -67,6 +67,7 @@ RECORDS = {
     "PlannedRelease",
     "PrivacyUnit",
     "Proof",
+    "Quantiles",
     "Refutation",
     "Release",
     "Reservation",
