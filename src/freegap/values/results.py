@@ -45,11 +45,13 @@ class Release:
     private: bool
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, Fraction):
-                object.__setattr__(self, name, formatted(value))
-            elif isinstance(value, tuple) and value and isinstance(value[0], Fraction):
-                object.__setattr__(self, name, tuple(map(formatted, value)))
+        fields = vars(self)  # the values of a frozen record, which nobody but itself has seen yet
+        for name, value in fields.items():
+            kind = type(value)
+            if kind is Fraction:
+                fields[name] = formatted(value)
+            elif kind is tuple and value and type(value[0]) is Fraction:
+                fields[name] = tuple(map(formatted, value))
 
     @property
     def asked(self) -> Measure:
@@ -199,6 +201,8 @@ class Release:
         from rich.table import Table
         from rich.text import Text
 
+        from freegap.report.tables import TitledTable
+
         table = Table()
         columns = self.columns()
         for column in columns:
@@ -207,7 +211,7 @@ class Release:
         for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*(Text(printable(cell)) for cell in row))
         notes = [Text(note, style="bold red" if note == NOT_PRIVATE else "dim") for note in self.footnotes()]
-        return Group(Text(printable(self.title), style="bold"), table, *notes)
+        return Group(TitledTable(printable(self.title), table), *notes)
 
     def __str__(self) -> str:
         """The released table as plain text."""
