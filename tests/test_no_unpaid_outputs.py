@@ -168,6 +168,7 @@ NOT_OF_PRIVATE_DATA = {
         "audit",
         "assert_private",
         "Command",
+        "lower_bound",
         "prove",
         "Composition",
         "Ranking",

@@ -68,6 +68,7 @@ RECORDS = {
     "Measurement",
     "PlannedRelease",
     "PrivacyUnit",
+    "LowerBound",
     "Proof",
     "Quantiles",
     "Refutation",
