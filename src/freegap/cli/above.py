@@ -27,6 +27,10 @@ def above(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -35,6 +39,7 @@ def above(
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
@@ -46,6 +51,7 @@ def above(
             domain=domain,
             threshold=threshold,
             **unknown,
+            **summed,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -65,7 +71,7 @@ def above(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **summed),
         as_json=as_json,
         out=out,
     )

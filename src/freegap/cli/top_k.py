@@ -27,6 +27,10 @@ def top_k(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -43,11 +47,12 @@ def top_k(
         "pool": pool,
         "items_per_person": items_per_person,
     }
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(
-            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown
+            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown, **summed
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -67,7 +72,7 @@ def top_k(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **summed),
         as_json=as_json,
         out=out,
     )

@@ -1,7 +1,8 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
+so the mechanisms' theorems apply with monotonic=True; sums of a value are so within public bounds
+(`freegap.tables.values`). They are: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
 docs/mathematics/concentrated.md), select and measure (composition), hybrid sparse vector (Ding 2020, lemma
 5.11); and what an unknown domain has (docs/mathematics/unknown.md), which is about such counts.
 """
@@ -28,9 +29,10 @@ from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, TopItems, privacy_of
+from freegap.tables.results import Intervals, ItemsAbove, TopItems, privacy_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
+from freegap.tables.values import ClippedValue, how_moved, in_values, unit_of, what_is_counted
 from freegap.values.above import AboveThreshold
 from freegap.values.counts import Counts
 from freegap.values.measures import measure_argument
@@ -53,6 +55,10 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     measure: bool = False,
     delta: Rational | None = None,
     people: int | None = None,
@@ -84,6 +90,10 @@ def top_k(
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
         the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    value, low, high, unit: instead of the number of people, the total of this column of numbers. What one
+        person adds to an item is the sum of their rows there, clipped to between low and high, which are
+        public; gaps and estimates are then of totals. Rows are rounded to multiples of the unit, such as
+        "0.01"; left out, a power of ten of which the larger bound has 10^8 at most.
     measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
         Under ρ the last gap is then not released.
     noise: "exponential" or "laplace" under ε, "gumbel" under ρ; the first of these if left out. With
@@ -103,11 +113,13 @@ def top_k(
     >>> release.labels, release.complete, release.delta
     (('tea', 'milk'), True, Fraction(1, 100000000))
     """
+    summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
         )
         plan = UnknownPlan.read(
@@ -136,7 +148,8 @@ def top_k(
     measured = flag_argument("measure", measure)
     respelt = flag_argument("normalize", normalize)
     # Whatever the mechanisms would refuse is refused here, before anything is reserved.
-    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid)
+    moved = how_moved(summed)
+    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid, **moved)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
@@ -148,16 +161,17 @@ def top_k(
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
         normalize=respelt,
+        value=summed,
     ) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
         _require_items(k, tallied.tally.items, selecting.places, reason)
         counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
         shared: dict[str, Any] = {
             asked.name: asked.spent,
-            "monotonic": True,
             "noise": noise,
             "resolution": grid,
             "bits": source,
+            **moved,
         }
 
         def release() -> TopItems:
@@ -184,6 +198,10 @@ def above(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     delta: Rational | None = None,
     people: int | None = None,
     items_per_person: int | None = None,
@@ -215,11 +233,13 @@ def above(
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
     k = count_argument("k", k)
+    summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
             noise=noise,
             resolution=resolution,
@@ -243,10 +263,9 @@ def above(
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
     bar = _number_of_people(threshold)
+    moved, step = how_moved(summed), unit_of(summed)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
-    plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
-    )
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
@@ -258,13 +277,14 @@ def above(
         domain_column=domain_column,
         observed_keys_are_public=observed_keys_are_public,
         normalize=respelt,
+        value=summed,
     ) as tallied:
         _require_items(k, tallied.tally.items, k, "k items cannot be above")
         counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
-                counts, bar, k=k, monotonic=True, noise=noise, resolution=grid, bits=source, **amounts
+                counts, bar / step, k=k, noise=noise, resolution=grid, bits=source, **moved, **amounts
             )
             return _items_above(tallied, plan, found, bar)
 
@@ -286,14 +306,18 @@ def _place(group: int, member: int) -> tuple[int, int]:
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
     whole = selection if fused is None else fused
+    summed, unit = people.source.value, unit_of(people.source.value)
     return TopItems(
-        plan=whole.plan,
+        plan=in_values(whole.plan, summed),
         labels=people.tally.names(places),
         gap_multiples=selection.gap_multiples,
-        resolution=selection.resolution,
-        estimates=None if fused is None else fused.estimates,
-        standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else _of_people(fused.intervals()),
+        resolution=selection.resolution * unit,
+        estimates=None if fused is None else tuple(estimate * unit for estimate in fused.estimates),
+        standard_errors=None
+        if fused is None
+        else tuple(error * float(unit) for error in fused.standard_errors),
+        intervals=None if fused is None else _of_totals(summed, fused.intervals()),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -302,16 +326,18 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
 
 def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
     # A gap was rounded down: half a step is missing on average.
+    summed, unit = people.source.value, unit_of(people.source.value)
     step = found.resolution
-    estimates = tuple(estimate + step / 2 for estimate in found.estimates)
+    estimates = tuple((estimate + step / 2) * unit for estimate in found.estimates)
     return ItemsAbove(
-        plan=plan,
+        plan=in_values(plan, summed),
         labels=people.tally.names(found.labels),
         gap_multiples=found.gap_multiples or (),
-        resolution=step,
+        resolution=step * unit,
         estimates=estimates,
-        standard_errors=tuple(map(math.sqrt, gap_variances(found))),
-        intervals=_of_people(confidence_intervals(found)),
+        standard_errors=tuple(float(unit) * math.sqrt(variance) for variance in gap_variances(found)),
+        intervals=_of_totals(summed, confidence_intervals(found)),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
@@ -320,13 +346,25 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
     )
 
 
-def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]:
-    """Intervals of numbers of people, which are not negative: where nothing is known below, that is."""
-    return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
+def _of_totals(summed: ClippedValue | None, intervals: Iterable[Interval]) -> Intervals:
+    """Intervals of numbers of people, or of totals, from those of their units.
+
+    Numbers of people are not negative: where nothing is known below, that is. So are totals of what is not.
+    """
+    least, most = (0.0, math.inf) if summed is None else summed.range
+    unit = float(unit_of(summed))
+    down, up = (-math.inf, math.inf) if unit != 1 else (0.0, 0.0)  # rounded outwards, where it is rounded
+
+    def end(value: float | None, unknown: float, way: float) -> float:
+        number = unknown if value is None else value * unit
+        return min(max(math.nextafter(number, way) if way and math.isfinite(number) else number, least), most)
+
+    return tuple((end(low, least, down), end(high, most, up)) for low, high in intervals)
 
 
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
+    summed = {} if people.source.value is None else people.source.value.parameters
+    return {"item": people.source.item, "person": people.source.person, "domain": people.domain, **summed}
 
 
 def _require_items(k: int, items: int, needed: int, reason: str) -> None:

@@ -31,25 +31,31 @@ class PrivacyUnit:
     """What ε protects.
 
     unit: what one person is. neighbours: which tables may not be told apart.
-    domain: where the items come from.
+    domain: where the items come from. clipped: what was, where something was.
     """
 
     unit: str
     neighbours: str
     domain: str
+    clipped: str | None = None
 
     def lines(self) -> list[str]:
         """For people."""
-        return [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
+        clipped = [] if self.clipped is None else [f"Clipped: {self.clipped}."]
+        neighbours = f"Neighbours: {self.neighbours}."
+        return [f"One person is {self.unit}.", neighbours, f"Domain: {self.domain}.", *clipped]
 
     def to_dict(self) -> dict[str, str]:
         """For programs."""
-        return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+        clipped = {} if self.clipped is None else {"clipped": self.clipped}
+        return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain, **clipped}
 
 
 def privacy_of(table: TableSource, domain: str) -> PrivacyUnit:
     """What is protected in a table, of which people and items are counted."""
     unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
+    if table.value is not None:
+        return PrivacyUnit(unit, table.value.neighbours(), domain, table.value.clipped())
     return PrivacyUnit(
         unit=unit,
         neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
@@ -68,6 +74,7 @@ class TableRelease(Release):
     standard_errors: of the estimates.
     intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
+    counted: what the numbers are of: people, or the total of a column.
     """
 
     labels: tuple[Any, ...]
@@ -77,6 +84,7 @@ class TableRelease(Release):
     standard_errors: tuple[float, ...] | None
     intervals: Intervals | None
     privacy: PrivacyUnit
+    counted: str = "people"
 
     gap_title = "gap"
 
@@ -96,10 +104,10 @@ class TableRelease(Release):
         columns = [
             ranks(rows),
             items(self.labels),
-            Column(self.gap_title, one_each(self.gaps, rows), float, "gap", unit="people"),
+            Column(self.gap_title, one_each(self.gaps, rows), float, "gap", unit=self.counted),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
-            columns.append(Column("people", self.estimates, float, "estimate", ",.1f"))
+            columns.append(Column(self.counted, self.estimates, float, "estimate", ",.1f"))
             columns.append(Column("std. error", self.standard_errors, float, "standard_error", ",.1f"))
             columns.append(Column("95 % interval", self.intervals, tuple, form=",.0f"))
         return columns
@@ -142,7 +150,8 @@ class TopItems(TableRelease):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"Private top {len(self.labels)}, by number of people"
+        by = "number of people" if self.counted == "people" else self.counted
+        return f"Private top {len(self.labels)}, by {by}"
 
     @property
     def everything_else(self) -> str | None:
@@ -173,7 +182,9 @@ class ItemsAbove(TableRelease):
     def title(self) -> str:
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
-        return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+        more = f"more than {self.threshold}"
+        over = f"{more} people" if self.counted == "people" else f"a {self.counted} of {more}"
+        return f"{len(self.labels)} items with {over} ({extent}), privately"
 
     @property
     def everything_else(self) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -20,6 +20,9 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
+
+if TYPE_CHECKING:
+    from freegap.tables.values import ClippedValue
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -34,6 +37,7 @@ class TableSource:
     item, person: what the columns are called, for messages and for the statement of privacy.
     connection: our own DuckDB, where the table is a file.
     by_line: whether each line of the file is a person.
+    value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
     """
 
     frame: Frame
@@ -43,6 +47,7 @@ class TableSource:
     person: str
     connection: Any | None
     by_line: bool = False
+    value: ClippedValue | None = None
 
     @property
     def lazy(self) -> bool:
@@ -65,7 +70,8 @@ class TableSource:
         if self.typed or kind not in conversions or self.kind == own:  # a number is not read as text again
             return self
         native = nw.to_native(self.frame)
-        frame = frame_of(native.project(f"{conversions[kind]} AS item, person"))
+        others = ", ".join(name for name in native.columns if name != "item")
+        frame = frame_of(native.project(f"{conversions[kind]} AS item, {others}"))
         return replace(self, frame=frame, kind=own)
 
     def rows(self) -> Frame:
@@ -82,23 +88,26 @@ class TableSource:
 
 
 @contextmanager
-def open_source(table: Any, item: str | None, person: str | None) -> Iterator[TableSource]:
-    """The table's two columns; a file's connection stays open meanwhile."""
+def open_source(
+    table: Any, item: str | None, person: str | None, value: ClippedValue | None = None
+) -> Iterator[TableSource]:
+    """The table's two columns, or three; a file's connection stays open meanwhile."""
     if not is_path(table):
         names = _names(item, person)
-        yield _source(_frame_argument(table), *names, typed=True, connection=None)
+        yield _source(_frame_argument(table), *names, value, typed=True, connection=None)
         return
     files = FileTable(table, "table")
     with open_connection() as connection:
         if files.format == "fimi":
-            _refuse_names(files, item, person)
+            _refuse_names(files, item, person, None if value is None else value.column)
             frame = frame_of(read_lines(connection, files))
-            lines = _source(frame, "item", "person", typed=False, connection=connection)
+            lines = _source(frame, "item", "person", None, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
             names = _names(item, person)
-            frame = frame_of(read_columns(connection, files, list(names)))
-            yield _source(frame, *names, typed=files.typed, connection=connection)
+            wanted = [*names, *([] if value is None else [value.column])]
+            frame = frame_of(read_columns(connection, files, list(dict.fromkeys(wanted))))
+            yield _source(frame, *names, value, typed=files.typed, connection=connection)
 
 
 def as_frame(native: Any, argument: str) -> Any:
@@ -163,17 +172,23 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> TableSource:
+def _source(
+    frame: Frame, item: str, person: str, value: ClippedValue | None, *, typed: bool, connection: Any | None
+) -> TableSource:
     columns = ask_engine(lambda: frame.collect_schema().names())
-    for argument, name in (("item", item), ("person", person)):
+    names = {"item": item, "person": person} | ({} if value is None else {"value": value.column})
+    for argument, name in names.items():
         if name not in columns:
             raise InvalidArgument(argument, name, "is not a column of the table", _elsewhere(frame, columns))
 
-    chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
+    chosen = ask_engine(lambda: exact_text(pick(frame, **names)))
     kind = column_kind(chosen.collect_schema()["item"], item)
     if chosen.implementation.is_pandas_like() and nw.to_native(chosen)["item"].dtype == object:
         kind = "other"  # narwhals would call it text by its values, which are private
-    return TableSource(chosen, kind, typed, item, person, connection)
+    if value is not None:
+        value.require_items(item, kind)
+        chosen = ask_engine(lambda: value.in_units(chosen, typed=typed))
+    return TableSource(chosen, kind, typed, item, person, connection, value=value)
 
 
 def _elsewhere(frame: Frame, columns: list[Any]) -> str:
@@ -216,8 +231,8 @@ def _names(item: str | None, person: str | None) -> tuple[str, str]:
     return str(item), str(person)
 
 
-def _refuse_names(files: FileTable, item: str | None, person: str | None) -> None:
-    for argument, name in (("item", item), ("person", person)):
+def _refuse_names(files: FileTable, item: str | None, person: str | None, value: str | None) -> None:
+    for argument, name in (("item", item), ("person", person), ("value", value)):
         if name is not None:
             raise InvalidArgument(
                 argument,

@@ -1,6 +1,6 @@
 """How many items have each count: all that a selection needs, and the names only of what it selects.
 
-    value → how many items of the domain have it, falling, zero last
+    value → how many items of the domain have it, falling, zero last (totals may be negative, and still)
     (value, member) → the member-th item with that value, in the order of the domain
 
 The groups and the order of their members depend on the counts and the domain alone, never on the
@@ -48,7 +48,8 @@ class Tally:
 
 def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
     """A tally from each item that occurs and its count; items outside the domain are dropped."""
-    places, people = _in_domain(domain, items, np.asarray(counts, dtype=np.int64))
+    places, people = in_domain(domain, items, np.asarray(counts, dtype=np.int64))
+    places, people = places[people != 0], people[people != 0]  # a total of 0 is as if nobody had it
     order = np.lexsort((places, -people))  # by count, falling; then in the order of the domain
     places, people = places[order], people[order]
     values, starts, sizes = _groups(people)
@@ -70,7 +71,7 @@ def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], count
     return Tally(values, sizes, find)
 
 
-def _in_domain(
+def in_domain(
     domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions in the domain, each once, and their counts.
@@ -118,6 +119,6 @@ def _position(domain: ListedDomain, item: Any) -> int:
 
 def _groups(people: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Runs of equal counts: value, start and length of each."""
-    starts = np.flatnonzero(np.diff(people, prepend=-1))  # counts are at least 1, so the first differs
+    starts = np.flatnonzero(np.diff(people, prepend=0))  # none is 0, so the first differs
     sizes = np.diff(np.append(starts, len(people)))
     return people[starts], starts, sizes
