@@ -64,6 +64,7 @@ RECORDS = {
     "ItemsAbove",
     "KeptRelease",
     "Measurement",
+    "NoisyHistogram",
     "PlannedRelease",
     "PrivacyUnit",
     "Proof",

@@ -27,6 +27,7 @@ p^|z|·(1−p)/(1+p).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -120,6 +121,11 @@ class HistogramPlan:
         return DISCRETE_LAPLACE if isinstance(self.asked, Pure) else NORMAL
 
     @property
+    def standard_error(self) -> float:
+        """Of the noise in each bin; at most so much where it is Gaussian."""
+        return math.sqrt(self.law.variance(float(self.scale / self.resolution))) * float(self.resolution)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The public parameters, for the record."""
         return {
@@ -127,7 +133,7 @@ class HistogramPlan:
             "items_per_person": self.touched,
             "sensitivity": self.sensitivity,
             "scale": self.scale,
-            "noise": self.law.name,
+            "noise": "discrete gaussian" if self.law is NORMAL else "discrete laplace",
         }
 
 

@@ -11,17 +11,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import top_k_errors
 from freegap.estimate.intervals import ErrorBars, error_bars
+from freegap.estimate.noise_laws import half_width
 from freegap.laws import CONTINUOUS_NOISES
 from freegap.mechanisms.arguments import noise_argument
+from freegap.mechanisms.histogram import HistogramPlan
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
-from freegap.tables.values import ClippedValue, how_moved, what_is_counted
+from freegap.tables.values import ClippedValue, how_moved, unit_of, what_is_counted
 from freegap.values.measures import (
     Measure,
     Pure,
@@ -30,7 +33,7 @@ from freegap.values.measures import (
     pure_within,
     rho_within,
 )
-from freegap.values.rationals import Rational
+from freegap.values.rationals import Rational, count_argument
 from freegap.values.remarks import remarks_on
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
@@ -281,3 +284,80 @@ def forecast_above(
     # Where the number of all items is known, as it is for a table, the bars do not depend on it.
     bars = error_bars(of_gaps, among=plan.k)
     return _in_unit(Forecast("above", plan.asked, least, most, error, error, bars=bars), summed)
+
+
+def forecast_histogram(
+    *,
+    items_per_person: int | None,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
+) -> HistogramForecast:
+    """What `histogram` of a table with these parameters would cost and say.
+
+    >>> forecast_histogram(items_per_person=1, epsilon=1).interval
+    3.0...
+    """
+    if items_per_person is None:
+        raise InvalidArgument(
+            "items_per_person",
+            None,
+            "must be a number for a dry run: any number means all bins, which are not looked at",
+            "Pass the number of bins.",
+        )
+    summed = ClippedValue.read(value, low, high, unit)
+    grid = unit_of(summed)
+    plan = HistogramPlan.read(
+        bins=count_argument("items_per_person", items_per_person),
+        items_per_person=items_per_person,
+        epsilon=epsilon,
+        rho=rho,
+        sensitivity=1 if summed is None else summed.sensitivity * grid,
+        resolution=grid,
+    )
+    return HistogramForecast(plan, what_is_counted(summed))
+
+
+@dataclass(frozen=True)
+class HistogramForecast:
+    """The same of a histogram, all bins of which have the same noise."""
+
+    plan: HistogramPlan
+    counted: str
+
+    @property
+    def standard_error(self) -> float:
+        """Of each bin."""
+        return self.plan.standard_error
+
+    @property
+    def interval(self) -> float:
+        """How far a 95 % interval reaches to either side."""
+        return half_width(self.plan.law, self.plan.scale, self.plan.resolution, 0.05)
+
+    def lines(self) -> list[str]:
+        """For people."""
+        asked = self.plan.asked
+        of = " people" if self.counted == "people" else f" of the {self.counted}"
+        return [
+            "Dry run of histogram: nothing was read, drawn or charged.",
+            f"{asked.symbol} charged: {readable(self.plan.charge)}",
+            f"standard error of a bin: {self.standard_error:,.1f}{of}",
+            f"95 % interval: {self.interval:,.1f}{of} to either side",
+            *remarks_on(asked),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "dry_run": "histogram",
+            "measure": self.plan.asked.name,
+            "remarks": remarks_on(self.plan.asked),
+            "charged_at_least": str(self.plan.charge),
+            "charged_at_most": str(self.plan.charge),
+            "standard_error": self.standard_error,
+            "interval": self.interval,
+        }

@@ -103,6 +103,11 @@ def count_people(source: TableSource, most: int | None = None) -> Frame:
     pairs = pairs_of(source)
     if most is not None:
         pairs = chosen_in_engine(pairs, most, by_line=source.by_line)
+    return count_pairs(pairs, source)
+
+
+def count_pairs(pairs: Frame, source: TableSource) -> Frame:
+    """The same, of the pairs that count."""
     people = nw.len() if source.value is None else nw.col("value").sum()
     grouped: Frame = pairs.group_by("item").agg(people.alias("people"))
     if source.value is not None:

@@ -84,7 +84,7 @@ def in_domain(
         inside = (items >= domain.items.start) & (items < domain.items.stop)
         places, people = items[inside].astype(np.int64) - domain.items.start, counts[inside]
     else:
-        all_places = _positions(domain, items)
+        all_places = positions(domain, items)
         inside = all_places >= 0
         places, people = all_places[inside], counts[inside]
     order = np.lexsort((-people, places))
@@ -94,7 +94,7 @@ def in_domain(
     return places[first], people[first]
 
 
-def _positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+def positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """The items' places in the domain; -1 outside it."""
     plain = domain.hashed and set(map(type, items)) <= {str, int}
     numbers = dict(zip(items, range(len(items)), strict=True)) if plain else {}
