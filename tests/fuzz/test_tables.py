@@ -40,6 +40,12 @@ ASK: dict[str, Any] = {
     "ledger": None,
     "bits": None,
 }
+GROUPS: dict[str, Any] = {
+    "group": "item",
+    "groups": ["a", "b", "e"],
+    "groups_per_person": 1,
+    "one_group_per_person": False,
+}
 FORMATS = (
     "csv",
     "tsv",
@@ -223,6 +229,8 @@ TARGETS: dict[str, Callable[[], None]] = {
     "top_k": arguments_of(fg.top_k, {"measure": False}),
     "above": arguments_of(fg.above, {"threshold": 20}),
     "histogram": histogram,
+    "groups": arguments_of(fg.top_k, GROUPS),
+    "above in groups": arguments_of(fg.above, GROUPS | {"threshold": 20}),
     "written": written,
     "broken": broken,
     "path": path,

@@ -203,7 +203,7 @@ def test_kinds_of_numbers(column: pa.Array) -> None:
 
 def added(table: Any, by: ClippedValue) -> dict[tuple[Any, Any], int]:
     """What each person adds to each item."""
-    with open_source(table, "item", "person", by) as source:
+    with open_source(table, "item", "person", value=by) as source:
         pairs = pairs_of(source).lazy().collect()
         columns = (pairs[name].to_list() for name in ("item", "person", "value"))
         return {(item, person): int(value) for item, person, value in zip(*columns, strict=True)}

@@ -31,6 +31,10 @@ def above(
     low: str | None = shared.LOW,
     high: str | None = shared.HIGH,
     unit: str | None = shared.UNIT,
+    group: str | None = shared.GROUP,
+    groups: str | None = shared.GROUPS,
+    groups_per_person: int | None = shared.GROUPS_PER_PERSON,
+    one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -40,6 +44,7 @@ def above(
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
+    grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
@@ -52,6 +57,7 @@ def above(
             threshold=threshold,
             **unknown,
             **summed,
+            **grouping,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -71,7 +77,7 @@ def above(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **summed),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

@@ -48,7 +48,7 @@ def histogram(
     asked: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "items_per_person": _number(items_per_person)}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     if dry_run:
-        from freegap.tables.forecast import forecast_histogram
+        from freegap.tables.histogram_forecast import forecast_histogram
 
         shared.forecast(forecast_histogram(**asked, **summed), as_json=as_json)
         return

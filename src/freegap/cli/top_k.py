@@ -31,6 +31,10 @@ def top_k(
     low: str | None = shared.LOW,
     high: str | None = shared.HIGH,
     unit: str | None = shared.UNIT,
+    group: str | None = shared.GROUP,
+    groups: str | None = shared.GROUPS,
+    groups_per_person: int | None = shared.GROUPS_PER_PERSON,
+    one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -48,11 +52,20 @@ def top_k(
         "items_per_person": items_per_person,
     }
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
+    grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(
-            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown, **summed
+            k=k,
+            epsilon=epsilon,
+            rho=rho,
+            measure=measure,
+            noise=noise,
+            domain=domain,
+            **unknown,
+            **summed,
+            **grouping,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -72,7 +85,7 @@ def top_k(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **summed),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

@@ -22,12 +22,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.labels import key_of_label
+
+K = TypeVar("K", int, tuple[Any, ...])
 
 _PERSON = "CAST(person AS VARCHAR)"
 _LINE = " || ".join(f"{end}(md5(CAST(item AS VARCHAR))) OVER (PARTITION BY person)" for end in ("min", "max"))
@@ -91,16 +93,14 @@ def chosen_here(
     labels: dict[tuple[Any, ...], Any] = {}
     totals: Counter[tuple[Any, ...]] = Counter()
     for person, items in people.items():
-        for key, item in _of_one(person, items, most):
+        for key, item in of_one(person, items, most):
             labels[key] = item
             totals[key] += worth[key, person]
     return list(labels.values()), [totals[key] for key in labels]
 
 
-def _of_one(
-    person: Any, items: dict[tuple[Any, ...], Any], most: int | None
-) -> Iterable[tuple[tuple[Any, ...], Any]]:
-    """The items for which this person counts, by their keys."""
+def of_one(person: Any, items: dict[K, Any], most: int | None) -> Iterable[tuple[K, Any]]:
+    """The items for which this person counts, by their keys, which have an order."""
     if most is None or len(items) <= most:
         return items.items()
     text = _text(person)

@@ -54,7 +54,7 @@ def bins_of(
     most: int | None,
 ) -> TableBins:
     """Count in the engine; one bin for each item of the domain. most: for how many each person counts."""
-    with open_source(table, item, person, value) as opened:
+    with open_source(table, item, person, value=value) as opened:
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )

@@ -7,6 +7,7 @@ beforehand.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,16 +16,20 @@ from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import top_k_errors
 from freegap.estimate.intervals import ErrorBars, error_bars
-from freegap.estimate.noise_laws import half_width
 from freegap.laws import CONTINUOUS_NOISES
 from freegap.mechanisms.arguments import noise_argument
-from freegap.mechanisms.histogram import HistogramPlan
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.grouping import GroupArguments
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
-from freegap.tables.values import ClippedValue, how_moved, unit_of, what_is_counted
+from freegap.tables.values import (
+    ClippedValue,
+    how_moved,
+    refuse_in_groups,
+    what_is_counted,
+)
 from freegap.values.measures import (
     Measure,
     Pure,
@@ -33,7 +38,7 @@ from freegap.values.measures import (
     pure_within,
     rho_within,
 )
-from freegap.values.rationals import Rational, count_argument
+from freegap.values.rationals import Rational
 from freegap.values.remarks import remarks_on
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
@@ -52,6 +57,7 @@ class Forecast:
     bars: how far the 95 % interval of an item reaches from what was measured, or from threshold plus gap.
     unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
     counted: what the errors are of: people, or the total of a column.
+    touched: where there are groups, the number of parts into which the budget is divided; else 0.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -67,6 +73,7 @@ class Forecast:
     unknown: UnknownPlan | UnknownCountsPlan | None = None
     bar: int | None = None
     counted: str = "people"
+    touched: int = 0
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
@@ -81,6 +88,9 @@ class Forecast:
             f"{self.asked.symbol} charged: {charge}",
             f"standard error of a gap: {self.gap_error:,.1f}{self._of}",
         ]
+        if self.touched:
+            part = "all" if self.touched == 1 else f"1/{self.touched:,}"
+            lines[1] += f"; each group has {part} of it"
         if self.estimate_error is None:
             what = "the number of people" if self.counted == "people" else f"the {self.counted}"
             lines.append(f"no estimates of {what} (ask with --measure)")
@@ -133,6 +143,7 @@ class Forecast:
             "dry_run": self.what,
             "measure": self.asked.name,
             **of_unknown,
+            **({"groups_per_person": self.touched} if self.touched else {}),
             "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
@@ -171,6 +182,10 @@ def forecast_top_k(
     low: Rational | None = None,
     high: Rational | None = None,
     unit: Rational | None = None,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
 ) -> Forecast:
     """What `top_k` with these parameters would cost and say.
 
@@ -180,10 +195,14 @@ def forecast_top_k(
     14.142135623730951
     >>> float(forecast_top_k(k=10, epsilon=1, domain="unknown", delta="1e-8").unknown.lift)
     238.7724609375
+    >>> forecast_top_k(k=10, epsilon=1, group="shop", groups_per_person=2).gap_error
+    28.284271247461902
     """
     summed = ClippedValue.read(value, low, high, unit)
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, value=value)
+        refuse_with_unknown(rho=rho, value=value, group=group)
         plan = UnknownPlan.read(
             k=k,
             epsilon=epsilon,
@@ -200,8 +219,36 @@ def forecast_top_k(
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
     refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    made = _top_k(asked, k, noise, measure, summed)
-    return replace(made, instead=_top_k(_other(asked), k, None, measure, summed))
+    touched = _touched(by_group)
+    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure, summed))
+    other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure, summed))
+    return replace(made, instead=other)
+
+
+def _touched(of: GroupArguments) -> int:
+    """Into how many parts the budget is divided; 0 without groups. Lists in files or tables are not read."""
+    if of.group is None:
+        return 0
+    if of.one_group_per_person or of.groups_per_person is not None:
+        sized = isinstance(of.groups, list | tuple | range)
+        return of.touched(len(of.groups) if sized else of.groups_per_person or 1)
+    if not isinstance(of.groups, list | tuple | range) or not of.groups:
+        raise InvalidArgument(
+            "groups",
+            of.groups,
+            "is not read by a dry run, and the budget is divided by the number of groups",
+            "Pass groups_per_person=…, one_group_per_person=True, or a range.",
+        )
+    return of.touched(len(of.groups))
+
+
+def _in_groups(asked: Any, touched: int, make: Callable[[Any], Forecast]) -> Forecast:
+    """Of what each group may spend, said of the whole release."""
+    if not touched:
+        return make(asked)
+    of_one = make(asked.of(asked.spent / touched))
+    least, most = of_one.least * touched, of_one.most * touched
+    return replace(of_one, asked=asked, least=least, most=most, touched=touched)
 
 
 def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -254,6 +301,10 @@ def forecast_above(
     low: Rational | None = None,
     high: Rational | None = None,
     unit: Rational | None = None,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
 ) -> Forecast:
     """What `above` with these parameters would cost and say: the fewer items are found, the less.
 
@@ -265,8 +316,10 @@ def forecast_above(
     14
     """
     summed = ClippedValue.read(value, low, high, unit)
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, noise=noise, value=value)
+        refuse_with_unknown(rho=rho, noise=noise, value=value, group=group)
         of_unknown = UnknownCountsPlan.read(
             epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
@@ -275,89 +328,16 @@ def forecast_above(
         return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
     refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     noise_argument(noise, CONTINUOUS_NOISES)
-    plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, epsilon=epsilon, rho=rho, noise=noise, **how_moved(summed)
-    )
+    asked = measure_argument(epsilon=epsilon, rho=rho)
+    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise, summed))
+
+
+def _above(asked: Pure | ZeroConcentrated, k: int, noise: str, summed: ClippedValue | None) -> Forecast:
+    amounts: dict[str, Any] = asked.arguments()
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, **how_moved(summed), **amounts)
     of_gaps = gap_noise(plan, 0)
     error = math.sqrt(of_gaps.variance)
     least, most = plan.charge(plan.threshold_budget), plan.charge(plan.epsilon)
     # Where the number of all items is known, as it is for a table, the bars do not depend on it.
     bars = error_bars(of_gaps, among=plan.k)
     return _in_unit(Forecast("above", plan.asked, least, most, error, error, bars=bars), summed)
-
-
-def forecast_histogram(
-    *,
-    items_per_person: int | None,
-    epsilon: Rational | None = None,
-    rho: Rational | None = None,
-    value: str | None = None,
-    low: Rational | None = None,
-    high: Rational | None = None,
-    unit: Rational | None = None,
-) -> HistogramForecast:
-    """What `histogram` of a table with these parameters would cost and say.
-
-    >>> forecast_histogram(items_per_person=1, epsilon=1).interval
-    3.0...
-    """
-    if items_per_person is None:
-        raise InvalidArgument(
-            "items_per_person",
-            None,
-            "must be a number for a dry run: any number means all bins, which are not looked at",
-            "Pass the number of bins.",
-        )
-    summed = ClippedValue.read(value, low, high, unit)
-    grid = unit_of(summed)
-    plan = HistogramPlan.read(
-        bins=count_argument("items_per_person", items_per_person),
-        items_per_person=items_per_person,
-        epsilon=epsilon,
-        rho=rho,
-        sensitivity=1 if summed is None else summed.sensitivity * grid,
-        resolution=grid,
-    )
-    return HistogramForecast(plan, what_is_counted(summed))
-
-
-@dataclass(frozen=True)
-class HistogramForecast:
-    """The same of a histogram, all bins of which have the same noise."""
-
-    plan: HistogramPlan
-    counted: str
-
-    @property
-    def standard_error(self) -> float:
-        """Of each bin."""
-        return self.plan.standard_error
-
-    @property
-    def interval(self) -> float:
-        """How far a 95 % interval reaches to either side."""
-        return half_width(self.plan.law, self.plan.scale, self.plan.resolution, 0.05)
-
-    def lines(self) -> list[str]:
-        """For people."""
-        asked = self.plan.asked
-        of = " people" if self.counted == "people" else f" of the {self.counted}"
-        return [
-            "Dry run of histogram: nothing was read, drawn or charged.",
-            f"{asked.symbol} charged: {readable(self.plan.charge)}",
-            f"standard error of a bin: {self.standard_error:,.1f}{of}",
-            f"95 % interval: {self.interval:,.1f}{of} to either side",
-            *remarks_on(asked),
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For programs."""
-        return {
-            "dry_run": "histogram",
-            "measure": self.plan.asked.name,
-            "remarks": remarks_on(self.plan.asked),
-            "charged_at_least": str(self.plan.charge),
-            "charged_at_most": str(self.plan.charge),
-            "standard_error": self.standard_error,
-            "interval": self.interval,
-        }

@@ -67,7 +67,7 @@ def counted(
 
     value: add up these values instead, in units (`freegap.tables.values`).
     """
-    with open_source(table, item, person, value) as opened:
+    with open_source(table, item, person, value=value) as opened:
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )

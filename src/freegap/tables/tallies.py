@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from freegap.errors import InvalidArgument
 from freegap.tables.domains import ListedDomain
+from freegap.values.counts import Counts
 
 Member = tuple[int, int]
 """A value, and which of the items that have it."""
@@ -41,20 +43,41 @@ class Tally:
         """The size of the domain."""
         return int(self.sizes.sum(dtype=object))
 
+    @property
+    def counts(self) -> Counts:
+        """As answers, whose labels are places (group, member): never released, as a group tells its count."""
+        return Counts(self.values, self.sizes, name=lambda group, member: (group, member))
+
     def names(self, places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The items at places (group, member)."""
         return tuple(self.find([(int(self.values[group]), member) for group, member in places]))
 
 
+def require_items(k: int, items: int, needed: int, reason: str) -> None:
+    """Refuse a domain of too few items, which is a public number."""
+    if items < needed:
+        raise InvalidArgument(
+            "k",
+            k,
+            f"needs a domain of at least {needed} items, and this one has {items}: {reason}",
+            "Pass a smaller k or a larger domain.",
+        )
+
+
 def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
     """A tally from each item that occurs and its count; items outside the domain are dropped."""
     places, people = in_domain(domain, items, np.asarray(counts, dtype=np.int64))
-    places, people = places[people != 0], people[people != 0]  # a total of 0 is as if nobody had it
+    some = people != 0  # a total of 0 is as if nobody had the item
+    return tally_places(domain, places[some], people[some])
+
+
+def tally_places(domain: ListedDomain, places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
+    """A tally from the places of the items that occur, each once and rising, and their counts; none is 0."""
+    present = places
     order = np.lexsort((places, -people))  # by count, falling; then in the order of the domain
     places, people = places[order], people[order]
     values, starts, sizes = _groups(people)
     absent = len(domain.items) - len(places)
-    present = np.sort(places)
     absent_before = present - np.arange(len(present))
     if absent:
         values, sizes = np.append(values, 0), np.append(sizes, absent)

@@ -230,6 +230,14 @@ def how_moved(value: ClippedValue | None) -> dict[str, Any]:
     return {"sensitivity": value.sensitivity, "monotonic": value.monotonic}
 
 
+def refuse_in_groups(group: Any, value: Any) -> None:
+    """Totals in groups are not released yet: what is released in groups is counts of people."""
+    if group is not None and value is not None:
+        raise InvalidArgument(
+            "value", value, "cannot go with group: in groups, people are counted", "Leave out one of the two."
+        )
+
+
 def unit_of(value: ClippedValue | None) -> Fraction:
     """In which people are counted, or values added up."""
     return Fraction(1) if value is None else value.unit
