@@ -21,7 +21,7 @@ from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
 from freegap.values.measures import (
@@ -51,6 +51,7 @@ class Forecast:
     bars: how far the 95 % interval of an item reaches from what was measured, or from threshold plus gap.
     unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
     touched: where there are groups, the number of parts into which the budget is divided; else 0.
+    naming: how groups are named that nobody has listed.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -66,6 +67,7 @@ class Forecast:
     unknown: UnknownPlan | UnknownCountsPlan | None = None
     bar: int | None = None
     touched: int = 0
+    naming: UnknownCountsPlan | None = None
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
@@ -82,7 +84,12 @@ class Forecast:
         ]
         if self.touched:
             part = "all" if self.touched == 1 else f"1/{self.touched:,}"
-            lines[1] += f"; each group has {part} of it"
+            lines[1] += f"; each group has {part} of {'it' if self.naming is None else 'half of it'}"
+        if self.naming is not None:
+            least = f"{self.naming.reach + 1:,} people or more"
+            lines.append(
+                f"a group is named, more likely than not, with {least}; δ: {readable(self.naming.delta)}"
+            )
         if self.estimate_error is None:
             lines.append("no estimates of the number of people (ask with --measure)")
         else:
@@ -131,6 +138,7 @@ class Forecast:
             "measure": self.asked.name,
             **of_unknown,
             **({"groups_per_person": self.touched} if self.touched else {}),
+            **({} if self.naming is None else {"groups_from": self.naming.reach + 1}),
             "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
@@ -180,6 +188,9 @@ def forecast_top_k(
     238.7724609375
     >>> forecast_top_k(k=10, epsilon=1, group="shop", groups_per_person=2).gap_error
     28.284271247461902
+    >>> named = {"group": "shop", "groups": "unknown", "groups_per_person": 1, "delta": "1e-6"}
+    >>> forecast_top_k(k=10, epsilon=1, **named).naming.reach
+    25
     """
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
@@ -198,10 +209,13 @@ def forecast_top_k(
         law, scale = plan.measuring(plan.k)
         error = math.sqrt(law.variance(float(scale))) if measure else None
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    touched = _touched(by_group)
-    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure))
+    naming, touched = by_group.naming(asked, delta, people), _touched(by_group)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure), naming)
+    if naming is not None:
+        return made
+    refuse_with_known(delta=delta, people=people)
     other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure))
     return replace(made, instead=other)
 
@@ -223,13 +237,18 @@ def _touched(of: GroupArguments) -> int:
     return of.touched(len(of.groups))
 
 
-def _in_groups(asked: Any, touched: int, make: Callable[[Any], Forecast]) -> Forecast:
+def _in_groups(
+    asked: Any, touched: int, make: Callable[[Any], Forecast], naming: UnknownCountsPlan | None = None
+) -> Forecast:
     """Of what each group may spend, said of the whole release."""
     if not touched:
         return make(asked)
-    of_one = make(asked.of(asked.spent / touched))
-    least, most = of_one.least * touched, of_one.most * touched
-    return replace(of_one, asked=asked, least=least, most=most, touched=touched)
+    named = Fraction(0) if naming is None else naming.epsilon
+    of_one = make(asked.of((asked.spent - named) / touched))
+    most = of_one.most * touched + named
+    least = of_one.least * touched if naming is None else most
+    whole = whole_of(asked, naming)
+    return replace(of_one, asked=whole, least=least, most=most, touched=touched, naming=naming)
 
 
 def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -279,10 +298,13 @@ def forecast_above(
         bar = bar_of(of_unknown, read_threshold(threshold, discrete=False))
         error, amount = of_unknown.standard_error, of_unknown.epsilon
         return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
-    noise_argument(noise, CONTINUOUS_NOISES)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise))
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    noise_argument(noise, CONTINUOUS_NOISES)
+    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise), naming)
 
 
 def _above(asked: Pure | ZeroConcentrated, k: int, noise: str) -> Forecast:

@@ -180,8 +180,8 @@ class TopItems(TableRelease):
         """One line that says what this is."""
         if self.groups is None:
             return f"Private top {len(self.labels)}, by number of people"
-        groups = len(self.groups.labels)
-        return f"Private top {len(self.labels) // groups} in each of {groups:,} groups, by number of people"
+        k, groups = self.parameters["k"], len(self.groups.labels)
+        return f"Private top {k} in each of {groups:,} groups, by number of people"
 
     @property
     def everything_else(self) -> str | None:
