@@ -171,7 +171,7 @@ NOT_OF_PRIVATE_DATA = {
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }
-OF_TABLES = {"top_k", "above"}
+OF_TABLES = {"top_k", "above", "source"}
 
 NEIGHBOURS: dict[str, tuple[Any, Any]] = {
     "whole numbers": ([3, 1, 2], [4, 2, 2]),
@@ -254,6 +254,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     tables = [_table(kind, rows, tmp_path) for rows in (ROWS, ROWS + PERSONS[person])]
     shared: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1}
     shared["domain"] = ["tea", "milk", "rice"]
+    of_rows = {name: value for name, value in shared.items() if name != "person"}
     in_rho = {name: value for name, value in shared.items() if name != "epsilon"} | {"rho": 1}
     for release in (
         lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **shared),
@@ -262,6 +263,9 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
         lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **in_rho),
         lambda t: fg.top_k(
             t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
+        ),
+        lambda t: fg.top_k(
+            t, where="item LIKE 't%' OR NOT person < 9", unit="rows", bits=fg.SeededBits(1), **of_rows
         ),
     ):
         outcomes = [outcome(lambda t=t, r=release: r(t)) for t in tables]  # type: ignore[misc]

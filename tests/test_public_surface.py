@@ -70,6 +70,7 @@ RECORDS = {
     "Refutation",
     "Release",
     "Reservation",
+    "SourceTable",
     "TableRelease",
     "TopItems",
     "TopK",

@@ -46,6 +46,7 @@ _HOMES = {
     "freegap.planner.questions": "PlannedRelease",
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
+    "freegap.tables.described": "SourceTable source",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",
@@ -62,6 +63,7 @@ _EXTRAS = {
     "freegap.budget.ledger": ("sqlalchemy", "ledger"),
     "freegap.budget.records": ("sqlalchemy", "ledger"),
     "freegap.prover.report": ("z3", "prove"),
+    "freegap.tables.described": ("narwhals", "tables"),
     "freegap.tables.releases": ("narwhals", "tables"),
 }
 

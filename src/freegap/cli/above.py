@@ -15,6 +15,8 @@ def above(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    unit: str | None = shared.UNIT,
+    where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
     k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
@@ -54,6 +56,8 @@ def above(
     options = shared.options_of(
         item=item,
         person=person,
+        unit=unit,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,

@@ -20,6 +20,16 @@ ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.",
 PERSON = typer.Option(
     None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
 )
+UNIT = typer.Option(
+    None,
+    help="'rows' where there is no column of persons: each row is protected by itself.",
+    show_default=False,
+)
+WHERE = typer.Option(
+    None,
+    help="Which rows, by a condition on one row: \"age >= 18 AND ward IN ('A', 'B')\". It is public.",
+    show_default=False,
+)
 DOMAIN = typer.Option(
     None,
     help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
@@ -61,6 +71,8 @@ def options_of(
     *,
     item: str | None,
     person: str | None,
+    unit: str | None,
+    where: str | None,
     domain: str | None,
     domain_column: str | None,
     observed: bool,
@@ -75,6 +87,8 @@ def options_of(
     return {
         "item": item,
         "person": person,
+        "unit": unit,
+        "where": where,
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,

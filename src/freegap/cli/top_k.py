@@ -15,6 +15,8 @@ def top_k(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    unit: str | None = shared.UNIT,
+    where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
     epsilon: str | None = shared.EPSILON,
@@ -56,6 +58,8 @@ def top_k(
     options = shared.options_of(
         item=item,
         person=person,
+        unit=unit,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,

@@ -1,7 +1,8 @@
 """count(distinct person) group by item, by the engine that holds the table.
 
 Adding or removing one person, with whatever rows, changes each count by at most one, and all in the
-same direction: Δ = 1, monotonic, however many items the person touches.
+same direction: Δ = 1, monotonic, however many items the person touches. Where each row is protected by itself
+it is count(*) group by item: one row more or less changes one count by one.
 
 Where the table is in this process, or the domain is a list in this process, or a database behind Ibis
 cannot look items up, each item that occurs travels here with its count (`tally_pairs`). Else the counts
@@ -92,10 +93,10 @@ def count_people(source: TableSource, most: int | None = None) -> Frame:
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
     """
-    pairs = pairs_of(source)
-    if most is not None:
-        pairs = chosen_in_engine(pairs, most, by_line=source.by_line)
-    grouped: Frame = pairs.group_by("item").agg(nw.len().alias("people"))
+    counted_rows: Frame = source.present() if source.by_row else pairs_of(source)
+    if most is not None and not source.by_row:  # a row has one item
+        counted_rows = chosen_in_engine(counted_rows, most, by_line=source.by_line)
+    grouped: Frame = counted_rows.group_by("item").agg(nw.len().alias("people"))
     if source.kind == "integer":
         grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))
     return grouped

@@ -27,6 +27,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.described import UnitName, described
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, privacy_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
@@ -46,6 +47,8 @@ def top_k(
     *,
     item: str | None = None,
     person: str | None = None,
+    unit: UnitName | None = None,
+    where: Any = None,
     k: int,
     epsilon: Rational | None = None,
     rho: Rational | None = None,
@@ -72,6 +75,7 @@ def top_k(
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
     item, person: the names of two columns.
+    where, unit: which rows are looked at, and that each row is protected by itself; see `source`.
     epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
@@ -103,6 +107,7 @@ def top_k(
     >>> release.labels, release.complete, release.delta
     (('tea', 'milk'), True, Fraction(1, 100000000))
     """
+    table = described(table, where=where, unit=unit)
     if is_unknown(domain):
         refuse_with_unknown(
             domain_column=domain_column,
@@ -176,6 +181,8 @@ def above(
     *,
     item: str | None = None,
     person: str | None = None,
+    unit: UnitName | None = None,
+    where: Any = None,
     threshold: Rational,
     k: int,
     epsilon: Rational | None = None,
@@ -214,6 +221,7 @@ def above(
     >>> release.labels, release.threshold, release.delta
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
+    table = described(table, where=where, unit=unit)
     k = count_argument("k", k)
     if is_unknown(domain):
         refuse_with_unknown(
@@ -326,7 +334,7 @@ def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]
 
 
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
+    return {**people.source.public(), "domain": people.domain}
 
 
 def _require_items(k: int, items: int, needed: int, reason: str) -> None:

@@ -23,6 +23,15 @@ _EMPTY = (
     "the threshold with the number of people."
 )
 
+_PEOPLE = (
+    "two tables of which one has all rows of one more person; an item counts its distinct "
+    "people, so each count differs by at most one, and all in the same direction"
+)
+_ROW = (
+    "one row, as was asked for: somebody with several rows is not protected as a whole",
+    "two tables of which one has one row more; an item counts its rows, so one count differs by one",
+)
+
 Intervals = tuple[tuple[float, float], ...]
 
 
@@ -31,31 +40,38 @@ class PrivacyUnit:
     """What ε protects.
 
     unit: what one person is. neighbours: which tables may not be told apart.
-    domain: where the items come from.
+    domain: where the items come from. filter: which rows were looked at; None for all.
     """
 
     unit: str
     neighbours: str
     domain: str
+    filter: str | None = None
 
     def lines(self) -> list[str]:
         """For people."""
-        return [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
+        rows = [] if self.filter is None else [f"Rows: those where {self.filter}."]
+        return [
+            f"One person is {self.unit}.",
+            f"Neighbours: {self.neighbours}.",
+            f"Domain: {self.domain}.",
+            *rows,
+        ]
 
     def to_dict(self) -> dict[str, str]:
         """For programs."""
-        return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+        said = {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+        return said if self.filter is None else {**said, "filter": self.filter}
 
 
 def privacy_of(table: TableSource, domain: str) -> PrivacyUnit:
     """What is protected in a table, of which people and items are counted."""
-    unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
-    return PrivacyUnit(
-        unit=unit,
-        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
-        "people, so each count differs by at most one, and all in the same direction",
-        domain=domain,
-    )
+    if table.by_row:
+        unit, neighbours = _ROW
+    else:
+        unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
+        neighbours = _PEOPLE
+    return PrivacyUnit(unit=unit, neighbours=neighbours, domain=domain, filter=table.where)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -125,4 +125,5 @@ def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
         pairs = nw.from_dict(columns, schema=text, backend=frame.implementation)
         pairs = pairs.lazy() if isinstance(frame, nw.LazyFrame) else pairs
     joined: Any = frame.join(pairs, on="item", how="inner")
-    return joined.select(nw.col("spelt").alias("item"), "person")  # type: ignore[no-any-return]
+    rest = [name for name in frame.collect_schema().names() if name != "item"]
+    return joined.select(nw.col("spelt").alias("item"), *rest)  # type: ignore[no-any-return]
