@@ -274,7 +274,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
 
 def _csv(at: Path, rows: str) -> Any:
     path = at / "rows.csv"
-    path.write_text("item,person\ntea,1\nmilk,2\n" + rows)
+    path.write_text("item,person\ntea,1\nmilk,2\n" + rows, errors="surrogateescape")
     return lambda: fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=["tea", "milk"])
 
 
@@ -321,6 +321,9 @@ EXCEPTIONS: dict[str, Callable[[Path], list[tuple[Any, Any]]]] = {
     ],
     "a control character U+0001 in a line of a .dat file": lambda at: [
         (_lines(at / "a", "tea\n"), _lines(at / "b", "tea\x01milk\n"))
+    ],
+    "a byte that is not UTF-8 in a text file": lambda at: [
+        (_csv(at / "a", "tea,3\n"), _csv(at / "b", "tea\udce9,3\n"))
     ],
     "a value that its engine cannot compare or convert": lambda _: [(_objects(2), _objects([2]))],
 }

@@ -377,13 +377,13 @@ def test_texts_of_a_file_are_read_as_what_they_are_compared_with(tmp_path: Path)
 
 
 def test_a_query_is_columns_of_one_table() -> None:
-    query = read_query('select "a b" as item, p from main.t where age > 3')
-    assert (query.table, query.columns, str(query.where)) == ("main.t", {"item": "a b", "p": "p"}, "age > 3")
+    query = read_query('select "a b", p from main.t where age > 3')
+    assert (query.table, query.columns, str(query.where)) == ("main.t", ("a b", "p"), "age > 3")
     assert read_query("SELECT * FROM t").columns is None
     for text in (
         "SELECT item, count(*) FROM t",
         "SELECT DISTINCT item FROM t",
-        "SELECT a, a FROM t",
+        "SELECT a AS b FROM t",
         "SELECT a FROM t JOIN u ON t.a = u.a",
         "SELECT a FROM t, u",
         "SELECT a FROM (SELECT a FROM t)",

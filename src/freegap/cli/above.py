@@ -33,6 +33,12 @@ def above(
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
     noise: str | None = shared.NOISE,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
@@ -68,8 +74,9 @@ def above(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown),
+        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown),
         as_json=as_json,
         out=out,
     )

@@ -36,6 +36,12 @@ def top_k(
         None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
     ),
     noise: str | None = shared.NOISE,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
@@ -70,8 +76,9 @@ def top_k(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
+        lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown),
         as_json=as_json,
         out=out,
     )

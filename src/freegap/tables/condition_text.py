@@ -74,13 +74,13 @@ Operand = ColumnName | Value
 
 @dataclass(frozen=True)
 class RowQuery:
-    """SELECT columns FROM table WHERE condition: rows by themselves, with some columns under new names.
+    """SELECT columns FROM table WHERE condition: rows by themselves.
 
-    columns: new name → column of the table; None for all of them as they are.
+    columns: None for all of them.
     """
 
     table: str
-    columns: dict[str, str] | None
+    columns: tuple[str, ...] | None
     where: RowCondition | None
 
 
@@ -99,9 +99,9 @@ def read_condition_text(text: str, argument: str = "where") -> RowCondition:
 def read_query(text: str) -> RowQuery:
     """The query that a text states.
 
-    >>> query = read_query("SELECT icd10 AS code, patient FROM stays WHERE age >= 18")
+    >>> query = read_query("SELECT icd10, patient FROM stays WHERE age >= 18")
     >>> query.table, query.columns, str(query.where)
-    ('stays', {'code': 'icd10', 'patient': 'patient'}, 'age >= 18')
+    ('stays', ('icd10', 'patient'), 'age >= 18')
     """
     reader = _Reader(text, "query")
     reader.need_word("SELECT")
@@ -295,18 +295,9 @@ class _Reader:
             if not separator or not self.take(separator):
                 return found
 
-    def columns(self) -> dict[str, str]:
-        """The columns of a query, by their new names."""
-        chosen: dict[str, str] = {}
-        while True:
-            start = self.next.place
-            (column,) = self.names("")
-            name = self.names("")[0] if self.word("AS") else column
-            if name in chosen:
-                raise self.refused(start, "is a name that a column has already")
-            chosen[name] = column
-            if not self.take(","):
-                return chosen
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a query."""
+        return tuple(self.names(","))
 
     def value(self) -> Value:
         """A value."""

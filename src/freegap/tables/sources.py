@@ -17,11 +17,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
+from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import column_kind
+from freegap.tables.readers import read_columns, read_lines, readable
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -113,8 +115,13 @@ def open_source(table: Any, item: str | None, person: str | None, **also: str) -
         names = _names(item, person, described) | also
         yield _source(_frame_argument(described.table), names, described, typed=True, connection=None)
         return
-    files = FileTable(described.table, "table")
-    with open_connection() as connection:
+    if database_kind(described.table) is not None:
+        names = _names(item, person, described) | also
+        with open_database(described.table, described.name) as (native, own_connection):
+            yield _source(frame_of(native), names, described, typed=True, connection=own_connection)
+        return
+    found = FileTable(described.table, "table", described.reading)
+    with open_connection() as connection, readable(found) as files:
         if files.format == "fimi":
             _refuse_names(files, described, item=item, person=person, **also)
             frame = frame_of(read_lines(connection, files))
@@ -197,8 +204,11 @@ def _source(
     columns = ask_engine(lambda: frame.collect_schema().names())
     condition = described.where
     looked_at = {f"where_{place}": name for place, name in enumerate(columns_of(condition))}
+    allowed = (
+        columns if described.columns is None else [name for name in described.columns if name in columns]
+    )
     for argument, name in (names | looked_at).items():
-        if name not in columns:
+        if name not in (columns if argument in looked_at else allowed):
             raise InvalidArgument(
                 _of(argument), name, "is not a column of the table", _elsewhere(frame, columns)
             )
