@@ -47,6 +47,7 @@ _HOMES = {
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
     "freegap.tables.described": "SourceTable source",
+    "freegap.tables.grouping": "Grouping",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",

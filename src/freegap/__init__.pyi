@@ -75,6 +75,7 @@ from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation
 from freegap.tables.described import SourceTable as SourceTable
 from freegap.tables.described import source as source
+from freegap.tables.grouping import Grouping as Grouping
 from freegap.tables.releases import above as above
 from freegap.tables.releases import top_k as top_k
 from freegap.tables.results import ItemsAbove as ItemsAbove

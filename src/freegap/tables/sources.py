@@ -1,10 +1,11 @@
-"""Any table as two columns, item and person, with the rows that count.
+"""Any table as two columns, item and person, or three with a group, with the rows that count.
 
 narwhals gives pandas, Polars, PyArrow, DuckDB, Spark and Ibis one face. What happens to a row depends
 on that row alone (a filter, a conversion), never on another: then adding a person's rows adds to the
 cleaned table, and nothing else in it changes.
 
-A row without an item, or without a person, is left out. NaN counts as missing. -0.0 is 0.0.
+A row without an item, a person, or a group where there are groups, is left out. NaN counts as missing.
+-0.0 is 0.0.
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ from freegap.tables.readers import read_columns, read_lines, readable
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
+_INSIDE = {"group": "cohort"}
+"""What a column is called here, where not by the name of its argument."""
+
 
 @dataclass(frozen=True)
 class TableSource:
     """A table of items and persons.
 
-    frame: the columns "item" and "person", and those that were asked for besides; rows as they came.
+    frame: the columns "item" and "person", "cohort" where there are groups, and those that were asked for
+        besides; rows as they came.
     kind: of the items, by the schema; see `freegap.tables.kinds`.
     typed: False where the format has no types, so that all items are text until the domain says more.
     item, person: what the columns are called, for messages and for the statement of privacy.
@@ -40,6 +45,7 @@ class TableSource:
     by_line: whether each line of the file is a person.
     by_row: whether each row is protected by itself; then the frame has no column "person".
     where: the condition that its rows fulfil, for the statement of privacy.
+    group, group_kind: the name and the kind of the column of groups, where there is one.
     """
 
     frame: Frame
@@ -51,6 +57,8 @@ class TableSource:
     by_line: bool = False
     by_row: bool = False
     where: str | None = None
+    group: str | None = None
+    group_kind: str = ""
 
     def public(self) -> dict[str, Any]:
         """What a release says of the table among its parameters."""
@@ -81,17 +89,28 @@ class TableSource:
         frame = frame_of(native.project(f"* REPLACE ({conversions[kind]} AS item)"))
         return replace(self, frame=frame, kind=own)
 
+    def turned(self) -> TableSource:
+        """The same rows with groups for items and items for groups: what is done to items, done to groups."""
+        names = self.frame.collect_schema().names()
+        others: list[Any] = [name for name in names if name not in ("item", "cohort")]
+        exchanged = [nw.col("cohort").alias("item"), *others, nw.col("item").alias("cohort")]
+        return replace(
+            self,
+            frame=self.frame.select(*exchanged),
+            kind=self.group_kind,
+            item=str(self.group),
+            group=self.item,
+            group_kind=self.kind,
+        )
+
     def present(self) -> Frame:
-        """The rows that have an item and, where there are persons, a person."""
+        """The rows that have a value in every column: an item, a person where there are persons, a group."""
         schema = self.frame.collect_schema()
-        columns = ("item",) if self.by_row else ("item", "person")
-        present = ~nw.col("item").is_null()
-        for column in columns:
-            present = present & ~nw.col(column).is_null()
-            if schema[column].is_float():
-                present = present & ~nw.col(column).is_nan()
-        frame: Frame = self.frame.filter(present)
-        zeros = [nw.col(column) + 0.0 for column in columns if schema[column].is_float()]
+        floats = [column for column, dtype in schema.items() if dtype.is_float()]
+        present = [~nw.col(column).is_null() for column in schema.names()]
+        present += [~nw.col(column).is_nan() for column in floats]
+        frame: Frame = self.frame.filter(*present)
+        zeros = [nw.col(column) + 0.0 for column in floats]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
 
@@ -104,32 +123,35 @@ class TableSource:
 
 
 @contextmanager
-def open_source(table: Any, item: str | None, person: str | None, **also: str) -> Iterator[TableSource]:
-    """The table's two columns; a file's connection stays open meanwhile.
+def open_source(
+    table: Any, item: str | None, person: str | None, group: str | None = None, **also: str
+) -> Iterator[TableSource]:
+    """The table's columns; a file's connection stays open meanwhile.
 
     table: or a description of one, which says of which rows and of whom (`freegap.tables.described`).
     also: further columns of the frame, under these names: value="cost" for example.
     """
     described = table if isinstance(table, SourceTable) else SourceTable(table)
+    named = {"item": item, "person": person} | ({} if group is None else {"group": group}) | also
     if not is_path(described.table):
-        names = _names(item, person, described) | also
+        names = _names(named, described)
         yield _source(_frame_argument(described.table), names, described, typed=True, connection=None)
         return
     if database_kind(described.table) is not None:
-        names = _names(item, person, described) | also
+        names = _names(named, described)
         with open_database(described.table, described.name) as (native, own_connection):
             yield _source(frame_of(native), names, described, typed=True, connection=own_connection)
         return
     found = FileTable(described.table, "table", described.reading)
     with open_connection() as connection, readable(found) as files:
         if files.format == "fimi":
-            _refuse_names(files, described, item=item, person=person, **also)
+            _refuse_names(files, named, described)
             frame = frame_of(read_lines(connection, files))
             own = {"item": "item", "person": "person"}
             lines = _source(frame, own, described, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
-            names = _names(item, person, described) | also
+            names = _names(named, described)
             wanted = list(dict.fromkeys((*names.values(), *columns_of(described.where))))
             frame = frame_of(read_columns(connection, files, wanted))
             yield _source(frame, names, described, typed=files.typed, connection=connection)
@@ -204,32 +226,39 @@ def _source(
     columns = ask_engine(lambda: frame.collect_schema().names())
     condition = described.where
     looked_at = {f"where_{place}": name for place, name in enumerate(columns_of(condition))}
-    allowed = (
-        columns if described.columns is None else [name for name in described.columns if name in columns]
-    )
+    allowed = [name for name in columns if described.columns is None or name in described.columns]
     for argument, name in (names | looked_at).items():
         if name not in (columns if argument in looked_at else allowed):
             raise InvalidArgument(
                 _of(argument), name, "is not a column of the table", _elsewhere(frame, columns)
             )
 
-    chosen = ask_engine(lambda: exact_text(pick(frame, **names, **looked_at)))
+    # GROUP is a word of SQL.
+    picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
+    chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
     if condition is not None:
         places = {name: place for place, name in looked_at.items()}
-        chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*names))
-    kind = column_kind(chosen.collect_schema()["item"], names["item"])
-    if chosen.implementation.is_pandas_like() and nw.to_native(chosen)["item"].dtype == object:
-        kind = "other"  # narwhals would call it text by its values, which are private
+        chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
+    group = names.get("group")
     return TableSource(
         chosen,
-        kind,
+        _kind(chosen, "item", names["item"]),
         typed,
         names["item"],
         names.get("person"),
         connection,
         by_row=described.by_row,
         where=None if condition is None else str(condition),
+        group=group,
+        group_kind="" if group is None else _kind(chosen, "group", group),
     )
+
+
+def _kind(frame: Frame, argument: str, name: str) -> str:
+    column = _INSIDE.get(argument, argument)
+    if frame.implementation.is_pandas_like() and nw.to_native(frame)[column].dtype == object:
+        return "other"  # narwhals would call it text by its values, which are private
+    return column_kind(frame.collect_schema()[column], name, argument)
 
 
 def _of(new: str) -> str:
@@ -283,16 +312,18 @@ def _frame_argument(table: Any) -> Frame:
     return frame
 
 
-def _names(item: str | None, person: str | None, described: SourceTable) -> dict[str, str]:
-    """The columns of items and persons, where rows are not the persons."""
-    if described.by_row and person is not None:
+def _names(named: dict[str, str | None], described: SourceTable) -> dict[str, str]:
+    """The columns that are named; of persons none, where rows are the persons."""
+    if described.by_row and named["person"] is not None:
         raise InvalidArgument(
             "person",
-            person,
+            named["person"],
             'cannot be named with unit="rows": either a value of this column is one person, or each row is',
             "Leave out unit to protect persons.",
         )
-    names = {"item": item} if described.by_row else {"item": item, "person": person}
+    names = dict(named)
+    if described.by_row:
+        del names["person"]
     for argument, name in names.items():
         if not isinstance(name, str):
             raise InvalidArgument(
@@ -305,9 +336,9 @@ def _names(item: str | None, person: str | None, described: SourceTable) -> dict
     return {argument: str(name) for argument, name in names.items()}
 
 
-def _refuse_names(files: FileTable, described: SourceTable, **names: str | None) -> None:
+def _refuse_names(files: FileTable, named: dict[str, str | None], described: SourceTable) -> None:
     said = {"where": described.where and str(described.where), "unit": "rows" if described.by_row else None}
-    for argument, name in (names | said).items():
+    for argument, name in (named | said).items():
         if name is not None:
             raise InvalidArgument(
                 argument,
