@@ -31,6 +31,7 @@ _HOMES = {
     "freegap.forms": "Change Composition Ranking Selection Stream",
     "freegap.mechanisms.exponential": "Choice exponential_mechanism",
     "freegap.mechanisms.hybrids": "hybrid_sparse_vector hybrid_top_k",
+    "freegap.mechanisms.many_populations": "noisy_top_k_each sparse_vector_each",
     "freegap.mechanisms.measurement": "Measurement measure",
     "freegap.mechanisms.noisy_score": "NoisyScore",
     "freegap.mechanisms.online": "Above AdaptiveSparseVector Below SparseVector",
@@ -48,9 +49,11 @@ _HOMES = {
     "freegap.prover.report": "Proof Refutation",
     "freegap.tables.described": "SourceTable source",
     "freegap.tables.grouping": "Grouping",
+    "freegap.tables.quantiles": "Quantiles quantiles",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",
+    "freegap.values.batches": "AboveBatch TopKBatch",
     "freegap.values.counts": "Counts",
     "freegap.values.kept": "KeptRelease",
     "freegap.values.ranking": "HybridTopK TopK",
@@ -65,6 +68,7 @@ _EXTRAS = {
     "freegap.budget.records": ("sqlalchemy", "ledger"),
     "freegap.prover.report": ("z3", "prove"),
     "freegap.tables.described": ("narwhals", "tables"),
+    "freegap.tables.quantiles": ("narwhals", "tables"),
     "freegap.tables.releases": ("narwhals", "tables"),
 }
 

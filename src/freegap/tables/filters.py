@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
 from freegap.tables.conditions import ComparedColumns, Every, Opposite, RowCondition, Some, Value
-from freegap.tables.kinds import NUMBERS, column_kind, value_kind
+from freegap.tables.kinds import NUMBERS, column_kind, type_kind
 
 _READ_AS = {
     "integer": "DOUBLE",
@@ -62,7 +62,7 @@ def filtered(frame: Any, condition: RowCondition, places: Mapping[str, str], *, 
 
 
 def _type_for(value: Value | None) -> str | None:
-    return None if value is None else _READ_AS.get(value_kind(value))
+    return None if value is None else _READ_AS.get(type_kind(type(value)))
 
 
 def _read(frame: Any, condition: RowCondition, places: Mapping[str, str]) -> tuple[Any, _Places]:
@@ -101,11 +101,11 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
     kinds = {name: _kind(frame, name, place, schema[place]) for name, place in places.items()}
     for name, value, ordered in condition.looks():
         kind, dtype = kinds[name], schema[places[name]]
-        if kind == "other" and (ordered or (value is not None and value_kind(value) != "text")):
+        if kind == "other" and (ordered or (value is not None and type_kind(type(value)) != "text")):
             raise _misfit(condition, name, "holds Python objects: only = and IN with texts are sure to work")
         if value is None or kind == "other":
             continue
-        wanted = value_kind(value)
+        wanted = type_kind(type(value))
         dated = wanted == "date" and kind == "date and time"
         if not (wanted == kind or dated or (wanted in NUMBERS and kind in NUMBERS)):
             raise _misfit(condition, name, f"holds values of the kind {kind}, and is compared with {wanted}")
