@@ -78,6 +78,8 @@ from freegap.prover.report import Refutation as Refutation
 from freegap.tables.described import SourceTable as SourceTable
 from freegap.tables.described import source as source
 from freegap.tables.grouping import Grouping as Grouping
+from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
+from freegap.tables.histograms import histogram as histogram
 from freegap.tables.quantiles import Quantiles as Quantiles
 from freegap.tables.quantiles import quantiles as quantiles
 from freegap.tables.releases import above as above

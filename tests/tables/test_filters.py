@@ -102,7 +102,7 @@ ENGINES: dict[str, Any] = {
 
 def kept(table: Any, where: Any) -> set[str]:
     """The items of the rows that stay; each row has an item of its own."""
-    with open_source(fg.source(table, where=where, unit="rows"), "item", None) as source:
+    with open_source(fg.source(table, where=where, protect="rows"), "item", None) as source:
         items = source.present().lazy().collect()["item"].to_list()
     assert len(set(items)) == len(items)
     return set(items)
@@ -339,18 +339,18 @@ def test_columns_are_compared_with_the_schema_before_a_row_is_read() -> None:
         "list IS NULL": "lists or structures",
     }.items():
         with pytest.raises(InvalidArgument, match=match):
-            fg.top_k(zoned, item="item", unit="rows", k=1, epsilon=1, domain=["a", "b"], where=where)
+            fg.top_k(zoned, item="item", protect="rows", k=1, epsilon=1, domain=["a", "b"], where=where)
     aware = kept_of(zoned, "at >= TIMESTAMP '1970-01-01 00:00:00+00:00'")
     assert aware == {"a": 1, "b": 0}
     objects = pd.DataFrame({"item": ["a", "b"], "odd": pd.Series(["x", 7], dtype=object)})
     with pytest.raises(InvalidArgument, match="Python objects"):
-        fg.top_k(objects, item="item", unit="rows", k=1, epsilon=1, domain=["a", "b"], where="odd > 'a'")
+        fg.top_k(objects, item="item", protect="rows", k=1, epsilon=1, domain=["a", "b"], where="odd > 'a'")
     assert kept_of(objects, "odd = 'x'") == {"a": 1, "b": 0}
 
 
 def kept_of(table: Any, where: str) -> dict[str, int]:
     shared: dict[str, Any] = {"domain_column": None, "observed_keys_are_public": False, "person": None}
-    described = fg.source(table, where=where, unit="rows")
+    described = fg.source(table, where=where, protect="rows")
     with counted(described, item="item", domain=["a", "b"], **shared) as people:
         tally = people.tally
         places = [(g, m) for g, size in enumerate(tally.sizes.tolist()) for m in range(size)]
@@ -403,29 +403,29 @@ def test_a_query_is_columns_of_one_table() -> None:
 
 def test_every_result_says_which_rows_and_of_whom() -> None:
     shared: dict[str, Any] = {"item": "item", "k": 1, "epsilon": 1, "bits": fg.SeededBits(1)}
-    release = fg.top_k(ARROW, unit="rows", where="age >= 18", domain=ITEMS, **shared)
+    release = fg.top_k(ARROW, protect="rows", where="age >= 18", domain=ITEMS, **shared)
     assert "Rows: those where age >= 18." in release.footnotes()
     assert release.to_dict()["privacy"]["filter"] == "age >= 18"
     assert "one row" in release.privacy.unit
     assert "one row more" in release.privacy.neighbours
-    both = fg.source(fg.source(ARROW, where="age >= 18 OR ok"), where="ward = 'A'", unit="rows")
+    both = fg.source(fg.source(ARROW, where="age >= 18 OR ok"), where="ward = 'A'", protect="rows")
     unknown = fg.above(
         both, domain="unknown", delta="1e-7", items_per_person=1, threshold=0, **shared | {"k": 9}
     )
     assert unknown.privacy.filter == "(age >= 18 OR ok = TRUE) AND ward = 'A'"
-    assert "filter" not in fg.top_k(ARROW, unit="rows", domain=ITEMS, **shared).to_dict()["privacy"]
+    assert "filter" not in fg.top_k(ARROW, protect="rows", domain=ITEMS, **shared).to_dict()["privacy"]
 
 
 def test_rows_are_never_taken_for_persons_unasked(tmp_path: Path) -> None:
     shared: dict[str, Any] = {"k": 1, "epsilon": 1, "domain": ITEMS}
-    with pytest.raises(InvalidArgument, match='say unit="rows"'):
+    with pytest.raises(InvalidArgument, match='say protect="rows"'):
         fg.top_k(ARROW, item="item", **shared)
-    with pytest.raises(InvalidArgument, match='cannot be named with unit="rows"'):
-        fg.top_k(ARROW, item="item", person="ward", unit="rows", **shared)
+    with pytest.raises(InvalidArgument, match='cannot be named with protect="rows"'):
+        fg.top_k(ARROW, item="item", person="ward", protect="rows", **shared)
     with pytest.raises(InvalidArgument, match='must be "rows"'):
-        fg.top_k(ARROW, item="item", unit="people", **shared)  # type: ignore[arg-type]
+        fg.top_k(ARROW, item="item", protect="people", **shared)  # type: ignore[arg-type]
     (tmp_path / "t.dat").write_text("1 2\n", encoding="utf-8")
-    cases: list[dict[str, Any]] = [{"unit": "rows"}, {"where": "item = 1"}]
+    cases: list[dict[str, Any]] = [{"protect": "rows"}, {"where": "item = 1"}]
     for said in cases:
         with pytest.raises(InvalidArgument, match="each line is one person"):
             fg.top_k(tmp_path / "t.dat", **said, **shared)
@@ -433,10 +433,50 @@ def test_rows_are_never_taken_for_persons_unasked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "duckdb", "ibis", "parquet", "csv"])
 def test_rows_count_each_for_itself_and_have_numbers_of_their_own(engine: str, tmp_path: Path) -> None:
-    table = fg.source(ENGINES[engine](tmp_path), unit="rows")
+    table = fg.source(ENGINES[engine](tmp_path), protect="rows")
     with open_source(table, "ward", None) as source:
         for most in (None, 1):
             labels, counts = largest_counts(source, 3, most)
             assert dict(zip(labels, counts, strict=True)) == {"A": 24, "B": 24}
         persons = source.rows().lazy().collect()["person"].to_list()
         assert len(set(persons)) == 48
+
+
+def test_totals_histograms_quantiles_and_groups_of_some_rows() -> None:
+    """Every question about a table takes conditions, rows as the unit and sources in the same way."""
+    rows = pa.table(
+        {"item": ["a", "a", "b", "a"], "p": [1, 1, 2, 3], "n": [5, 7, 9, 4], "g": ["x", "x", "y", "y"]}
+    )
+    lazy = pl.DataFrame(pl.from_arrow(rows)).lazy()
+    chosen: dict[str, Any] = {
+        "where": "n >= 5",
+        "protect": "rows",
+        "epsilon": 10**6,
+        "bits": fg.SeededBits(1),
+    }
+    asked: dict[str, Any] = {"item": "item", "domain": ["a", "b", "c"], **chosen}
+    for table in (rows, rows.to_pandas(), lazy):
+        releases: list[Any] = [
+            fg.histogram(table, items_per_person=1, **asked),
+            fg.histogram(table, items_per_person=1, value="n", low=0, high=6, unit=1, **asked),
+            fg.top_k(table, k=2, value="n", low=0, high=6, unit=1, measure=True, **asked),
+            fg.quantiles(table, value="n", q=[0.5], low=0, high=20, **chosen),
+            fg.top_k(table, k=1, group="g", groups=["x", "y"], groups_per_person=1, measure=True, **asked),
+        ]
+        assert [int(value) for value in releases[0].values] == [2, 1, 0]
+        assert [int(value) for value in releases[1].values] == [11, 6, 0]  # 5 + 6, where one person has 12
+        assert releases[2].labels == ("a", "b")
+        assert [round(value) for value in releases[2].estimates or ()] == [11, 6]
+        assert [int(value) for value in releases[3].values] == [7]
+        assert [(row.group, row.item, round(row.estimate)) for row in releases[4]] == [
+            ("x", "a", 2),
+            ("y", "b", 1),
+        ]
+        for release in releases:
+            assert release.privacy is not None
+            assert release.privacy.filter == "n >= 5"
+            assert "one row" in release.privacy.unit
+            assert "one row more" in release.privacy.neighbours
+    of_people = {"person": "p", **{name: said for name, said in asked.items() if name != "protect"}}
+    clipped = fg.histogram(rows, items_per_person=1, value="n", low=0, high=6, unit=1, **of_people)
+    assert [int(value) for value in clipped.values] == [6, 6, 0]

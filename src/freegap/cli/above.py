@@ -15,7 +15,7 @@ def above(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
-    unit: str | None = shared.UNIT,
+    protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
@@ -29,6 +29,10 @@ def above(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
@@ -47,6 +51,7 @@ def above(
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_above
@@ -59,6 +64,7 @@ def above(
             domain=domain,
             threshold=threshold,
             **unknown,
+            **summed,
             **grouping,
         )
         shared.forecast(made, as_json=as_json)
@@ -68,7 +74,7 @@ def above(
     options = shared.options_of(
         item=item,
         person=person,
-        unit=unit,
+        protect=protect,
         where=where,
         domain=domain,
         domain_column=domain_column,
@@ -82,7 +88,7 @@ def above(
     )
     source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **grouping),
+        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

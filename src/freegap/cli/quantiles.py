@@ -15,7 +15,7 @@ def quantiles(
     table: str = shared.TABLE,
     value: str | None = typer.Option(None, help="The column of numbers.", show_default=False),
     person: str | None = shared.PERSON,
-    unit: str | None = shared.UNIT,
+    protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
     q: str = typer.Option(..., help="The quantiles, such as 0.1,0.5,0.9.", show_default=False),
     low: str | None = typer.Option(
@@ -60,7 +60,7 @@ def quantiles(
         shared.forecast(forecast_quantiles(**asked), as_json=as_json)
         return
     source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
-    reading: dict[str, Any] = {"unit": unit, "where": where}
+    reading: dict[str, Any] = {"protect": protect, "where": where}
     shared.deliver(
         lambda: freegap.quantiles(
             source,

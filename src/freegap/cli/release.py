@@ -35,7 +35,7 @@ ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.",
 PERSON = typer.Option(
     None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
 )
-UNIT = typer.Option(
+PROTECT = typer.Option(
     None,
     help="'rows' where there is no column of persons: each row is protected by itself.",
     show_default=False,
@@ -64,6 +64,14 @@ ITEMS_PER_PERSON = typer.Option(
     help="With --domain unknown: count each person for so many items at most.",
     show_default=False,
 )
+VALUE = typer.Option(
+    None,
+    help="A column of numbers: totals of it, in place of the number of people, with --low and --high.",
+    show_default=False,
+)
+LOW = typer.Option(None, help="The least that a person adds to the total of an item.", show_default=False)
+HIGH = typer.Option(None, help="The most that a person adds to the total of an item.", show_default=False)
+UNIT = typer.Option(None, help="Values are rounded to multiples of it, such as 0.01.", show_default=False)
 GROUP = typer.Option(None, help="A column of groups: release the same in each group.", show_default=False)
 GROUPS = typer.Option(
     None, help="The public groups: a file with a column of them, or A..B.", show_default=False
@@ -119,7 +127,7 @@ def options_of(
     *,
     item: str | None,
     person: str | None,
-    unit: str | None,
+    protect: str | None,
     where: str | None,
     domain: str | None,
     domain_column: str | None,
@@ -135,7 +143,7 @@ def options_of(
     return {
         "item": item,
         "person": person,
-        "unit": unit,
+        "protect": protect,
         "where": where,
         "domain": _domain(domain),
         "domain_column": domain_column,

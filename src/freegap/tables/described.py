@@ -18,7 +18,7 @@ from freegap.tables.copies import encoding_argument
 from freegap.tables.databases import database_kind, shown
 from freegap.tables.files import AS_NAMED, FileReading, is_path
 
-UnitName = Literal["rows"]
+ProtectName = Literal["rows"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def source(
     table: Any,
     *,
     where: Any = None,
-    unit: UnitName | None = None,
+    protect: ProtectName | None = None,
     name: str | None = None,
     query: str | None = None,
     format: str | None = None,
@@ -58,9 +58,9 @@ def source(
     where: a condition on one row, as SQL writes it: comparisons of columns with values, IN, BETWEEN, LIKE
         with % at the ends, IS NULL, joined by AND, OR and NOT. Or the same as an expression of narwhals, or
         of Ibis for a table of Ibis. It is public, and stands in every result.
-    unit: "rows" where there is no column of persons: then each row is protected by itself, and somebody with
-        many rows is not protected as a whole. Nothing is taken for granted: without a person column this must
-        be said.
+    protect: "rows" where there is no column of persons: then each row is protected by itself, and somebody
+        with many rows is not protected as a whole. Nothing is taken for granted: without a person column this
+        must be said.
     name, query: the table of a database; or SELECT columns FROM table WHERE condition, and nothing more,
         because rows are looked at one by one.
     format: of files, as the ending of their names would say it.
@@ -72,12 +72,12 @@ def source(
     >>> import freegap as fg
     >>> import pandas as pd
     >>> stays = pd.DataFrame({"ward": ["A", "B"] * 300, "age": [10, 20, 30] * 200})
-    >>> adults = fg.source(stays, where="age >= 18", unit="rows")
+    >>> adults = fg.source(stays, where="age >= 18", protect="rows")
     >>> release = fg.top_k(adults, item="ward", k=1, epsilon=1, domain=["A", "B"], bits=fg.SeededBits(1))
     >>> release.privacy.filter
     'age >= 18'
     """
-    known = described(table, where=where, unit=unit)
+    known = described(table, where=where, protect=protect)
     if query is not None:
         asked = _query(query, name)
         known = replace(described(known, where=asked.where), name=asked.table, columns=asked.columns)
@@ -99,24 +99,24 @@ def source(
     return known if reading == AS_NAMED else replace(known, reading=reading)
 
 
-def described(table: Any, *, where: Any = None, unit: str | None = None) -> SourceTable:
+def described(table: Any, *, where: Any = None, protect: str | None = None) -> SourceTable:
     """A table, or what was said of one, and this besides; rows must fulfil all conditions."""
     known = table if isinstance(table, SourceTable) else SourceTable(table)
     condition = read_where(where, known.table)
     if condition is not None and known.where is not None:
         condition = Every((known.where, condition))
-    return replace(known, where=condition or known.where, by_row=_by_row(unit) or known.by_row)
+    return replace(known, where=condition or known.where, by_row=_by_row(protect) or known.by_row)
 
 
-def _by_row(unit: Any) -> bool:
-    if unit is None:
+def _by_row(protect: Any) -> bool:
+    if protect is None:
         return False
-    if unit != "rows":
+    if protect != "rows":
         raise InvalidArgument(
-            "unit",
-            unit,
+            "protect",
+            protect,
             'must be "rows", or left out',
-            "Name the column of persons with person='…'; unit=\"rows\" is for tables that have none.",
+            "Name the column of persons with person='…'; protect=\"rows\" is for tables that have none.",
         )
     return True
 

@@ -20,7 +20,7 @@ from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.quantiles import Bounds, Grid, QuantilesPlan, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread
-from freegap.tables.described import UnitName, described
+from freegap.tables.described import ProtectName, described
 from freegap.tables.files import is_path
 from freegap.tables.quantiles_grid import (
     PeopleInTable,
@@ -121,7 +121,7 @@ def quantiles(
     *,
     value: str | None = None,
     person: str | None = None,
-    unit: UnitName | None = None,
+    protect: ProtectName | None = None,
     where: Any = None,
     q: Any,
     low: Rational | None = None,
@@ -141,7 +141,7 @@ def quantiles(
 
     table: as in `top_k`; or a list or an array of numbers, one for each person, without value and person.
     value, person: the names of two columns.
-    where, unit: which rows are looked at, and that each row is protected by itself; see `source`.
+    where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     q: one number between 0 and 1, or a list of them, such as [0.25, 0.5, 0.75]. Nine cost four times the
         accuracy of one, not nine times.
     low, high: the range of the numbers, chosen without looking at them; what lies outside is clipped. Left
@@ -170,8 +170,8 @@ def quantiles(
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, plan.asked)
-    if where is not None or unit is not None or not _is_list(table):
-        table = described(table, where=where, unit=unit)
+    if where is not None or protect is not None or not _is_list(table):
+        table = described(table, where=where, protect=protect)
     with _opened(table, value, person, rule) as (people, protected, columns):
         plan = replace(plan, parameters={**plan.parameters, **columns})
         counted = people.cells(range_) if isinstance(range_, Grid) else people.zones(range_)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -25,6 +25,9 @@ from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import column_kind
 from freegap.tables.readers import read_columns, read_lines, readable
+
+if TYPE_CHECKING:
+    from freegap.tables.values import ClippedValue
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -46,6 +49,7 @@ class TableSource:
     by_row: whether each row is protected by itself; then the frame has no column "person".
     where: the condition that its rows fulfil, for the statement of privacy.
     group, group_kind: the name and the kind of the column of groups, where there is one.
+    value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
     """
 
     frame: Frame
@@ -59,10 +63,11 @@ class TableSource:
     where: str | None = None
     group: str | None = None
     group_kind: str = ""
+    value: ClippedValue | None = None
 
     def public(self) -> dict[str, Any]:
         """What a release says of the table among its parameters."""
-        unit = {"unit": "rows"} if self.by_row else {"person": self.person}
+        unit = {"protect": "rows"} if self.by_row else {"person": self.person}
         return {"item": self.item, **unit, **({} if self.where is None else {"where": self.where})}
 
     @property
@@ -124,23 +129,27 @@ class TableSource:
 
 @contextmanager
 def open_source(
-    table: Any, item: str | None, person: str | None, group: str | None = None, **also: str
+    table: Any,
+    item: str | None,
+    person: str | None,
+    group: str | None = None,
+    value: ClippedValue | None = None,
 ) -> Iterator[TableSource]:
     """The table's columns; a file's connection stays open meanwhile.
 
     table: or a description of one, which says of which rows and of whom (`freegap.tables.described`).
-    also: further columns of the frame, under these names: value="cost" for example.
     """
     described = table if isinstance(table, SourceTable) else SourceTable(table)
-    named = {"item": item, "person": person} | ({} if group is None else {"group": group}) | also
+    named = {"item": item, "person": person} | ({} if group is None else {"group": group})
+    named |= {} if value is None else {"value": value.column}
     if not is_path(described.table):
         names = _names(named, described)
-        yield _source(_frame_argument(described.table), names, described, typed=True, connection=None)
+        yield _source(_frame_argument(described.table), names, value, described, typed=True, connection=None)
         return
     if database_kind(described.table) is not None:
         names = _names(named, described)
         with open_database(described.table, described.name) as (native, own_connection):
-            yield _source(frame_of(native), names, described, typed=True, connection=own_connection)
+            yield _source(frame_of(native), names, value, described, typed=True, connection=own_connection)
         return
     found = FileTable(described.table, "table", described.reading)
     with open_connection() as connection, readable(found) as files:
@@ -148,13 +157,13 @@ def open_source(
             _refuse_names(files, named, described)
             frame = frame_of(read_lines(connection, files))
             own = {"item": "item", "person": "person"}
-            lines = _source(frame, own, described, typed=False, connection=connection)
+            lines = _source(frame, own, None, described, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
             names = _names(named, described)
             wanted = list(dict.fromkeys((*names.values(), *columns_of(described.where))))
             frame = frame_of(read_columns(connection, files, wanted))
-            yield _source(frame, names, described, typed=files.typed, connection=connection)
+            yield _source(frame, names, value, described, typed=files.typed, connection=connection)
 
 
 def as_frame(native: Any, argument: str) -> Any:
@@ -220,7 +229,13 @@ def exact_text(frame: Frame) -> Frame:
 
 
 def _source(
-    frame: Frame, names: dict[str, str], described: SourceTable, *, typed: bool, connection: Any | None
+    frame: Frame,
+    names: dict[str, str],
+    value: ClippedValue | None,
+    described: SourceTable,
+    *,
+    typed: bool,
+    connection: Any | None,
 ) -> TableSource:
     """names: of the columns, by what they are for."""
     columns = ask_engine(lambda: frame.collect_schema().names())
@@ -239,10 +254,13 @@ def _source(
     if condition is not None:
         places = {name: place for place, name in looked_at.items()}
         chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
-    group = names.get("group")
+    group, kind = names.get("group"), _kind(chosen, "item", names["item"])
+    if value is not None:
+        value.require_items(names["item"], kind)
+        chosen = ask_engine(lambda: value.in_units(chosen, typed=typed))
     return TableSource(
         chosen,
-        _kind(chosen, "item", names["item"]),
+        kind,
         typed,
         names["item"],
         names.get("person"),
@@ -251,6 +269,7 @@ def _source(
         where=None if condition is None else str(condition),
         group=group,
         group_kind="" if group is None else _kind(chosen, "group", group),
+        value=value,
     )
 
 
@@ -318,8 +337,8 @@ def _names(named: dict[str, str | None], described: SourceTable) -> dict[str, st
         raise InvalidArgument(
             "person",
             named["person"],
-            'cannot be named with unit="rows": either a value of this column is one person, or each row is',
-            "Leave out unit to protect persons.",
+            'cannot be named with protect="rows": one person is a value of this column, or one row',
+            "Leave out protect to protect persons.",
         )
     names = dict(named)
     if described.by_row:
@@ -331,13 +350,16 @@ def _names(named: dict[str, str | None], described: SourceTable) -> dict[str, st
                 name,
                 "must name a column",
                 f"Pass {argument}='…'. One person is one value of the person column; where there is none, "
-                'and each row is to be protected by itself, say unit="rows".',
+                'and each row is to be protected by itself, say protect="rows".',
             )
     return {argument: str(name) for argument, name in names.items()}
 
 
 def _refuse_names(files: FileTable, named: dict[str, str | None], described: SourceTable) -> None:
-    said = {"where": described.where and str(described.where), "unit": "rows" if described.by_row else None}
+    said = {
+        "where": described.where and str(described.where),
+        "protect": "rows" if described.by_row else None,
+    }
     for argument, name in (named | said).items():
         if name is not None:
             raise InvalidArgument(
