@@ -75,6 +75,7 @@ RECORDS = {
     "Refutation",
     "Release",
     "Reservation",
+    "SourceTable",
     "TableRelease",
     "TopItems",
     "TopK",

@@ -48,6 +48,7 @@ _HOMES = {
     "freegap.prover": "lower_bound prove",
     "freegap.prover.lower_bounds": "LowerBound",
     "freegap.prover.report": "Proof Refutation",
+    "freegap.tables.described": "SourceTable source",
     "freegap.tables.grouping": "Grouping",
     "freegap.tables.histograms": "NoisyHistogram histogram",
     "freegap.tables.quantiles": "Quantiles quantiles",
@@ -69,6 +70,7 @@ _EXTRAS = {
     "freegap.budget.records": ("sqlalchemy", "ledger"),
     "freegap.prover.lower_bounds": ("z3", "prove"),
     "freegap.prover.report": ("z3", "prove"),
+    "freegap.tables.described": ("narwhals", "tables"),
     "freegap.tables.quantiles": ("narwhals", "tables"),
     "freegap.tables.releases": ("narwhals", "tables"),
 }
