@@ -80,6 +80,12 @@ def _candidates(answers: Any, bits: fg.SeededBits) -> dict[str, Any]:
 # Each public callable that looks at private data: answers, bits → a call.
 CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "noisy_top_k": lambda a, bits: fg.noisy_top_k(a, 2, epsilon=1, bits=bits),
+    "noisy_top_k_each": lambda a, bits: fg.noisy_top_k_each(
+        [a, a], 2, epsilon=1, populations_per_person=1, bits=bits
+    ),
+    "sparse_vector_each": lambda a, bits: fg.sparse_vector_each(
+        {"x": a}, 2, k=1, epsilon=1, populations_per_person=1, bits=bits
+    ),
     "noisy_max": lambda a, bits: fg.noisy_max(a, epsilon=1, noise="laplace", resolution="1/10", bits=bits),
     "sparse_vector": lambda a, bits: fg.sparse_vector(a, 2, k=1, epsilon=1, bits=bits),
     "adaptive_sparse_vector": lambda a, bits: fg.adaptive_sparse_vector(a, 2, k=2, epsilon=1, bits=bits),
@@ -140,6 +146,8 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
 
 # The same calls in the other measure.
 IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
+    "noisy_top_k many times": lambda a, bits: fg.noisy_top_k(a, 2, epsilon=1, size=3, bits=bits),
+    "sparse_vector many times": lambda a, bits: fg.sparse_vector(a, 2, k=1, epsilon=1, size=3, bits=bits),
     "noisy_top_k in ρ": lambda a, bits: fg.noisy_top_k(a, 2, rho=1, bits=bits),
     "noisy_max in ρ": lambda a, bits: fg.noisy_max(a, rho=1, last_gap=False, resolution="1/10", bits=bits),
     "hybrid_top_k in ρ": lambda a, bits: fg.hybrid_top_k(a, Fraction(5, 2), k=2, rho=1, bits=bits),

@@ -47,6 +47,7 @@ def test_a_type_checker_knows_every_name_and_no_other(tmp_path: Path) -> None:
 # Protocols, and records that users are given and do not make.
 RECORDS = {
     "Above",
+    "AboveBatch",
     "AboveThreshold",
     "Account",
     "AuditReport",
@@ -75,6 +76,7 @@ RECORDS = {
     "TableRelease",
     "TopItems",
     "TopK",
+    "TopKBatch",
     "UnknownCounts",
     "UnknownTopK",
     "Verification",

@@ -47,6 +47,8 @@ from freegap.mechanisms.exponential import Choice as Choice
 from freegap.mechanisms.exponential import exponential_mechanism as exponential_mechanism
 from freegap.mechanisms.hybrids import hybrid_sparse_vector as hybrid_sparse_vector
 from freegap.mechanisms.hybrids import hybrid_top_k as hybrid_top_k
+from freegap.mechanisms.many_populations import noisy_top_k_each as noisy_top_k_each
+from freegap.mechanisms.many_populations import sparse_vector_each as sparse_vector_each
 from freegap.mechanisms.measurement import Measurement as Measurement
 from freegap.mechanisms.measurement import measure as measure
 from freegap.mechanisms.noisy_score import NoisyScore as NoisyScore
@@ -83,6 +85,8 @@ from freegap.tables.results import PrivacyUnit as PrivacyUnit
 from freegap.tables.results import TableRelease as TableRelease
 from freegap.tables.results import TopItems as TopItems
 from freegap.values.above import AboveThreshold as AboveThreshold
+from freegap.values.batches import AboveBatch as AboveBatch
+from freegap.values.batches import TopKBatch as TopKBatch
 from freegap.values.counts import Counts as Counts
 from freegap.values.kept import KeptRelease as KeptRelease
 from freegap.values.ranking import HybridTopK as HybridTopK

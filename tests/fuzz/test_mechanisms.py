@@ -56,10 +56,20 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT | {"gap": True, "last_gap": True},
-    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False},
-    "sparse_vector": SHARED | {"gap": True},
-    "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
+    "noisy_top_k": SELECT | {"gap": True, "last_gap": True, "size": None},
+    "noisy_top_k_each": without(SELECT, "answers")
+    | {
+        "populations": {"a": COUNTS, "b": COUNTS},
+        "populations_per_person": 1,
+        "offsets": None,
+        "gap": True,
+        "last_gap": True,
+    },
+    "sparse_vector_each": without(SHARED, "answers")
+    | {"populations": [COUNTS], "populations_per_person": 1, "offsets": None, "gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False, "size": 2},
+    "sparse_vector": SHARED | {"gap": True, "size": 2},
+    "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None, "size": None},
     "hybrid_top_k": ABOVE,
     "hybrid_sparse_vector": SHARED,
     "exponential_mechanism": without(SELECT, "k", "noise", "answers")

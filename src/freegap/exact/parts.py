@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, modes
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
@@ -33,20 +32,11 @@ class DigitsPart(KeyedDigits):
     def _first_of(self, begin: int, end: int) -> NDArray[np.uint16]:
         return self._digits._first_of(self._begin + begin, self._begin + end)
 
-    def block(self, word: int, ranks: NDArray[np.uint64] | int, items: Any) -> NDArray[np.uint64]:
+    def block(
+        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]] | range
+    ) -> NDArray[np.uint64]:
         """The word-th block of 128 digits of each stream (i, r) of this part."""
-        begin, consecutive = self._begin, isinstance(items, range)
-        moved: Any = (
-            range(items.start + begin, items.stop + begin) if consecutive else np.asarray(items) + begin
-        )
-        return self._digits.block(word, ranks, moved)
-
-
-def consecutive_blocks(digits: KeyedDigits, rank: int, items: range) -> NDArray[np.uint64]:
-    """The first 128 digits of each stream (i, rank), rank > 0, as `KeyedDigits.block` has them.
-
-    Their addresses are consecutive numbers, so that the cipher's own counter mode gives them.
-    """
-    counter = (((1 << 32) | rank) << 64) | items.start
-    stream = Cipher(digits._algorithm, modes.CTR(counter.to_bytes(16, "big"))).encryptor()
-    return np.frombuffer(stream.update(bytes(16 * len(items))), dtype="<u8").reshape(-1, 2)
+        begin = self._begin
+        if isinstance(items, range):
+            return self._digits.block(word, ranks, range(items.start + begin, items.stop + begin))
+        return self._digits.block(word, ranks, items + items.dtype.type(begin))
