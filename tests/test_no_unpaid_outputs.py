@@ -93,6 +93,9 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "hybrid_sparse_vector": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, epsilon=1, bits=bits),
     "exponential_mechanism": lambda a, bits: fg.exponential_mechanism(a, epsilon=1, bits=bits),
     "measure": lambda a, bits: fg.measure(a, epsilon=1, bits=bits),
+    "quantiles": lambda a, bits: fg.quantiles(
+        _numbers(a), q=[0.2, 0.7], intervals=True, epsilon=1, bits=bits
+    ),
     "select_and_measure": lambda a, bits: fg.select_and_measure(a, 2, epsilon=1, bits=bits),
     "unknown_top_k": lambda a, bits: fg.unknown_top_k(
         a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits

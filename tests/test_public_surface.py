@@ -69,6 +69,7 @@ RECORDS = {
     "PlannedRelease",
     "PrivacyUnit",
     "Proof",
+    "Quantiles",
     "Refutation",
     "Release",
     "Reservation",

@@ -48,6 +48,7 @@ _HOMES = {
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
     "freegap.tables.grouping": "Grouping",
+    "freegap.tables.quantiles": "Quantiles quantiles",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",
@@ -65,6 +66,7 @@ _EXTRAS = {
     "freegap.budget.ledger": ("sqlalchemy", "ledger"),
     "freegap.budget.records": ("sqlalchemy", "ledger"),
     "freegap.prover.report": ("z3", "prove"),
+    "freegap.tables.quantiles": ("narwhals", "tables"),
     "freegap.tables.releases": ("narwhals", "tables"),
 }
 

@@ -82,6 +82,9 @@ CALLS: dict[str, dict[str, Any]] = {
         SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution", "rho"
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
+    "quantiles": {"table": [12, 480, 33], "value": None, "person": None, "q": [0.5], "low": 0, "high": 500}
+    | {"resolution": 1, "per_person": "median", "intervals": False}
+    | {"epsilon": 1, "ledger": None, "bits": None},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},

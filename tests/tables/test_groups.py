@@ -338,6 +338,17 @@ def test_groups_of_other_kinds(tmp_path: Path) -> None:
             assert sum(_cells(table, 1, groups).values()) == 2
 
 
+def test_groups_that_only_the_engine_tells_apart() -> None:
+    """A sum of their counts would move by two with one person."""
+    moments = pl.Series([1, 2, 3000, 1, 2]).cast(pl.Datetime("ns"))  # Python's times have no nanoseconds
+    table = pl.DataFrame({"ward": moments, "dx": ["flu"] * 5, "patient": [1, 1, 1, 2, 3]})
+    start = datetime.datetime(1970, 1, 1)
+    later = start + datetime.timedelta(microseconds=3)
+    for most, flu in ((None, 2), (2, 3)):
+        counts = _cells(table, most, [start, later, later + datetime.timedelta(1)])
+        assert (counts[start, "flu"], counts[later, "flu"]) == (flu, 1)
+
+
 def test_groups_from_a_file_and_a_table(tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_text("ward,beds\nA,3\nC,4\nX,1\n")

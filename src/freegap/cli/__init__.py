@@ -37,6 +37,7 @@ _OURS = {
     "demo": "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
     "top-k": "Release the k items with the most distinct people, with gaps.",
     "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
+    "quantiles": "Release several quantiles of people's numbers at once.",
     "plan": "Find the ε that a release needs, and what it buys, from public assumptions; free.",
     "budget": "Keep the privacy budget of each dataset in a ledger.",
     "serve": "Let a team ask, and nobody read.",

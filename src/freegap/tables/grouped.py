@@ -82,7 +82,7 @@ class GroupedTable:
         """The counts of each group, in groups of equal ones."""
         by_group = cells.sorted()
         for begin, end in pairwise(by_group.starts().tolist()):
-            yield tally_places(self.items, by_group.item[begin:end], by_group.people[begin:end])
+            yield tally_places(self.items.items, by_group.item[begin:end], by_group.people[begin:end])
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def top_k_in_groups(
             intervals=None,
             privacy=within.privacy,
             groups=replace(within.grouping, sizes=(k,) * cells.groups),
-            spent=within.grouping.charge([plan.charge] * cells.groups),
+            spent=plan.charge * within.grouping.touched,
             private=source.private,
         )
 

@@ -63,9 +63,9 @@ class GroupCounts:
 
     def matrix(self) -> NDArray[np.int64]:
         """The count of each item, a row for each group."""
-        counts = np.zeros((self.groups, self.items), dtype=np.int64)
-        np.maximum.at(counts, (self.group, self.item), self.people)
-        return counts
+        counts = np.zeros(self.groups * self.items, dtype=np.int64)
+        np.maximum.at(counts, self.group * self.items + self.item, self.people)
+        return counts.reshape(self.groups, self.items)
 
     def sorted(self) -> GroupCounts:
         """By group and item, each pair once."""

@@ -33,7 +33,7 @@ from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.spelling import normalized, warn_of_spellings
-from freegap.tables.tallies import Tally, tally_pairs
+from freegap.tables.tallies import Tally, tally_pairs, tally_places
 
 _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
 
@@ -123,6 +123,11 @@ def _stays(source: TableSource, domain: Domain) -> bool:
 
 def _bring(frame: Frame, source: TableSource, domain: Domain) -> Tally:
     """The counts of all items that occur. Even turning them into Python values can fail on a private one."""
+    if isinstance(domain, ListedDomain) and domain.column is not None:
+        texts = domain.column.to_frame().with_row_index("place").lazy()
+        found = texts.join(frame.lazy(), on="item", how="inner").select("place", "people").collect()
+        places, people = (found[name].to_numpy().astype(np.int64) for name in ("place", "people"))
+        return tally_places(domain.items, places, people)
     pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
     items: Any = pairs["item"].to_numpy() if whole else pairs["item"].to_list()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,7 +20,7 @@ import narwhals.stable.v2 as nw
 from freegap.bits import BitSource
 from freegap.charges import LedgerAndDataset, charged, require
 from freegap.errors import InvalidArgument
-from freegap.laws import LAPLACE
+from freegap.estimate.noise_laws import half_width
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
@@ -128,10 +127,7 @@ def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estima
     law, scale = plan.measuring(len(counts))
     noise = measuring_noise(law, len(counts), scale / plan.resolution, source)
     estimates = tuple(count + step * plan.resolution for count, step in zip(counts, noise, strict=True))
-    # Either law exceeds its far point with probability 2.5 %, and rounding adds half a step: beyond it the
-    # weight of each point of the grid is at most the integral over its cell, since the density is convex.
-    far = -math.log(2 * TAIL) if law is LAPLACE else NormalDist().inv_cdf(1 - TAIL)
-    far = far * float(scale) + float(plan.resolution) / 2
+    far = half_width(law, scale, plan.resolution, 2 * TAIL)
     intervals = tuple((float(estimate) - far, float(estimate) + far) for estimate in estimates)
     return estimates, (math.sqrt(law.variance(float(scale))),) * len(counts), intervals
 
