@@ -11,9 +11,9 @@ from flint import arb
 
 from freegap.bits import SeededBits
 from freegap.exact import batched_ranking
-from freegap.exact.batched_ranking import Batch, BatchedRanking, ends
+from freegap.exact.batched_ranking import BatchedRanking, ends
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.parts import DigitsPart
+from freegap.exact.parts import Batch, DigitsPart
 from freegap.exact.ranking import NoisyRanking
 from freegap.values.balls import as_ball, at_precision
 from tests.laws import EXACT_LAWS as LAWS

@@ -47,7 +47,6 @@ where the law looks at that end: by the lemma of `doubles`, with m = r = 1 and n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -57,10 +56,9 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import _SMALLEST, FILTER_BITS, _minus_log, certain_floor
-from freegap.exact.parts import DigitsPart
+from freegap.exact.parts import Batch, DigitsPart
 from freegap.exact.ranking import NoisyRanking
 from freegap.laws import EXPONENTIAL, ExactLaw
-from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
 Floats = NDArray[np.float64]
@@ -72,45 +70,6 @@ _NETWORK = 64  # up to so many comparisons, column by column, are cheaper than s
 _RATES = (2.0**-100, 2.0**60)  # within these nothing overflows, whatever the answers
 _UNKNOWN = -(2.0**64)  # a low that is not known
 _KNOWN = -(2.0**60)  # and one that is, with every other answer of its population
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Populations: g has the answers values[begins[g] : begins[g] + lengths[g]].
-
-    addresses: the first stream of each population's part of the digits.
-    sizes: how many items have each answer; None where each is one.
-    """
-
-    values: GridValues
-    sizes: Whole | None
-    begins: Whole
-    lengths: Whole
-    addresses: Whole
-
-    @classmethod
-    def flat(cls, values: GridValues, offsets: Whole, sizes: Whole | None = None) -> Batch:
-        """Populations one after the other, each from its offset up to the next one's."""
-        return cls(values, sizes, offsets[:-1], np.diff(offsets), offsets[:-1])
-
-    @classmethod
-    def repeated(cls, values: GridValues, times: int, sizes: Whole | None = None) -> Batch:
-        """One population so many times, each time with streams of its own."""
-        n = len(values)
-        return cls(values, sizes, np.zeros(times, np.int64), np.full(times, n), n * np.arange(times))
-
-    def with_thresholds(self) -> Batch:
-        """The same populations with one stream more each, the first, for a threshold."""
-        addresses = self.addresses + np.arange(len(self))
-        return Batch(self.values, self.sizes, self.begins, self.lengths, addresses)
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    @property
-    def streams(self) -> int:
-        """How many streams the populations have in all."""
-        return int(self.lengths.sum())
 
 
 class BatchedRanking:
