@@ -38,7 +38,7 @@ def runs_at_once(function: Callable[..., Any], threshold: int, **options: Any) -
         entries[runs, made.indices] = made.branches
         if made.gap_multiples is None:
             return entries
-        gaps: Any = np.ma.masked_all(shape, dtype=np.int64)
+        gaps: Any = np.ma.array(np.zeros(shape, dtype=np.int64), mask=True)
         gaps[runs, made.indices] = made.gap_multiples
         return entries, gaps
 
