@@ -15,6 +15,7 @@ from freegap.report.pictures import BLUE, ORANGE, panels
 from freegap.values.columns import Column
 from freegap.values.results import NOT_PRIVATE, Release
 
+_PLACES = ("release", "rank", "question", "branch")
 _LONGEST_LABEL = 40
 _LONGEST_TITLE = 90
 _LONGEST_CHART = 500
@@ -33,13 +34,13 @@ def draw(release: Release, *, titled: bool = True) -> Any:
     titled: False where the title of the release stands above it already.
     """
     columns = release.columns()
-    names = next((column for column in columns if not column.numeric), None)
+    names = [column.cells[:_LONGEST_CHART] for column in columns if not column.numeric]
     values = _drawn(columns)
-    if names is None or values is None:
+    if not names or values is None:
         raise InvalidArgument(
             "release", f"<{type(release).__name__}>", "has no numbers to draw", "Print it instead."
         )
-    labels = _labels(names.cells[:_LONGEST_CHART])
+    labels = _labels([" · ".join(row) for row in zip(*names, strict=True)])
     figure, (axes,) = panels(1, 1, size=(8, 1.6 + 0.36 * max(len(labels), 2)), lines="x")
     places = np.arange(len(labels))
     sizes = np.array([math.nan if value is None else float(value) for value in values.values[: len(labels)]])
@@ -63,7 +64,9 @@ def draw(release: Release, *, titled: bool = True) -> Any:
 def _drawn(columns: Sequence[Column]) -> Column | None:
     """Estimates where there are any, else the first numbers that are not ranks or positions."""
     named = {column.name or column.title: column for column in columns if column.numeric}
-    numbers = [column for name, column in named.items() if name not in ("rank", "question", "branch")]
+    numbers = [
+        column for name, column in named.items() if name not in ("release", "rank", "question", "branch")
+    ]
     return named.get("estimate") or next((c for c in numbers if c.kind is not tuple), None)
 
 

@@ -199,6 +199,8 @@ class Release:
         from rich.table import Table
         from rich.text import Text
 
+        from freegap.report.tables import TitledTable
+
         table = Table()
         columns = self.columns()
         for column in columns:
@@ -207,7 +209,7 @@ class Release:
         for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*(Text(printable(cell)) for cell in row))
         notes = [Text(note, style="bold red" if note == NOT_PRIVATE else "dim") for note in self.footnotes()]
-        return Group(Text(printable(self.title), style="bold"), table, *notes)
+        return Group(TitledTable(printable(self.title), table), *notes)
 
     def __str__(self) -> str:
         """The released table as plain text."""

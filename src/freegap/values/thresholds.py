@@ -47,6 +47,12 @@ class Offsets:
             offsets -= rest
         return offsets
 
+    def part(self, begin: int, end: int) -> Offsets:
+        """Those of the answers begin, …, end − 1."""
+        own = self.thresholds
+        thresholds = own[begin:end] if isinstance(own, tuple) else own
+        return Offsets(self.values[begin:end], self.grain, self.constant, thresholds)
+
     def threshold(self, i: int) -> Fraction:
         """The threshold of question i."""
         return self.thresholds[i] if isinstance(self.thresholds, tuple) else self.thresholds

@@ -17,7 +17,7 @@ def test_each_start_is_timed_and_compared_with_numpy(monkeypatch: pytest.MonkeyP
     def run(arguments: list[str], **_: Any) -> None:
         started.append(arguments[1:])
 
-    monkeypatch.setattr(bench.subprocess, "run", run)
+    monkeypatch.setattr("freegap_evidence.bench.start.subprocess.run", run)
 
     def timed(contestants: Any, *, rounds: int) -> dict[str, float]:
         for contestant in contestants.values():
