@@ -15,10 +15,35 @@ from freegap.cli.files import require_writable, write
 from freegap.cli.terminal import print_json, print_release, progress_bar
 from freegap.errors import FreegapError, InvalidArgument
 
-TABLE = typer.Argument(help="CSV, Parquet, JSON lines or FIMI .dat: a file, a glob or a directory.")
+TABLE = typer.Argument(
+    help="CSV, Parquet, JSON, Arrow or FIMI .dat: a file, a glob or a directory, or - for standard input. Or "
+    "a database: .duckdb, .sqlite or postgresql://…, with --table or --query."
+)
+NAME = typer.Option(None, "--table", help="The table of a database.", show_default=False)
+QUERY = typer.Option(
+    None, help="In its place: SELECT columns FROM table WHERE condition, no more.", show_default=False
+)
+FORMAT = typer.Option(
+    None, "--format", help="csv, parquet, …, where the name does not say it.", show_default=False
+)
+DELIMITER = typer.Option(None, help="Of CSV, where it is not a comma.", show_default=False)
+ENCODING = typer.Option(None, help="Of text files, where it is not UTF-8.", show_default=False)
+PARTITIONS = typer.Option(
+    None, "--partition", help="A column that folders state (year=2026). May be repeated.", show_default=False
+)
 ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.", show_default=False)
 PERSON = typer.Option(
     None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
+)
+PROTECT = typer.Option(
+    None,
+    help="'rows' where there is no column of persons: each row is protected by itself.",
+    show_default=False,
+)
+WHERE = typer.Option(
+    None,
+    help="Which rows, by a condition on one row: \"age >= 18 AND ward IN ('A', 'B')\". It is public.",
+    show_default=False,
 )
 DOMAIN = typer.Option(
     None,
@@ -81,10 +106,33 @@ SEED = typer.Option(
 _RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 
 
+def source_of(
+    table: str,
+    name: str | None,
+    query: str | None,
+    format_: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    partitions: list[str] | None,
+) -> Any:
+    """The table, with what was said of how to read it."""
+    return freegap.source(
+        table,
+        name=name,
+        query=query,
+        format=format_,
+        delimiter=delimiter,
+        encoding=encoding,
+        partitions=partitions or (),
+    )
+
+
 def options_of(
     *,
     item: str | None,
     person: str | None,
+    protect: str | None,
+    where: str | None,
     domain: str | None,
     domain_column: str | None,
     observed: bool,
@@ -99,6 +147,8 @@ def options_of(
     return {
         "item": item,
         "person": person,
+        "protect": protect,
+        "where": where,
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,

@@ -17,8 +17,9 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
+from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, require_kind, type_kind
+from freegap.tables.readers import column_names, read_columns
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels

@@ -88,7 +88,8 @@ class GroupedTable:
 
     def count(self) -> GroupCounts:
         """The people of each item in each group."""
-        most = self.grouping.touched if self.grouping.enforced else None
+        bounded = self.grouping.enforced and not self.source.by_row  # a row is in one group
+        most = self.grouping.touched if bounded else None
         return count_groups(self.source, self.groups, self.items, most)
 
     @property
@@ -103,8 +104,7 @@ class GroupedTable:
         grouping, source = self.grouping, self.source
         rule = "declared" if grouping.declared else "enforced" if grouping.enforced else "any"
         return {
-            "item": source.item,
-            "person": source.person,
+            **source.public(),
             "domain": self.domain,
             "group": source.group,
             "groups": len(grouping.labels) if self.naming is None else UNKNOWN,

@@ -27,6 +27,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.described import ProtectName, described
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
@@ -56,6 +57,8 @@ def top_k(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     k: int,
     epsilon: Rational | None = None,
     rho: Rational | None = None,
@@ -90,6 +93,7 @@ def top_k(
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
     item, person: the names of two columns.
+    where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
@@ -140,6 +144,7 @@ def top_k(
     >>> [(row.group, row.rank, row.item) for row in release]
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
+    table = described(table, where=where, protect=protect)
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     refuse_in_groups(group, value)
@@ -227,6 +232,8 @@ def above(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     threshold: Rational,
     k: int,
     epsilon: Rational | None = None,
@@ -273,6 +280,7 @@ def above(
     >>> release.labels, release.threshold, release.delta
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
+    table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
@@ -394,4 +402,4 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
 
 def _public(people: Counted) -> dict[str, Any]:
     summed = {} if people.source.value is None else people.source.value.parameters
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain, **summed}
+    return {**people.source.public(), "domain": people.domain, **summed}

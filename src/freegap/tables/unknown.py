@@ -117,7 +117,7 @@ def top_k_of_unknown(
             private=found.private,
         )
 
-    public = {"item": opened.item, "person": opened.person, "domain": UNKNOWN}
+    public = {**opened.public(), "domain": UNKNOWN}
     return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
