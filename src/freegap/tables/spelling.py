@@ -42,7 +42,8 @@ def warn_of_spellings(domain: Domain, called: str = "domain") -> None:
             _warn(f"{called} has {other!r} and {item!r}, which differ in case, blanks or encoding only")
             return
         if item != unicodedata.normalize("NFC", item) or item != item.strip():
-            _warn(f"{called} has {item!r}, with blanks at its ends or in another encoding than the composed one (NFC)")
+            slip = "with blanks at its ends or in an encoding that is not composed (NFC)"
+            _warn(f"{called} has {item!r}, {slip}")
             return
 
 
