@@ -38,8 +38,8 @@ def runs_at_once(function: Callable[..., Any], threshold: int, **options: Any) -
         entries[runs, made.indices] = made.branches
         if made.gap_multiples is None:
             return entries
-        gaps: Any = np.ma.masked_all(shape, dtype=np.int64)
+        gaps = np.zeros(shape, np.int64)
         gaps[runs, made.indices] = made.gap_multiples
-        return entries, gaps
+        return entries, np.ma.array(gaps, mask=entries < 0)
 
     return release
