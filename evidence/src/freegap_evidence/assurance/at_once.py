@@ -38,8 +38,8 @@ def runs_at_once(function: Callable[..., Any], threshold: int, **options: Any) -
         entries[runs, made.indices] = made.branches
         if made.gap_multiples is None:
             return entries
-        gaps = np.zeros(shape, np.int64)
+        gaps: Any = np.ma.array(np.zeros(shape, dtype=np.int64), mask=True)
         gaps[runs, made.indices] = made.gap_multiples
-        return entries, np.ma.array(gaps, mask=entries < 0)
+        return entries, gaps
 
     return release

@@ -159,7 +159,7 @@ def batches(
         "releases per second": "{per_second:,.0f}",
     }
 
-    def tables(result: Record) -> Tables:
+    def tables(result: Record) -> list[TitledTable]:
         return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
 
     _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
