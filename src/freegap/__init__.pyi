@@ -78,6 +78,7 @@ from freegap.prover.report import Refutation as Refutation
 from freegap.tables.grouping import Grouping as Grouping
 from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
 from freegap.tables.histograms import histogram as histogram
+from freegap.tables.means import NoisyMeans as NoisyMeans
 from freegap.tables.quantiles import Quantiles as Quantiles
 from freegap.tables.quantiles import quantiles as quantiles
 from freegap.tables.releases import above as above

@@ -42,11 +42,19 @@ def histogram(
     low: str | None = shared.LOW,
     high: str | None = shared.HIGH,
     unit: str | None = shared.UNIT,
+    mean: bool = typer.Option(False, "--mean", help="Means of the value over people, in place of totals."),
     seed: int | None = shared.SEED,
 ) -> None:
     """Release how many people each item has, or the total of a value, with noise."""
     asked: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "items_per_person": _number(items_per_person)}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
+    if dry_run and mean:
+        raise InvalidArgument(
+            "mean",
+            mean,
+            "has no dry run: how exact a mean is depends on how many people there are",
+            "Ask for one of the totals.",
+        )
     if dry_run:
         from freegap.tables.histogram_forecast import forecast_histogram
 
@@ -68,7 +76,7 @@ def histogram(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.histogram(table, **(options | asked | summed)),
+        lambda: freegap.histogram(table, mean=mean, **(options | asked | summed)),
         as_json=as_json,
         out=out,
     )
