@@ -170,6 +170,7 @@ NOT_OF_PRIVATE_DATA = {
         "audit",
         "assert_private",
         "Command",
+        "lower_bound",
         "prove",
         "Composition",
         "Ranking",
@@ -184,7 +185,7 @@ NOT_OF_PRIVATE_DATA = {
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }
-OF_TABLES = {"top_k", "above"}
+OF_TABLES = {"top_k", "above", "source"}
 
 NEIGHBOURS: dict[str, tuple[Any, Any]] = {
     "whole numbers": ([3, 1, 2], [4, 2, 2]),
@@ -267,6 +268,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     tables = [_table(kind, rows, tmp_path) for rows in (ROWS, ROWS + PERSONS[person])]
     shared: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1}
     shared["domain"] = ["tea", "milk", "rice"]
+    of_rows = {name: value for name, value in shared.items() if name != "person"}
     in_rho = {name: value for name, value in shared.items() if name != "epsilon"} | {"rho": 1}
     in_groups = {"group": "item", "groups": ["tea", "gin", "rum"], "groups_per_person": 1}
     for release in (
@@ -278,6 +280,9 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
         lambda t: fg.top_k(
             t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
         ),
+        lambda t: fg.top_k(
+            t, where="item LIKE 't%' OR NOT person < 9", protect="rows", bits=fg.SeededBits(1), **of_rows
+        ),
         lambda t: fg.histogram(
             t, items_per_person=1, bits=fg.SeededBits(1), **{n: v for n, v in shared.items() if n != "k"}
         ),
@@ -288,7 +293,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
 
 def _csv(at: Path, rows: str) -> Any:
     path = at / "rows.csv"
-    path.write_text("item,person\ntea,1\nmilk,2\n" + rows)
+    path.write_text("item,person\ntea,1\nmilk,2\n" + rows, errors="surrogateescape")
     return lambda: fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=["tea", "milk"])
 
 
@@ -335,6 +340,9 @@ EXCEPTIONS: dict[str, Callable[[Path], list[tuple[Any, Any]]]] = {
     ],
     "a control character U+0001 in a line of a .dat file": lambda at: [
         (_lines(at / "a", "tea\n"), _lines(at / "b", "tea\x01milk\n"))
+    ],
+    "a byte that is not UTF-8 in a text file": lambda at: [
+        (_csv(at / "a", "tea,3\n"), _csv(at / "b", "tea\udce9,3\n"))
     ],
     "a value that its engine cannot compare or convert": lambda _: [(_objects(2), _objects([2]))],
 }

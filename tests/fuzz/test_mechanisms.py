@@ -280,7 +280,7 @@ def test_only_errors_of_freegap(name: str) -> None:
 
 
 def test_every_public_name_is_tried() -> None:
-    elsewhere = {"above", "top_k", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
+    elsewhere = {"above", "top_k", "source", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
     given_out = RECORDS | {"SystemBits"}
     errors = {
         name

@@ -24,6 +24,7 @@ import freegap as fg
 from freegap.mechanisms.quantiles import Grid
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import make_receipt
+from freegap.tables.quantiles import read_plan
 from freegap.tables.quantiles_grid import PeopleInTable, PeopleListed, cell_of, numbers_of
 from freegap.tables.quantiles_range import RangeSearch
 from freegap.tables.sources import open_source
@@ -228,6 +229,14 @@ def test_a_range_is_found(numbers: Any, low: int, high: int, step: int) -> None:
     middle = sorted(numbers)[300], sorted(numbers)[2700]
     for value, truth in zip(release.values, middle, strict=True):
         assert abs(value - min(truth, high)) <= max(150, 2 * step)
+
+
+def test_the_search_is_paid_for() -> None:
+    asked: dict[str, Any] = {"resolution": 1, "intervals": False, "epsilon": 8}
+    plan, search = read_plan(0.5, None, None, **asked)
+    assert isinstance(search, RangeSearch)
+    assert [plan.epsilon + search.epsilon, plan.each] == [8, 7]
+    assert read_plan(0.5, 0, 9, **asked)[0].each == 8
 
 
 def test_the_search_is_one_sparse_vector_for_each_side() -> None:

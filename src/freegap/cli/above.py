@@ -15,6 +15,8 @@ def above(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
     k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
@@ -39,6 +41,12 @@ def above(
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
     noise: str | None = shared.NOISE,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
@@ -66,6 +74,8 @@ def above(
     options = shared.options_of(
         item=item,
         person=person,
+        protect=protect,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,
@@ -76,8 +86,9 @@ def above(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
+        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

@@ -18,6 +18,8 @@ def histogram(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
     domain: str | None = typer.Option(
         None,
         help="The public items, each of which is a bin: a file with a column of them, or A..B for the whole "
@@ -43,6 +45,12 @@ def histogram(
     high: str | None = shared.HIGH,
     unit: str | None = shared.UNIT,
     mean: bool = typer.Option(False, "--mean", help="Means of the value over people, in place of totals."),
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release how many people each item has, or the total of a value, with noise."""
@@ -65,6 +73,8 @@ def histogram(
     options = shared.options_of(
         item=item,
         person=person,
+        protect=protect,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,
@@ -75,8 +85,9 @@ def histogram(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.histogram(table, mean=mean, **(options | asked | summed)),
+        lambda: freegap.histogram(source, mean=mean, **(options | asked | summed)),
         as_json=as_json,
         out=out,
     )

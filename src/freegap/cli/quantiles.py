@@ -15,6 +15,8 @@ def quantiles(
     table: str = shared.TABLE,
     value: str | None = typer.Option(None, help="The column of numbers.", show_default=False),
     person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
     q: str = typer.Option(..., help="The quantiles, such as 0.1,0.5,0.9.", show_default=False),
     low: str | None = typer.Option(
         None, help="The least that is counted; left out with --high, a range is found.", show_default=False
@@ -32,6 +34,12 @@ def quantiles(
     as_json: bool = shared.JSON,
     out: list[Path] | None = OUT,
     dry_run: bool = shared.DRY_RUN,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release several quantiles of people's numbers at once."""
@@ -51,11 +59,14 @@ def quantiles(
 
         shared.forecast(forecast_quantiles(**asked), as_json=as_json)
         return
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    reading: dict[str, Any] = {"protect": protect, "where": where}
     shared.deliver(
         lambda: freegap.quantiles(
-            table,
+            source,
             value=value,
             person=person,
+            **reading,
             ledger=None if ledger is None else (freegap.Ledger(), ledger),
             bits=None if seed is None else freegap.SeededBits(seed),
             **asked,

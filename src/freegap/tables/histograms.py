@@ -30,6 +30,7 @@ from freegap.values.written import as_double, jsonable
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from freegap.tables.described import ProtectName
     from freegap.tables.results import PrivacyUnit
 
 
@@ -130,6 +131,8 @@ def histogram(
     rho: Rational | None = None,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     domain: Any = None,
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
@@ -156,7 +159,8 @@ def histogram(
     sensitivity, resolution: of counts alone: how much one person changes a bin at most, and the grid that
         bins and noise are on. Both 1 if left out; a sensitivity that is no multiple of the resolution is
         refused.
-    item, person, domain, domain_column, observed_keys_are_public, normalize: of a table, as in `top_k`.
+    item, person, protect, where: of a table, as in `top_k`.
+    domain, domain_column, observed_keys_are_public, normalize: the same.
     value, low, high, unit: of a table: sums of this column in place of the number of people, as in `top_k`.
     mean: means of the value over the people of each bin in place of sums: half of the budget for the numbers
         of people, half for the sums. The result has `means` and `counts`: it is a `NoisyMeans`.
@@ -186,6 +190,7 @@ def histogram(
         _refuse(
             "item", normalize=normalize or None, observed_keys_are_public=observed_keys_are_public or None
         )
+        _refuse("item", protect=protect, where=where)
         grid = 1 if resolution is None else resolution
         asked = {"sensitivity": 1 if sensitivity is None else sensitivity, "resolution": grid} | amounts
         checked = HistogramPlan.read(bins=1, **asked)
@@ -208,6 +213,7 @@ def histogram(
             "normalize": flag_argument("normalize", normalize),
         },
         (value, low, high, unit),
+        {"protect": protect, "where": where},
         mean=flag_argument("mean", mean),
     )
 
@@ -219,11 +225,13 @@ def _of_table(
     account: LedgerAndDataset | None,
     named: dict[str, Any],
     summed: tuple[Any, ...],
+    reading: dict[str, Any],
     *,
     mean: bool,
 ) -> NoisyHistogram:
     try:
         from freegap.tables.categories import bins_of
+        from freegap.tables.described import described
         from freegap.tables.means import drawn_means
         from freegap.tables.results import privacy_of
         from freegap.tables.values import ClippedValue, unit_of, what_is_counted
@@ -242,13 +250,13 @@ def _of_table(
     require(account, checked.asked)
     most = amounts["items_per_person"]
     most = None if most is None else count_argument("items_per_person", most)
-    bins = bins_of(table, value=by, most=most, **named)
+    bins = bins_of(described(table, **reading), value=by, most=most, **named)
     plan = HistogramPlan.read(bins=len(bins.labels), **asked)
     privacy = privacy_of(bins.source, bins.domain)
     if most is not None and most < plan.bins:
         chosen = f"each person to at most {most:,} of their items, those with the least digests"
         privacy = replace(privacy, clipped="; ".join(filter(None, (chosen, privacy.clipped))))
-    public = {"item": bins.source.item, "person": bins.source.person, "domain": bins.domain}
+    public = {**bins.source.public(), "domain": bins.domain}
     if by is not None and mean:
         by.require_exact_items(bins.source.kind)
         return drawn_means(bins, by, plan, privacy, public | by.parameters, account, source)

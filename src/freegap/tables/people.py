@@ -1,7 +1,8 @@
 """count(distinct person) group by item, by the engine that holds the table.
 
 Adding or removing one person, with whatever rows, changes each count by at most one, and all in the
-same direction: Δ = 1, monotonic, however many items the person touches.
+same direction: Δ = 1, monotonic, however many items the person touches. Where each row is protected by itself
+it is count(*) group by item: one row more or less changes one count by one.
 
 Where the table is in this process, or the domain is a list in this process, or a database behind Ibis
 cannot look items up, each item that occurs travels here with its count (`tally_pairs`). Else the counts
@@ -100,8 +101,10 @@ def count_people(source: TableSource, most: int | None = None) -> Frame:
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
     """
+    if source.by_row and source.value is None:
+        return count_pairs(source.present(), source)  # a row has one item
     pairs = pairs_of(source)
-    if most is not None:
+    if most is not None and not source.by_row:
         pairs = chosen_in_engine(pairs, most, by_line=source.by_line)
     return count_pairs(pairs, source)
 

@@ -20,6 +20,7 @@ from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.quantiles import Bounds, Grid, QuantilesPlan, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread
+from freegap.tables.described import ProtectName, described
 from freegap.tables.files import is_path
 from freegap.tables.quantiles_grid import (
     PeopleInTable,
@@ -29,7 +30,7 @@ from freegap.tables.quantiles_grid import (
     per_person_argument,
 )
 from freegap.tables.quantiles_range import SEARCHING, RangeSearch
-from freegap.tables.results import PrivacyUnit
+from freegap.tables.results import PrivacyUnit, privacy_of
 from freegap.tables.sources import TableSource, open_source
 from freegap.values.columns import Column
 from freegap.values.rationals import Rational
@@ -37,6 +38,8 @@ from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, plain, readable
 
+_NEIGHBOURS = "two tables of which one has all rows of one more person, who counts as one number"
+_ROWS = "two tables of which one has one row more, which counts as one number"
 _RULES = {
     "median": "the lower median of a person's rows counts",
     "smallest": "the smallest of a person's rows counts",
@@ -118,6 +121,8 @@ def quantiles(
     *,
     value: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     q: Any,
     low: Rational | None = None,
     high: Rational | None = None,
@@ -136,6 +141,7 @@ def quantiles(
 
     table: as in `top_k`; or a list or an array of numbers, one for each person, without value and person.
     value, person: the names of two columns.
+    where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     q: one number between 0 and 1, or a list of them, such as [0.25, 0.5, 0.75]. Nine cost four times the
         accuracy of one, not nine times.
     low, high: the range of the numbers, chosen without looking at them; what lies outside is clipped. Left
@@ -164,7 +170,9 @@ def quantiles(
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, plan.asked)
-    with _opened(table, value, person, rule) as (people, unit, columns):
+    if where is not None or protect is not None or not _is_list(table):
+        table = described(table, where=where, protect=protect)
+    with _opened(table, value, person, rule) as (people, protected, columns):
         plan = replace(plan, parameters={**plan.parameters, **columns})
         counted = people.cells(range_) if isinstance(range_, Grid) else people.zones(range_)
 
@@ -186,7 +194,7 @@ def quantiles(
                 resolution=grid.step,
                 rank_error=plan.rank_error(grid.cells),
                 tied=plan.tied,
-                privacy=_privacy(unit, grid, rule if columns else None),
+                privacy=_privacy(protected, grid, rule if columns else None),
                 spent=plan.asked.epsilon,
                 private=source.private,
             )
@@ -213,16 +221,17 @@ def read_plan(
 @contextmanager
 def _opened(
     table: Any, value: str | None, person: str | None, rule: PerPerson
-) -> Iterator[tuple[PeopleInTable | PeopleListed, str, dict[str, Any]]]:
-    """The people, what one of them is, and what was said of columns."""
+) -> Iterator[tuple[PeopleInTable | PeopleListed, PrivacyUnit, dict[str, Any]]]:
+    """The people, what is protected, and what was said of columns."""
     if value is None and person is None and _is_list(table):
-        yield PeopleListed(table), "one number of the list", {}
+        yield PeopleListed(table), PrivacyUnit("one number of the list", _NEIGHBOURS, ""), {}
         return
     with _source(table, value, person) as source:
         numbers = numbers_of(source)
-        unit = f"one value of the column {source.person!r}"
-        columns = {"value": source.item, "person": source.person, "per_person": rule}
-        yield PeopleInTable(numbers, rule), unit, columns
+        protected = replace(privacy_of(source, ""), neighbours=_ROWS if source.by_row else _NEIGHBOURS)
+        said = source.public()
+        columns = {"value": said.pop("item"), **said, "per_person": rule}
+        yield PeopleInTable(numbers, rule), protected, columns
 
 
 @contextmanager
@@ -248,12 +257,11 @@ def _is_list(table: Any) -> bool:
     )
 
 
-def _privacy(unit: str, grid: Grid, rule: str | None) -> PrivacyUnit:
+def _privacy(protected: PrivacyUnit, grid: Grid, rule: str | None) -> PrivacyUnit:
     low, high, step = map(readable, (grid.low, grid.high, grid.step))
     one = "" if rule is None else f"; {_RULES[rule]}"
-    return PrivacyUnit(
-        unit=unit,
-        neighbours="two tables of which one has all rows of one more person, who counts as one number",
+    return replace(
+        protected,
         domain=f"the numbers from {low} to {high} in steps of {step}; numbers outside are clipped, others "
         f"rounded down{one}",
     )

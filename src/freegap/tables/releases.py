@@ -27,8 +27,9 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.described import ProtectName, described
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import require_items
@@ -56,6 +57,8 @@ def top_k(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     k: int,
     epsilon: Rational | None = None,
     rho: Rational | None = None,
@@ -90,13 +93,15 @@ def top_k(
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
     item, person: the names of two columns.
+    where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
         observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
         are private too, under (ε, δ), and those that are too rare to be named do not come out.
-    delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
-        fail, at most one in a million, or one over a public number of people.
+    delta, people, pool: with domain="unknown" as in `unknown_top_k`; with groups="unknown" the first two. δ
+        is the chance with which privacy may fail, at most one in a million, or one over a public number of
+        people.
     items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
         digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
@@ -108,7 +113,8 @@ def top_k(
         "0.01"; left out, a power of ten of which the larger bound has 10^8 at most.
     group, groups: release the top k in each of these public groups, which are values of the column `group`: a
         list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
-        groups that are not listed are left out.
+        groups that are not listed are left out. groups="unknown" needs no list: with half of ε and a delta
+        the groups are named that enough people are in.
     groups_per_person: count each person in so many groups at most, m, chosen by a digest of the person and
         the group. Each group then has 1/m of the budget; without it, one part for each group there is.
     one_group_per_person: your declaration that no person is in two groups. Each group then has the whole
@@ -138,6 +144,7 @@ def top_k(
     >>> [(row.group, row.rank, row.item) for row in release]
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
+    table = described(table, where=where, protect=protect)
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     refuse_in_groups(group, value)
@@ -169,9 +176,12 @@ def top_k(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
-    k = count_argument("k", k)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    k = count_argument("k", k)
     grid = resolution_argument(resolution)
     measured = flag_argument("measure", measure)
     respelt = flag_argument("normalize", normalize)
@@ -180,7 +190,7 @@ def top_k(
     selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid, **moved)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -190,7 +200,7 @@ def top_k(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return top_k_in_groups(
                 within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
             )
@@ -222,6 +232,8 @@ def above(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     threshold: Rational,
     k: int,
     epsilon: Rational | None = None,
@@ -268,6 +280,7 @@ def above(
     >>> release.labels, release.threshold, release.delta
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
+    table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
@@ -295,9 +308,12 @@ def above(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     respelt = flag_argument("normalize", normalize)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
@@ -307,7 +323,7 @@ def above(
     plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -317,7 +333,7 @@ def above(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return above_in_groups(
                 within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
             )
@@ -386,4 +402,4 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
 
 def _public(people: Counted) -> dict[str, Any]:
     summed = {} if people.source.value is None else people.source.value.parameters
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain, **summed}
+    return {**people.source.public(), "domain": people.domain, **summed}

@@ -29,6 +29,15 @@ _EMPTY = (
     "the threshold with the number of people."
 )
 
+_PEOPLE = (
+    "two tables of which one has all rows of one more person; an item counts its distinct "
+    "people, so each count differs by at most one, and all in the same direction"
+)
+_ROW = (
+    "one row, as was asked for: somebody with several rows is not protected as a whole",
+    "two tables of which one has one row more; an item counts its rows, so one count differs by one",
+)
+
 Intervals = tuple[tuple[float, float], ...]
 
 
@@ -56,7 +65,7 @@ class PrivacyUnit:
     """What ε protects.
 
     unit: what one person is. neighbours: which tables may not be told apart.
-    domain: where the items come from.
+    domain: where the items come from. filter: which rows were looked at; None for all.
     groups: where the groups come from, and in how many of them a person counts; None without groups.
     clipped: what was, where something was.
     """
@@ -66,12 +75,14 @@ class PrivacyUnit:
     domain: str
     groups: str | None = None
     clipped: str | None = None
+    filter: str | None = None
 
     def lines(self) -> list[str]:
         """For people."""
         lines = [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
         more = {"Groups": self.groups, "Clipped": self.clipped}
-        return lines + [f"{name}: {said}." for name, said in more.items() if said is not None]
+        lines += [f"{name}: {said}." for name, said in more.items() if said is not None]
+        return lines if self.filter is None else [*lines, f"Rows: those where {self.filter}."]
 
     def to_dict(self) -> dict[str, str]:
         """For programs."""
@@ -84,20 +95,20 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
     touched: in how many groups a person counts, where there are groups.
     """
     unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
-    if table.value is not None:
-        return PrivacyUnit(unit, table.value.neighbours(), domain, clipped=table.value.clipped())
-    if groups is None:
-        neighbours = (
-            "two tables of which one has all rows of one more person; an item counts its distinct "
-            "people, so each count differs by at most one, and all in the same direction"
-        )
+    if table.by_row:
+        unit, neighbours = _ROW
+    elif groups is None:
+        neighbours = _PEOPLE
     else:
         neighbours = (
             "two tables of which one has all rows of one more person; in a group an item counts its distinct "
             f"people, so counts differ in at most {touched:,} of the groups, each by at most one, and all in "
             "the same direction"
         )
-    return PrivacyUnit(unit=unit, neighbours=neighbours, domain=domain, groups=groups)
+    clipped = None
+    if table.value is not None:
+        neighbours, clipped = table.value.neighbours(by_row=table.by_row), table.value.clipped()
+    return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +214,8 @@ class TopItems(TableRelease):
         by = "number of people" if self.counted == "people" else self.counted
         if self.groups is None:
             return f"Private top {len(self.labels)}, by {by}"
-        groups = len(self.groups.labels)
-        return f"Private top {len(self.labels) // groups} in each of {groups:,} groups, by {by}"
+        k, groups = self.parameters["k"], len(self.groups.labels)
+        return f"Private top {k} in each of {groups:,} groups, by {by}"
 
     @property
     def everything_else(self) -> str | None:

@@ -150,11 +150,12 @@ class ClippedValue:
             f"{_written(self.low)} and {_written(self.high)}"
         )
 
-    def neighbours(self) -> str:
+    def neighbours(self, *, by_row: bool = False) -> str:
         """Which tables may not be told apart."""
         way = ", and all in the same direction" if self.monotonic else ""
+        more = "one row more" if by_row else "all rows of one more person"
         return (
-            "two tables of which one has all rows of one more person; each total differs by at most "
+            f"two tables of which one has {more}; each total differs by at most "
             f"{_written(self.sensitivity * self.unit)}{way}"
         )
 
