@@ -27,7 +27,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.described import ProtectName, described
+from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments
 from freegap.tables.people import Counted, counted
@@ -144,7 +144,8 @@ def top_k(
     """
     table = described(table, where=where, protect=protect)
     summed = ClippedValue.read(value, low, high, unit)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
@@ -278,7 +279,8 @@ def above(
     table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
     summed = ClippedValue.read(value, low, high, unit)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
