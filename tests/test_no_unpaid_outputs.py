@@ -170,6 +170,7 @@ NOT_OF_PRIVATE_DATA = {
         "audit",
         "assert_private",
         "Command",
+        "lower_bound",
         "prove",
         "Composition",
         "Ranking",

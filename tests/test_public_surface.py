@@ -69,6 +69,7 @@ RECORDS = {
     "NoisyHistogram",
     "PlannedRelease",
     "PrivacyUnit",
+    "LowerBound",
     "Proof",
     "Quantiles",
     "Refutation",

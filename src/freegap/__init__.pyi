@@ -72,7 +72,9 @@ from freegap.planner.assumed import PowerLaw as PowerLaw
 from freegap.planner.budget_plan import BudgetPlan as BudgetPlan
 from freegap.planner.plan import plan as plan
 from freegap.planner.questions import PlannedRelease as PlannedRelease
+from freegap.prover import lower_bound as lower_bound
 from freegap.prover import prove as prove
+from freegap.prover.lower_bounds import LowerBound as LowerBound
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation
 from freegap.tables.described import SourceTable as SourceTable

@@ -57,7 +57,9 @@ OBSERVED = typer.Option(
     False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
 )
 DELTA = typer.Option(
-    None, help="With --domain unknown: the chance with which privacy may fail.", show_default=False
+    None,
+    help="With --domain or --groups unknown: the chance with which privacy may fail.",
+    show_default=False,
 )
 PEOPLE = typer.Option(None, help="A public number of people: --delta may be one over it.", show_default=False)
 ITEMS_PER_PERSON = typer.Option(
@@ -75,7 +77,9 @@ HIGH = typer.Option(None, help="The most that a person adds to the total of an i
 UNIT = typer.Option(None, help="Values are rounded to multiples of it, such as 0.01.", show_default=False)
 GROUP = typer.Option(None, help="A column of groups: release the same in each group.", show_default=False)
 GROUPS = typer.Option(
-    None, help="The public groups: a file with a column of them, or A..B.", show_default=False
+    None,
+    help="The public groups: a file with a column of them, or A..B. Or 'unknown', with --delta.",
+    show_default=False,
 )
 GROUPS_PER_PERSON = typer.Option(
     None,

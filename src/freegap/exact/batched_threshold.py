@@ -31,10 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.exact.batched_ranking import Batch, ends
+from freegap.exact.batched_ranking import ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import _SMALLEST, FILTER_BITS, ROUNDING, _fraction, _minus_log, certain_floor
 from freegap.exact.noisy_threshold import BELOW, Branch
+from freegap.exact.parts import Batch
 from freegap.laws import ExactLaw, Law
 from freegap.values.rationals import double
 from freegap.values.thresholds import Offsets

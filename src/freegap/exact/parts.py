@@ -13,12 +13,16 @@ their own, and what is proved of the law of one holds for each.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
+from freegap.values.answers import GridValues
+
+Whole = NDArray[np.int64]
 
 
 class DigitsPart(KeyedDigits):
@@ -40,3 +44,42 @@ class DigitsPart(KeyedDigits):
         if isinstance(items, range):
             return self._digits.block(word, ranks, range(items.start + begin, items.stop + begin))
         return self._digits.block(word, ranks, items + items.dtype.type(begin))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Populations: g has the answers values[begins[g] : begins[g] + lengths[g]].
+
+    addresses: the first stream of each population's part of the digits.
+    sizes: how many items have each answer; None where each is one.
+    """
+
+    values: GridValues
+    sizes: Whole | None
+    begins: Whole
+    lengths: Whole
+    addresses: Whole
+
+    @classmethod
+    def flat(cls, values: GridValues, offsets: Whole, sizes: Whole | None = None) -> Batch:
+        """Populations one after the other, each from its offset up to the next one's."""
+        return cls(values, sizes, offsets[:-1], np.diff(offsets), offsets[:-1])
+
+    @classmethod
+    def repeated(cls, values: GridValues, times: int, sizes: Whole | None = None) -> Batch:
+        """One population so many times, each time with streams of its own."""
+        n = len(values)
+        return cls(values, sizes, np.zeros(times, np.int64), np.full(times, n), n * np.arange(times))
+
+    def with_thresholds(self) -> Batch:
+        """The same populations with one stream more each, the first, for a threshold."""
+        addresses = self.addresses + np.arange(len(self))
+        return Batch(self.values, self.sizes, self.begins, self.lengths, addresses)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @property
+    def streams(self) -> int:
+        """How many streams the populations have in all."""
+        return int(self.lengths.sum())

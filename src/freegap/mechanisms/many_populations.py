@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
-from freegap.exact.batched_ranking import Batch
+from freegap.exact.parts import Batch
 from freegap.laws import NoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.batches import DrawnAbove, above_from, drawn_from

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import InvalidArgument
-from freegap.exact.batched_ranking import Batch
+from freegap.exact.parts import Batch
 from freegap.mechanisms.population import Population, read_population
 from freegap.values.answers import GridValues, read_numbers
 from freegap.values.labels import order_of_labels

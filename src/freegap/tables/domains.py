@@ -24,7 +24,7 @@ from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, fra
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
-_OBSERVED = "observed"
+OBSERVED = "observed"
 _NEVER_MISSING = frozenset({str, int, bool, bytes})
 UNKNOWN = "unknown"
 """What a domain is called that nobody has listed; see `freegap.tables.unknown`."""
@@ -68,7 +68,7 @@ def read_domain(
     """The domain, and the source with its items read as the domain's kind."""
     if domain is None:
         raise _missing()
-    if isinstance(domain, str) and domain == _OBSERVED:
+    if isinstance(domain, str) and domain == OBSERVED:
         return _observed(observed_keys_are_public), source
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
@@ -302,7 +302,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
     if acknowledged is not True:
         raise InvalidArgument(
             "domain",
-            _OBSERVED,
+            OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
             "If that set may be known, say so with observed_keys_are_public=True; else pass a public list. "
             'Where it may not, there is domain="unknown".',

@@ -21,7 +21,7 @@ from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
 from freegap.tables.values import (
@@ -58,6 +58,7 @@ class Forecast:
     unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
     counted: what the errors are of: people, or the total of a column.
     touched: where there are groups, the number of parts into which the budget is divided; else 0.
+    naming: how groups are named that nobody has listed.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -74,6 +75,7 @@ class Forecast:
     bar: int | None = None
     counted: str = "people"
     touched: int = 0
+    naming: UnknownCountsPlan | None = None
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
@@ -90,7 +92,12 @@ class Forecast:
         ]
         if self.touched:
             part = "all" if self.touched == 1 else f"1/{self.touched:,}"
-            lines[1] += f"; each group has {part} of it"
+            lines[1] += f"; each group has {part} of {'it' if self.naming is None else 'half of it'}"
+        if self.naming is not None:
+            least = f"{self.naming.reach + 1:,} people or more"
+            lines.append(
+                f"a group is named, more likely than not, with {least}; δ: {readable(self.naming.delta)}"
+            )
         if self.estimate_error is None:
             what = "the number of people" if self.counted == "people" else f"the {self.counted}"
             lines.append(f"no estimates of {what} (ask with --measure)")
@@ -144,6 +151,7 @@ class Forecast:
             "measure": self.asked.name,
             **of_unknown,
             **({"groups_per_person": self.touched} if self.touched else {}),
+            **({} if self.naming is None else {"groups_from": self.naming.reach + 1}),
             "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
@@ -197,6 +205,9 @@ def forecast_top_k(
     238.7724609375
     >>> forecast_top_k(k=10, epsilon=1, group="shop", groups_per_person=2).gap_error
     28.284271247461902
+    >>> named = {"group": "shop", "groups": "unknown", "groups_per_person": 1, "delta": "1e-6"}
+    >>> forecast_top_k(k=10, epsilon=1, **named).naming.reach
+    25
     """
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
@@ -217,10 +228,13 @@ def forecast_top_k(
         law, scale = plan.measuring(plan.k)
         error = math.sqrt(law.variance(float(scale))) if measure else None
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    touched = _touched(by_group)
-    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure, summed))
+    naming, touched = by_group.naming(asked, delta, people), _touched(by_group)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure, summed), naming)
+    if naming is not None:
+        return made
+    refuse_with_known(delta=delta, people=people)
     other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure, summed))
     return replace(made, instead=other)
 
@@ -242,13 +256,18 @@ def _touched(of: GroupArguments) -> int:
     return of.touched(len(of.groups))
 
 
-def _in_groups(asked: Any, touched: int, make: Callable[[Any], Forecast]) -> Forecast:
+def _in_groups(
+    asked: Any, touched: int, make: Callable[[Any], Forecast], naming: UnknownCountsPlan | None = None
+) -> Forecast:
     """Of what each group may spend, said of the whole release."""
     if not touched:
         return make(asked)
-    of_one = make(asked.of(asked.spent / touched))
-    least, most = of_one.least * touched, of_one.most * touched
-    return replace(of_one, asked=asked, least=least, most=most, touched=touched)
+    named = Fraction(0) if naming is None else naming.epsilon
+    of_one = make(asked.of((asked.spent - named) / touched))
+    most = of_one.most * touched + named
+    least = of_one.least * touched if naming is None else most
+    whole = whole_of(asked, naming)
+    return replace(of_one, asked=whole, least=least, most=most, touched=touched, naming=naming)
 
 
 def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -326,10 +345,13 @@ def forecast_above(
         bar = bar_of(of_unknown, read_threshold(threshold, discrete=False))
         error, amount = of_unknown.standard_error, of_unknown.epsilon
         return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
-    noise_argument(noise, CONTINUOUS_NOISES)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise, summed))
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    noise_argument(noise, CONTINUOUS_NOISES)
+    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise, summed), naming)
 
 
 def _above(asked: Pure | ZeroConcentrated, k: int, noise: str, summed: ClippedValue | None) -> Forecast:

@@ -29,7 +29,7 @@ from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import require_items
@@ -99,8 +99,9 @@ def top_k(
         anything sized and indexable. "observed" takes the items that occur, and then
         observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
         are private too, under (ε, δ), and those that are too rare to be named do not come out.
-    delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
-        fail, at most one in a million, or one over a public number of people.
+    delta, people, pool: with domain="unknown" as in `unknown_top_k`; with groups="unknown" the first two. δ
+        is the chance with which privacy may fail, at most one in a million, or one over a public number of
+        people.
     items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
         digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
@@ -112,7 +113,8 @@ def top_k(
         "0.01"; left out, a power of ten of which the larger bound has 10^8 at most.
     group, groups: release the top k in each of these public groups, which are values of the column `group`: a
         list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
-        groups that are not listed are left out.
+        groups that are not listed are left out. groups="unknown" needs no list: with half of ε and a delta
+        the groups are named that enough people are in.
     groups_per_person: count each person in so many groups at most, m, chosen by a digest of the person and
         the group. Each group then has 1/m of the budget; without it, one part for each group there is.
     one_group_per_person: your declaration that no person is in two groups. Each group then has the whole
@@ -175,9 +177,12 @@ def top_k(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
-    k = count_argument("k", k)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    k = count_argument("k", k)
     grid = resolution_argument(resolution)
     measured = flag_argument("measure", measure)
     respelt = flag_argument("normalize", normalize)
@@ -186,7 +191,7 @@ def top_k(
     selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid, **moved)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -196,7 +201,7 @@ def top_k(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return top_k_in_groups(
                 within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
             )
@@ -305,9 +310,12 @@ def above(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     respelt = flag_argument("normalize", normalize)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
@@ -317,7 +325,7 @@ def above(
     plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -327,7 +335,7 @@ def above(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return above_in_groups(
                 within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
             )

@@ -217,8 +217,8 @@ class TopItems(TableRelease):
         by = "number of people" if self.counted == "people" else self.counted
         if self.groups is None:
             return f"Private top {len(self.labels)}, by {by}"
-        groups = len(self.groups.labels)
-        return f"Private top {len(self.labels) // groups} in each of {groups:,} groups, by {by}"
+        k, groups = self.parameters["k"], len(self.groups.labels)
+        return f"Private top {k} in each of {groups:,} groups, by {by}"
 
     @property
     def everything_else(self) -> str | None:

@@ -158,7 +158,7 @@ def largest_counts(source: TableSource, number: int, most: int | None = None) ->
         return ask_engine(lambda: _with_ties(kept, number))
 
 
-def counts_above(source: TableSource, bar: int, most: int) -> Pairs:
+def counts_above(source: TableSource, bar: int, most: int | None) -> Pairs:
     """Items and for how many people each counts, where these are more than `bar`."""
     frame = _counts(source, most)
     if isinstance(frame, tuple):

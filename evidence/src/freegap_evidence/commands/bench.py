@@ -141,6 +141,30 @@ def sparse_vector(as_json: bool = _JSON) -> None:
     _show(run, as_json, tables)
 
 
+@app.command("batches")
+def batches(
+    as_json: bool = _JSON, rounds: int = typer.Option(5, help="How often each contestant runs.", min=1)
+) -> None:
+    """Many releases at once, against insecure vectorised NumPy programs."""
+    from freegap_evidence.bench.batches import run
+
+    columns = {
+        "form": "{form}",
+        "releases": "{releases:,}",
+        "n": "{n}",
+        "k": "{k}",
+        "freegap": "{secure_ms:,.0f}",
+        "insecure": "{insecure_ms:,.0f}",
+        "ratio": "{ratio:.2f}",
+        "releases per second": "{per_second:,.0f}",
+    }
+
+    def tables(result: Record) -> list[TitledTable]:
+        return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+
+
 @app.command("tables")
 def tables(
     as_json: bool = _JSON,

@@ -14,6 +14,7 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap.values.measures import Approximate
+from freegap_evidence.assurance.at_once import ranked_at_once
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -61,6 +62,7 @@ def _noisy_max(noise: ContinuousNoiseName) -> Row:
         theorem=TOP_K[noise],
         proof=Proved("noisy top-k with gap", {"k": 1}),
         release=releasing(fg.noisy_max, lambda it: (it.indices, it.gap_multiples), noise=noise, resolution=1),
+        at_once=ranked_at_once(fg.noisy_max, noise=noise, resolution=1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseDensity(noise, 2 / float(EPSILON)), 1.0, 26),
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
         regimes=ranking.noisy_max(noise),
@@ -76,6 +78,7 @@ def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
         release=releasing(
             fg.noisy_top_k, lambda it: (it.indices, wide(it.gap_multiples)), 2, noise=noise, resolution=1
         ),
+        at_once=ranked_at_once(fg.noisy_top_k, 2, noise=noise, resolution=1),
         answers=(1, -1, 0),
         law=partial(_two_of_three, noise),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
@@ -110,6 +113,7 @@ def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
         release=releasing(
             getattr(fg, function), lambda it: it.indices, *(() if first else (k,)), noise=noise, gap=False
         ),
+        at_once=ranked_at_once(getattr(fg, function), *(() if first else (k,)), noise=noise, gap=False),
         answers=(1, -1, 0),
         law=law,
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if first else (((1, 1, 0, 0), (0, 0, 1, 1)),),
