@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import freegap as fg
@@ -142,11 +143,14 @@ def test_private_looking_data_is_refused_without_a_word(tmp_path: Path) -> None:
     file = tmp_path / "counts.csv"
     file.write_text("item,people\na,30\nb,20\nc,7\n")
     table = pd.DataFrame({"item": list("aab"), "person": [1, 2, 1]})
-    for source in (str(file), file, table, {"a": 31, "b": 4}, pd.Series([31, 4]), iter([31, 4]), object()):
+    columns = (pd.Series([31, 4]), pl.Series([31, 4]), np.array([31, 4]), pd.Series([31, 4]).to_numpy())
+    for source in (str(file), file, table, {"a": 31, "b": 4}, *columns, iter([31, 4]), object()):
         with pytest.raises(fg.InvalidArgument, match="public=True") as refused:
             fg.plan(source, k=1, epsilon=1)
         assert "31" not in str(refused.value)
         assert refused.value.argument == "public"
+    for column in columns:
+        assert fg.plan(column, k=1, epsilon=1, public=True).at == fg.plan([31, 4], k=1, epsilon=1).at
     by_count = fg.plan(file, k=1, epsilon=1, public=True, count="people")
     assert "counts.csv, declared public: 3 items" in by_count.assumed
     assert by_count.at == fg.plan([7, 30, 20], k=1, epsilon=1).at
@@ -173,7 +177,7 @@ def test_other_items_have_nobody() -> None:
     assert few.exact is not None
     assert many.exact is not None
     assert many.exact < 0.1 < 0.9 < few.exact
-    listed = fg.plan(np.array([60, 30] + [0] * 8), k=1, epsilon="0.1").at
+    listed = fg.plan([60, 30] + [0] * 8, k=1, epsilon="0.1").at
     assert listed == fg.plan([60, 30], k=1, epsilon="0.1", items=10).at
     assert fg.plan([5000, 900], k=1, items=2**62).suggested is not None
 

@@ -280,6 +280,20 @@ def test_no_theorem_of_another_variant_is_signed(tmp_path: Path, shop: Shop) -> 
     assert [row["variant"] for row in (found or {})["rows"]] == ["own sampler"]
 
 
+@pytest.mark.parametrize(
+    ("options", "variant"),
+    [
+        ({}, "in ρ"),
+        ({"last_gap": False}, "in ρ, without the last gap"),
+        ({"gap": False}, "in ρ, without the last gap"),
+    ],
+)
+def test_a_top_k_in_rho_has_the_row_of_its_gaps(options: dict[str, Any], variant: str) -> None:
+    release = fg.noisy_top_k([31, 812, 12, 90], k=2, rho="1/10", bits=fg.SeededBits(1), **options)
+    found = evidence_of("noisy_top_k", release.to_dict(), fg.__version__)
+    assert [row["variant"] for row in (found or {})["rows"]] == [variant]
+
+
 def test_the_evidence_of_another_version_is_not_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     record, digest = evidence._record()
     monkeypatch.setattr(evidence, "_record", lambda: ({**record, "version": "9.9"}, digest))

@@ -219,3 +219,29 @@ def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) ->
     service.desk.settings = replace(service.settings, sources={"shop": shop})
     with pytest.raises(fg.InvalidArgument, match="which is fixed"):
         service.desk.open()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            '["Rome", "Oslo", "Lima"]',
+            '["Rome", "Oslo", "Rome"]',
+            "items.city = .*must not name an item twice",
+        ),
+        ('["Rome", "Oslo", "Lima"]', '"5..4"', "items.city = .*has no items"),
+        ('"products.csv"', '"empty.csv"', "items.product = .*has no items"),
+        ('"products.csv"', '"nameless.csv"', "items.product = .*has no column called 'product'"),
+        ('"products.csv"', '"nowhere.csv"', "items.product = .*"),
+    ],
+)
+def test_a_domain_that_no_question_could_use_is_noticed_at_the_start(
+    folder: Path, serving: Callable[..., Service], old: str, new: str, said: str
+) -> None:
+    (folder / "empty.csv").write_text("product,price\n,1\n")
+    (folder / "nameless.csv").write_text("tea,1\nmilk,2\n")
+    settings = folder / "freegap.toml"
+    settings.write_text(settings.read_text().replace(old, new))
+    with pytest.raises(fg.InvalidArgument, match=f"^sources.shop.{said}"):
+        serving()
+    assert not (folder / "ledger.db").exists()

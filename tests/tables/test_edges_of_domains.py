@@ -302,3 +302,57 @@ def test_what_is_said_of_the_domain() -> None:
 def test_what_is_no_list_of_items(domain: Any) -> None:
     with pytest.raises(InvalidArgument, match="must be a list, a range, a column of a table"):
         domains._values(domain)
+
+
+class Shouted(str):
+    """A text that is equal to others than its letters say."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str(self).upper() == str(other).upper()
+
+    def __hash__(self) -> int:
+        return hash(str(self).upper())
+
+
+TEXTS = ["a", "A", "cafe\u0301", "caf\u00e9", "a\0", "", " a", "\U0001f375", "7", "b" * 99]
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        TEXTS,
+        [*TEXTS, "\ud800", "\ud800\udf75"],  # halves of surrogate pairs, which UTF-8 does not have
+        [*map(np.str_, TEXTS)],
+        np.array(TEXTS[5:]),  # NumPy takes a text that ends in zeros for the one without them
+        [*TEXTS, 7, True, b"a", ("a",)],
+        [*TEXTS, np.str_("d")],
+        [Shouted("B" * 99), *TEXTS[1:-1]],
+    ],
+    ids=["texts", "surrogates", "texts of NumPy", "an array", "mixed", "one of NumPy", "own equality"],
+)
+def test_texts_are_found_in_polars_as_python_finds_them(domain: Any) -> None:
+    rows = [
+        (text, person) for place, text in enumerate([*TEXTS, "d", "outside"]) for person in range(place + 1)
+    ]
+    table = pl.DataFrame(rows, schema=["item", "person"], orient="row")
+    in_python = counts_of(arrow(rows), domain)
+    assert counts_of(table, domain) == in_python
+    assert len(in_python) == len(domain)
+
+
+@pytest.mark.parametrize("twice", ["a", "", "\ud800", np.str_("a")], ids=repr)
+def test_a_text_twice_is_refused_in_polars_as_elsewhere(twice: str) -> None:
+    said = []
+    for table in (arrow([("a", 1)]), pl.DataFrame({"item": ["a"], "person": [1]})):
+        with pytest.raises(InvalidArgument, match="must not name an item twice") as caught:
+            counts_of(table, [twice, "x", "a", "", "\ud800"])
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_equal_hashes_do_not_make_texts_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([1] * len(self)))
+    table = pl.DataFrame({"item": ["a", "b"], "person": [1, 2]})
+    assert counts_of(table, ["b", "c", "a"]) == {"b": 1, "c": 0, "a": 1}

@@ -66,6 +66,15 @@ def test_texts(engine: str, tmp_path: Path, text_reference: list[Any]) -> None:
     assert released(table, str(domain), domain_column="item") == text_reference
 
 
+def test_a_list_of_texts_keeps_its_order_in_polars(tmp_path: Path) -> None:
+    """Polars looks for a list's texts by itself; the order of equal counts is the list's, as elsewhere."""
+    mixed = TEXT_DOMAIN[::-2] + TEXT_DOMAIN[::2]
+    reference = released(arrow(TEXTS), mixed)
+    assert reference != released(arrow(TEXTS), TEXT_DOMAIN)
+    assert released(ENGINES["polars lazy"](TEXTS, tmp_path), mixed) == reference
+    assert released(ENGINES["polars lazy"](TEXTS, tmp_path), tuple(mixed)) == reference
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_domain_of_another_engine(engine: str, tmp_path: Path, text_reference: list[Any]) -> None:
     table = ENGINES[engine](TEXTS, tmp_path)

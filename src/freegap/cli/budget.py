@@ -26,6 +26,7 @@ from freegap.budget.statement import Charge, charges
 from freegap.cli.files import OUT, require_writable, write
 from freegap.cli.terminal import print_json, print_release
 from freegap.errors import InvalidArgument, printable
+from freegap.report.tables import TitledTable
 from freegap.values.export import csv_cell
 from freegap.values.kept import kept
 from freegap.values.measures import Measure, measure_argument
@@ -202,8 +203,8 @@ def verify(
         raise typer.Exit(1)
 
 
-def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
-    table = Table(title=Text(f"Budget of {dataset}"), title_justify="left")
+def _charge_table(dataset: str, made: Sequence[Charge]) -> TitledTable:
+    table = Table()
     for heading in ("line", "when (UTC), who", "what", "reserved", "charged"):
         right = heading in ("line", "reserved", "charged")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
@@ -218,7 +219,7 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> Table:
             Text(_shown(charge.reserved)),
             Text.assemble(_shown(charge.charged), _other_measure(charge), (state, "yellow")),
         )
-    return table
+    return TitledTable(f"Budget of {dataset}", table)
 
 
 def _other_measure(charge: Charge) -> str:
@@ -278,8 +279,8 @@ def _left(account: Account) -> list[str]:
     ]
 
 
-def _account_table(url: str, accounts: Sequence[Account]) -> Table:
-    table = Table(title=Text(printable(f"Ledger {url}")), title_justify="left")
+def _account_table(url: str, accounts: Sequence[Account]) -> TitledTable:
+    table = Table()
     table.add_column("dataset", overflow="fold")
     table.add_column("in")
     for heading in ("total", "spent", "reserved", "left"):
@@ -289,7 +290,7 @@ def _account_table(url: str, accounts: Sequence[Account]) -> Table:
         table.add_row(
             Text(account.dataset), account.budget.sign, *(Text(_shown(amount)) for amount in amounts)
         )
-    return table
+    return TitledTable(printable(f"Ledger {url}"), table)
 
 
 def _bar(account: Account) -> Text:
@@ -327,7 +328,7 @@ def _one_form(as_json: bool, as_csv: bool) -> None:
         raise typer.BadParameter("--json and --csv exclude each other")
 
 
-def _print(thing: Table | Text) -> None:
+def _print(thing: TitledTable | Text) -> None:
     Console().print(thing, soft_wrap=isinstance(thing, Text))
 
 

@@ -15,6 +15,7 @@ from freegap.cli.release import SEED
 from freegap.cli.terminal import print_json
 from freegap.demo import SYNTHETIC, Demo, chart, run
 from freegap.errors import MissingExtra
+from freegap.report.tables import TitledTable
 
 _WIDEST_BAR = 19
 
@@ -53,8 +54,8 @@ def demo(
     console.print("\nWritten: " + ", ".join(map(str, written)))
 
 
-def _table(made: Demo) -> Table:
-    table = Table(title="Private top ten, with free gaps", title_justify="left")
+def _table(made: Demo) -> TitledTable:
+    table = Table()
     table.add_column("rank", justify="right")
     table.add_column("product")
     table.add_column("released gap", justify="right", style="red")
@@ -77,7 +78,7 @@ def _table(made: Demo) -> Table:
             f"{count:,}",
             _bar(count, float(gap), per_cell),
         )
-    return table
+    return TitledTable("Private top ten, with free gaps", table)
 
 
 def _bar(count: int, gap: float, per_cell: float) -> Text:

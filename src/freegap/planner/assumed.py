@@ -129,6 +129,8 @@ def declared_public(
         return listed_counts(_column(source, count, named), items, f"the counts of {named}, declared public")
     if isinstance(source, Mapping):
         return listed_counts(list(source.values()), items, "labelled counts, declared public")
+    if isinstance(source, np.ndarray):
+        return listed_counts(source, items, "counts, declared public")
     if hasattr(source, "to_list"):  # a Series
         return listed_counts(source.to_list(), items, "counts, declared public")
     try:

@@ -129,19 +129,21 @@ class BudgetPlan:
         from rich.table import Table
         from rich.text import Text
 
+        from freegap.report.tables import TitledTable
+
         shown: list[Any] = [
             Text(self.title, style="bold"),
             Text(f"Assumed: {self.assumed}."),
             Text(self.answer, style="bold"),
         ]
         for title, heads, rows in self._tables():
-            table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+            table = Table(box=None, pad_edge=False)
             for place, head in enumerate(heads):
                 text = place == 0 or not head
                 table.add_column(head, justify="left" if text else "right", overflow="fold")
             for row in rows:
                 table.add_row(*map(Text, row))
-            shown += [Text(), table]
+            shown += [Text(), TitledTable(title, table)]
         return Group(*shown, Text(), *(Text(note, style="dim") for note in self._notes))
 
     def __str__(self) -> str:

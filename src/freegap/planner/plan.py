@@ -8,8 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from freegap.errors import InvalidArgument
 from freegap.laws import RankingNoiseName
 from freegap.mechanisms.arguments import flag_argument
@@ -63,9 +61,9 @@ def plan(
     and from no private data. It is no release, and draws nothing.
 
     counts: what is assumed. A `PowerLaw`; a list of assumed counts; an old release, or the path of its JSON
-        (what is computed from a release costs nothing more); or with public=True a table, a file or a dict of
-        counts that anybody may know. Without it those are refused: a plan tells of the counts that it is made
-        from. Never pass private counts.
+        (what is computed from a release costs nothing more); or with public=True a table, a file, a dict, a
+        Series or an array of counts that anybody may know. Without it those are refused: a plan tells of the
+        counts that it is made from. Never pass private counts.
     k: how many items come out at most.
     threshold: plan for `above` this number of people instead of for `top_k`.
     measure: plan for `top_k(…, measure=True)`, which estimates how many people each item has.
@@ -139,7 +137,7 @@ def _read_assumed(
         source = release_in_file(Path(source))
     if is_release(source):
         return released_counts(source, items, public=declared)
-    if isinstance(source, list | tuple | range | np.ndarray):
+    if isinstance(source, list | tuple | range):
         return listed_counts(source, items, "a list of assumed counts")
     if not declared:
         what = "a file" if isinstance(source, str | Path) else f"what is a {type(source).__name__}"

@@ -57,6 +57,10 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
         if row["function"] == function
         and _is_variant(row["variant"], kept, measured=measured and function == "top_k")
     ]
+    # Under ρ the last gap has its price, and so a top k without it has a row of its own.
+    without = [row for row in rows if row["variant"].endswith("without the last gap")]
+    if without:
+        rows = [row for row in rows if row not in without] if _has_last_gap(kept) else without
     # A release from a table rests on another mechanism, and that one has the theorem.
     below = {
         row["theorem"].removeprefix("as ").partition(",")[0]
@@ -73,12 +77,20 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
     }
 
 
+def _has_last_gap(kept: dict[str, Any]) -> bool:
+    """Whether there is a gap for each of the k items, and so one to an item that is not among them."""
+    gaps, parameters = kept.get("gaps"), kept.get("parameters")
+    return isinstance(gaps, list) and isinstance(parameters, dict) and len(gaps) == parameters.get("k")
+
+
 def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     """Whether a row may be about such a release, as far as the release tells."""
     selection, parameters = kept.get("selection"), kept.get("parameters")
     above = isinstance(selection, dict) and selection.get("mechanism") == "sparse_vector"
     own = isinstance(parameters, dict) and parameters.get("form") == "black box"
     if (variant == "above a threshold") != above or (variant == "own sampler") != own:
+        return False
+    if (variant == "in groups") != ("groups" in kept):
         return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False

@@ -30,6 +30,7 @@ from freegap.serve.people import Person
 from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings, Source
 from freegap.serve.work import Job
+from freegap.tables.domains import require_items
 
 _MINUTE = 60
 _AT_ONCE = 4
@@ -66,7 +67,15 @@ class Desk:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Open the accounts of the settings. A total that differs from the ledger's is an error."""
+        """Open the accounts of the settings. A total that differs from the ledger's is an error, and so is a
+        domain that no question could use: who asks would only hear that it cannot be answered."""
+        for source in self.settings.sources.values():
+            for item, domain in source.items.items():
+                try:
+                    require_items(domain, item)
+                except InvalidArgument as error:
+                    where = f"sources.{source.name}.items.{item}"
+                    raise InvalidArgument(where, error.value, error.constraint, error.remedy) from None
         for source in self.settings.sources.values():
             for account, total in source.totals().items():
                 amounts: dict[str, Any] = dict(total)

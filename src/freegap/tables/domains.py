@@ -13,16 +13,18 @@ from functools import cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
-from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, kinds_of, require_kind, samples_of
+from freegap.tables.files import FileTable, is_path, open_connection
+from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, require_kind, type_kind
+from freegap.tables.readers import column_names, read_columns
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
-_OBSERVED = "observed"
+OBSERVED = "observed"
 _NEVER_MISSING = frozenset({str, int, bool, bytes})
 UNKNOWN = "unknown"
 """What a domain is called that nobody has listed; see `freegap.tables.unknown`."""
@@ -34,12 +36,15 @@ class ListedDomain:
 
     find: the position of an item, or a KeyError, ValueError or TypeError.
     hashed: the items are hashable and no two are equal, so that going through them once finds any number.
+    column: the same items as a column of the engine that holds the table, where that can look for texts in
+    it in this process.
     """
 
     items: Sequence[Any]
     find: Callable[[Any], int]
     kinds: frozenset[str]
     hashed: bool = False
+    column: nw.Series[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,15 +68,32 @@ def read_domain(
     """The domain, and the source with its items read as the domain's kind."""
     if domain is None:
         raise _missing()
-    if isinstance(domain, str) and domain == _OBSERVED:
+    if isinstance(domain, str) and domain == OBSERVED:
         return _observed(observed_keys_are_public), source
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
-    listed = _listed(_values(domain))
+    listed = _listed(_values(domain), source)
     return listed, _fit(listed, source)
+
+
+def require_items(domain: Any, item: str) -> None:
+    """Refuse a public domain that no question about this column could use, before there is a question.
+
+    A list or a range is looked at as a whole, and of a file its first item.
+    """
+    if not is_path(domain):
+        empty = not _listed(_values(domain)).items
+    else:
+        with open_connection() as connection:
+            items = _file_frame(connection, FileTable(domain, "domain"), None, item)
+            empty = not ask_engine(
+                lambda: len(items.filter(~nw.col("item").is_null()).lazy().head(1).collect())
+            )
+    if empty:
+        raise InvalidArgument("domain", domain, "has no items", "List those that may be selected.")
 
 
 def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
@@ -105,7 +127,7 @@ def _values(domain: Any) -> Sequence[Any]:
     )
 
 
-def _listed(items: Sequence[Any]) -> ListedDomain:
+def _listed(items: Sequence[Any], source: TableSource | None = None) -> ListedDomain:
     require_countable("domain", items)
     if isinstance(items, range):
         if items.step < 0:
@@ -116,11 +138,12 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
     if not isinstance(items, list | tuple) and finds is not Sequence.index:
         # A domain that can compute positions itself is never gone through.
         return ListedDomain(items, items.index, frozenset({"other"}))
-    kinds = samples_of(items)  # loops that run in C: a list of millions is an ordinary domain
-    if not kinds.keys() <= _NEVER_MISSING and any(map(is_missing, items)):
+    types = set(map(type, items))  # loops that run in C: a list of millions is an ordinary domain
+    if not types <= _NEVER_MISSING and any(map(is_missing, items)):
         raise InvalidArgument("domain", items, "must not contain missing values", "Remove None and NaN.")
+    column = _column_of_texts(items) if source and types == {str} and _joins_texts(source) else None
     try:
-        different = len(set(items))
+        different = len(items) if column is not None and _all_differ(column) else len(set(items))
     except TypeError:
         raise InvalidArgument(
             "domain", items, "must contain hashable items", "Use tuples in place of lists."
@@ -133,7 +156,27 @@ def _listed(items: Sequence[Any]) -> ListedDomain:
             "Remove the duplicates.",
         )
     find = cache(lambda: dict(zip(items, range(len(items)), strict=True)))  # few domains are ever asked
-    return ListedDomain(items, lambda item: find()[item], kinds_of(kinds.values()), hashed=True)
+    kinds = frozenset(map(type_kind, types))
+    return ListedDomain(items, lambda item: find()[item], kinds, hashed=True, column=column)
+
+
+def _joins_texts(source: TableSource) -> bool:
+    """Whether the table is in Polars, which looks for millions of texts faster than Python does."""
+    return source.kind == "text" and source.frame.implementation.is_polars()
+
+
+def _column_of_texts(items: Sequence[str]) -> nw.Series[Any] | None:
+    """Texts in Polars, where they are equal if Python says so; None where one has no form in UTF-8."""
+    try:
+        return nw.new_series("item", items, nw.String(), backend="polars")
+    except UnicodeEncodeError:  # half of a surrogate pair, which no column of a table can hold either
+        return None
+
+
+def _all_differ(column: nw.Series[Any]) -> bool:
+    """Whether the texts' hashes differ, and so the texts; where two hashes are equal that says nothing."""
+    hashes = np.sort(nw.to_native(column).hash().to_numpy())
+    return bool((hashes[1:] != hashes[:-1]).all())
 
 
 def _whole(item: Any) -> int:
@@ -150,15 +193,15 @@ def _from_files(files: FileTable, column: str | None, source: TableSource) -> tu
         raise InvalidArgument("domain", files.path, "must be a file with columns", "Pass a CSV file.")
     if source.connection is None:
         with open_connection() as connection:
-            frame = _file_frame(connection, files, column, source)
+            frame = _file_frame(connection, files, column, source.item)
             return _from_frame(frame, None, source, typed=files.typed, reachable=False)
-    frame = _file_frame(source.connection, files, column, source)
+    frame = _file_frame(source.connection, files, column, source.item)
     return _from_frame(frame, None, source, typed=files.typed)
 
 
-def _file_frame(connection: Any, files: FileTable, column: str | None, source: TableSource) -> Frame:
+def _file_frame(connection: Any, files: FileTable, column: str | None, item: str) -> Frame:
     names = column_names(connection, files)
-    name = _column(names, column, source, files.path, named=not files.by_header)
+    name = _column(names, column, item, files.path, named=not files.by_header)
     return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
@@ -167,7 +210,7 @@ def _from_frame(
 ) -> tuple[Domain, TableSource]:
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
-    name = _column(names, column, source, "<table>")
+    name = _column(names, column, source.item, "<table>")
     items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
         items = _convert(items, source.kind)
@@ -228,9 +271,7 @@ def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
-def _column(
-    names: list[str], column: str | None, source: TableSource, shown: str, *, named: bool = True
-) -> str:
+def _column(names: list[str], column: str | None, item: str, shown: str, *, named: bool = True) -> str:
     """The column that holds the items.
 
     named: False where a first line is taken for the names: the only line that says otherwise may be an item.
@@ -244,14 +285,14 @@ def _column(
                 f"Its columns are: {', '.join(names[:20])}.",
             )
         return column
-    if source.item in names:
-        return source.item
+    if item in names:
+        return item
     if len(names) == 1 and named:
         return names[0]
     raise InvalidArgument(
         "domain",
         shown,
-        f"has no column called {source.item!r}",
+        f"has no column called {item!r}",
         "Name the column with domain_column='…'. The first line of a CSV or TSV file must be "
         "the names of its columns: were it an item, that item would be lost.",
     )
@@ -261,7 +302,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
     if acknowledged is not True:
         raise InvalidArgument(
             "domain",
-            _OBSERVED,
+            OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
             "If that set may be known, say so with observed_keys_are_public=True; else pass a public list. "
             'Where it may not, there is domain="unknown".',

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime
 import numbers
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +21,7 @@ from freegap.errors import InvalidArgument
 ENGINE_KINDS = frozenset({"integer", "text"})
 """Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
 
-_NUMBERS = frozenset({"integer", "float", "decimal", "number"})
+NUMBERS = frozenset({"integer", "float", "decimal", "number"})
 
 _KIND_OF_DTYPE: tuple[tuple[type, str], ...] = (
     (nw.Boolean, "truth value"),
@@ -53,13 +52,13 @@ def column_kind(dtype: Any, column: str, argument: str = "item") -> str:
     return next((kind for class_, kind in _KIND_OF_DTYPE if isinstance(dtype, class_)), "other")
 
 
-def value_kind(value: Any) -> str:
-    """The kind of a Python value."""
-    if isinstance(value, bool | np.bool_):
+def type_kind(type_: type) -> str:
+    """The kind of Python values of a type."""
+    if issubclass(type_, bool | np.bool_):
         return "truth value"
-    if isinstance(value, numbers.Integral):
+    if issubclass(type_, numbers.Integral):
         return "integer"
-    if isinstance(value, numbers.Number | Decimal):
+    if issubclass(type_, numbers.Number | Decimal):
         return "number"
     for class_, kind in (
         (str, "text"),
@@ -69,19 +68,9 @@ def value_kind(value: Any) -> str:
         (datetime.timedelta, "duration"),
         (bytes, "bytes"),
     ):
-        if isinstance(value, class_):
+        if issubclass(type_, class_):
             return kind
     return "other"
-
-
-def samples_of(values: Sequence[Any]) -> dict[type, Any]:
-    """One of the values of each type."""
-    return dict(zip(map(type, values), values, strict=True))
-
-
-def kinds_of(values: Iterable[Any]) -> frozenset[str]:
-    """The kinds of some values, of which one of each type is enough."""
-    return frozenset(map(value_kind, values))
 
 
 def is_missing(value: Any) -> bool:
@@ -98,7 +87,7 @@ def require_kind(column: str, of_column: str, of_domain: frozenset[str]) -> None
     """
     if of_column == "other" or not of_domain or "other" in of_domain:
         return
-    if of_column in of_domain or (of_column in _NUMBERS and of_domain & _NUMBERS):
+    if of_column in of_domain or (of_column in NUMBERS and of_domain & NUMBERS):
         return
     raise InvalidArgument(
         "domain",

@@ -1,6 +1,6 @@
 """How many items have each count: all that a selection needs, and the names only of what it selects.
 
-    value → how many items of the domain have it, falling, zero last
+    value → how many items of the domain have it, falling, zero last (totals may be negative, and still)
     (value, member) → the member-th item with that value, in the order of the domain
 
 The groups and the order of their members depend on the counts and the domain alone, never on the
@@ -66,33 +66,48 @@ def require_items(k: int, items: int, needed: int, reason: str) -> None:
 
 def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
     """A tally from each item that occurs and its count; items outside the domain are dropped."""
-    return tally_places(domain, *_in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
+    return tally_places(
+        domain.items, *occupied(*in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
+    )
 
 
-def tally_places(domain: ListedDomain, places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
-    """A tally from the places of the items that occur, each once and rising, and their counts."""
-    present = places
-    order = np.lexsort((places, -people))  # by count, falling; then in the order of the domain
-    places, people = places[order], people[order]
-    values, starts, sizes = _groups(people)
-    absent = len(domain.items) - len(places)
-    absent_before = present - np.arange(len(present))
+def occupied(
+    places: NDArray[np.int64], people: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same without totals of 0, which are as if nobody had the item."""
+    some = people != 0
+    return places[some], people[some]
+
+
+def tally_places(items: Sequence[Any], places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
+    """A tally from the places in a list of items that occur, each once, and their counts, none of them 0."""
+    rising, sizes = np.unique(people, return_counts=True)
+    values, sizes = rising[::-1], sizes[::-1].astype(np.int64)
+    absent = len(items) - len(places)
     if absent:
         values, sizes = np.append(values, 0), np.append(sizes, absent)
-    start_of = dict(zip(values.tolist(), starts.tolist(), strict=False))
 
     def find(members: Sequence[Member]) -> list[Any]:
-        return [domain.items[place(value, member)] for value, member in members]
-
-    def place(value: int, member: int) -> int:
-        if value == 0:  # the member-th place that no item occupies
-            return member + int(absent_before.searchsorted(member, side="right"))
-        return int(places[start_of[value] + member])
+        # Most items have other counts than the few that are asked for: only those are put in order.
+        wanted = np.isin(people, [value for value, _ in members])
+        some_places, some_people = places[wanted], people[wanted]
+        order = np.lexsort((some_places, some_people))  # by count; then in the order of the domain
+        some_places, some_people = some_places[order], some_people[order]
+        occupied = np.sort(places) if any(value == 0 for value, _ in members) else places[:0]
+        absent_before = occupied - np.arange(len(occupied))
+        found = []
+        for value, member in members:
+            if value == 0:  # the member-th place that no item occupies
+                place = member + int(absent_before.searchsorted(member, side="right"))
+            else:
+                place = int(some_places[int(some_people.searchsorted(value)) + member])
+            found.append(items[place])
+        return found
 
     return Tally(values, sizes, find)
 
 
-def _in_domain(
+def in_domain(
     domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions in the domain, each once, and their counts.
@@ -136,10 +151,3 @@ def _position(domain: ListedDomain, item: Any) -> int:
         return place if 0 <= place < len(domain.items) and domain.items[place] == item else -1
     except (KeyError, ValueError, TypeError, IndexError, OverflowError):
         return -1
-
-
-def _groups(people: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Runs of equal counts: value, start and length of each."""
-    starts = np.flatnonzero(np.diff(people, prepend=-1))  # counts are at least 1, so the first differs
-    sizes = np.diff(np.append(starts, len(people)))
-    return people[starts], starts, sizes

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,7 +20,7 @@ import narwhals.stable.v2 as nw
 from freegap.bits import BitSource
 from freegap.charges import LedgerAndDataset, charged, require
 from freegap.errors import InvalidArgument
-from freegap.laws import LAPLACE
+from freegap.estimate.noise_laws import half_width
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
@@ -52,6 +51,7 @@ _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
     "normalize": (False, "there is no public spelling to compare with"),
+    "value": (None, "the theorem is about numbers of people"),
     "noise": ("exponential", "the noise in a count is two-sided and geometric"),
     "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
     "group": (None, "there is no theorem here for groups of items that are private too"),
@@ -117,7 +117,7 @@ def top_k_of_unknown(
             private=found.private,
         )
 
-    public = {"item": opened.item, "person": opened.person, "domain": UNKNOWN}
+    public = {**opened.public(), "domain": UNKNOWN}
     return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
@@ -128,10 +128,7 @@ def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estima
     law, scale = plan.measuring(len(counts))
     noise = measuring_noise(law, len(counts), scale / plan.resolution, source)
     estimates = tuple(count + step * plan.resolution for count, step in zip(counts, noise, strict=True))
-    # Either law exceeds its far point with probability 2.5 %, and rounding adds half a step: beyond it the
-    # weight of each point of the grid is at most the integral over its cell, since the density is convex.
-    far = -math.log(2 * TAIL) if law is LAPLACE else NormalDist().inv_cdf(1 - TAIL)
-    far = far * float(scale) + float(plan.resolution) / 2
+    far = half_width(law, scale, plan.resolution, 2 * TAIL)
     intervals = tuple((float(estimate) - far, float(estimate) + far) for estimate in estimates)
     return estimates, (math.sqrt(law.variance(float(scale))),) * len(counts), intervals
 
@@ -161,7 +158,7 @@ def largest_counts(source: TableSource, number: int, most: int | None = None) ->
         return ask_engine(lambda: _with_ties(kept, number))
 
 
-def counts_above(source: TableSource, bar: int, most: int) -> Pairs:
+def counts_above(source: TableSource, bar: int, most: int | None) -> Pairs:
     """Items and for how many people each counts, where these are more than `bar`."""
     frame = _counts(source, most)
     if isinstance(frame, tuple):

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
+from freegap.report.tables import TitledTable
 
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
@@ -20,6 +21,7 @@ app = typer.Typer(
 _JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
 Record = dict[str, Any]
+Tables = Sequence[TitledTable]
 
 
 @app.callback()
@@ -27,7 +29,9 @@ def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
 
 
-def _show(run: Callable[..., Record], as_json: bool, tables: Callable[[Record], Sequence[Table]]) -> None:
+def _show(
+    run: Callable[..., Record], as_json: bool, tables: Callable[[Record], Sequence[TitledTable]]
+) -> None:
     """Measure, with a word on what is being measured; then print the record, or tables of it."""
     with spinner("measuring", quiet=as_json) as status:
         result = run(progress=status.update)
@@ -37,14 +41,16 @@ def _show(run: Callable[..., Record], as_json: bool, tables: Callable[[Record], 
         Console().print(*tables(result))
 
 
-def _table(title: str, rows: Sequence[Record], columns: Mapping[str, str], left: Sequence[str] = ()) -> Table:
+def _table(
+    title: str, rows: Sequence[Record], columns: Mapping[str, str], left: Sequence[str] = ()
+) -> TitledTable:
     """columns: the heading of each, and how it shows a row. left: those that are words."""
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for heading in columns:
         table.add_column(heading, justify="left" if heading in left else "right")
     for row in rows:
         table.add_row(*(form.format_map(row) for form in columns.values()))
-    return table
+    return TitledTable(title, table)
 
 
 @app.command("base2")
@@ -65,7 +71,7 @@ def base2(
         "online": "{online_per_second:,}",
     }
 
-    def tables(result: Record) -> list[Table]:
+    def tables(result: Record) -> Tables:
         title = (
             f"Base-2 sparse vectors, {result['questions']:,} questions: questions per second "
             f"(wanted: {result['target_per_second']:,})"
@@ -105,7 +111,7 @@ def top_k(
         "to explicit": "{domain_ratio:.2f}",
     }
 
-    def tables(result: Record) -> list[Table]:
+    def tables(result: Record) -> Tables:
         n, domain = result["large"][0]["n"], result["large"][0]["domain"]
         large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
         title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
@@ -127,12 +133,36 @@ def sparse_vector(as_json: bool = _JSON) -> None:
         "ratio of times": "{ratio:.2f}",
     }
 
-    def tables(result: Record) -> list[Table]:
+    def tables(result: Record) -> Tables:
         title = "Sparse vector: questions per second on one core"
         rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
         return [_table(title, rows, columns, left=("form", "noise"))]
 
     _show(run, as_json, tables)
+
+
+@app.command("batches")
+def batches(
+    as_json: bool = _JSON, rounds: int = typer.Option(5, help="How often each contestant runs.", min=1)
+) -> None:
+    """Many releases at once, against insecure vectorised NumPy programs."""
+    from freegap_evidence.bench.batches import run
+
+    columns = {
+        "form": "{form}",
+        "releases": "{releases:,}",
+        "n": "{n}",
+        "k": "{k}",
+        "freegap": "{secure_ms:,.0f}",
+        "insecure": "{insecure_ms:,.0f}",
+        "ratio": "{ratio:.2f}",
+        "releases per second": "{per_second:,.0f}",
+    }
+
+    def tables(result: Record) -> list[TitledTable]:
+        return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("tables")
@@ -156,7 +186,7 @@ def tables(
         "process": "{process_mb:,.0f} MB",
     }
 
-    def shown(result: Record) -> list[Table]:
+    def shown(result: Record) -> Tables:
         return [_table(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
 
     _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)

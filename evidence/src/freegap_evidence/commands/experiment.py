@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from freegap.cli.terminal import print_json, progress_bar
+from freegap.report.tables import TitledTable
 
 if TYPE_CHECKING:
     from freegap_evidence.experiments.run import Finished
@@ -41,12 +42,12 @@ def show_list(as_json: bool = typer.Option(False, "--json", help="Print JSON ins
         ]
         print_json(rows)
         return
-    table = Table(title="Experiments: `freegap experiment run ID`, a family, or all", title_justify="left")
+    table = Table()
     for heading in ("id", "family", "title", "where it stands"):
         table.add_column(heading)
     for e in EXPERIMENTS:
         table.add_row(e.id, e.family, e.title, e.source)
-    Console().print(table)
+    Console().print(TitledTable("Experiments: `freegap experiment run ID`, a family, or all", table))
 
 
 @app.command("run")
