@@ -93,6 +93,7 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "hybrid_sparse_vector": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, epsilon=1, bits=bits),
     "exponential_mechanism": lambda a, bits: fg.exponential_mechanism(a, epsilon=1, bits=bits),
     "measure": lambda a, bits: fg.measure(a, epsilon=1, bits=bits),
+    "histogram": lambda a, bits: fg.histogram(a, items_per_person=1, epsilon=1, bits=bits),
     "quantiles": lambda a, bits: fg.quantiles(
         _numbers(a), q=[0.2, 0.7], intervals=True, epsilon=1, bits=bits
     ),
@@ -156,6 +157,7 @@ IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "hybrid_sparse_vector in ρ": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, rho=1, bits=bits),
     "exponential_mechanism in ρ": lambda a, bits: fg.exponential_mechanism(a, rho=1, bits=bits),
     "measure in ρ": lambda a, bits: fg.measure(a, rho=1, resolution=1, bits=bits),
+    "histogram in ρ": lambda a, bits: fg.histogram(a, items_per_person=None, rho=1, bits=bits),
     "select_and_measure in ρ": lambda a, bits: fg.select_and_measure(a, 2, rho=1, bits=bits),
     "SparseVector in ρ": lambda a, bits: _online(fg.SparseVector(2, k=1, rho=1, bits=bits), _numbers(a)),
 }
@@ -275,6 +277,9 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
         lambda t: fg.top_k(t, bits=fg.SeededBits(1), **(shared | in_groups)),
         lambda t: fg.top_k(
             t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
+        ),
+        lambda t: fg.histogram(
+            t, items_per_person=1, bits=fg.SeededBits(1), **{n: v for n, v in shared.items() if n != "k"}
         ),
     ):
         outcomes = [outcome(lambda t=t, r=release: r(t)) for t in tables]  # type: ignore[misc]

@@ -66,6 +66,7 @@ RECORDS = {
     "ItemsAbove",
     "KeptRelease",
     "Measurement",
+    "NoisyHistogram",
     "PlannedRelease",
     "PrivacyUnit",
     "Proof",

@@ -48,6 +48,7 @@ _HOMES = {
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
     "freegap.tables.grouping": "Grouping",
+    "freegap.tables.histograms": "NoisyHistogram histogram",
     "freegap.tables.quantiles": "Quantiles quantiles",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",

@@ -76,6 +76,8 @@ from freegap.prover import prove as prove
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation
 from freegap.tables.grouping import Grouping as Grouping
+from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
+from freegap.tables.histograms import histogram as histogram
 from freegap.tables.quantiles import Quantiles as Quantiles
 from freegap.tables.quantiles import quantiles as quantiles
 from freegap.tables.releases import above as above

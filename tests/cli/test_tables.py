@@ -35,7 +35,7 @@ def run(*arguments: str) -> Any:
     return done
 
 
-@pytest.mark.parametrize("command", ["top-k", "above"])
+@pytest.mark.parametrize("command", ["top-k", "above", "histogram"])
 def test_help_reads_well_at_80_columns(command: str) -> None:
     done = runner.invoke(cli.app, [command, "--help"], terminal_width=80)
     assert done.exit_code == 0
@@ -185,3 +185,27 @@ def test_mistakes_cost_nothing_and_are_explained(
         run("top-k", "baskets.csv", *ASK, "-k", "1", *change)
     assert message in str(caught.value)
     assert fg.Ledger().account("shop").remaining == 1
+
+
+def test_totals_and_histograms(shop: Path) -> None:
+    rows = [f"{'tea' if i % 3 else 'milk'},{i % 300},{i % 5}.25" for i in range(900)]
+    (shop / "costs.csv").write_text("product,customer,cost\n" + "\n".join(rows) + "\n")
+    asked = ("costs.csv", *ASK, "--domain", "products.csv", "--json", "--seed", "1")
+    summed = ("--value", "cost", "--low", "0", "--high", "10", "--unit", "0.25")
+    (top,) = [json.loads(run("top-k", *asked, *summed, "-k", "1", "--measure").stdout)]
+    assert (top["labels"], top["parameters"]["high"]) == (["tea"], "10")
+    bins = json.loads(run("histogram", *asked, "--items-per-person", "1").stdout)
+    named: dict[str, Any] = {"item": "product", "person": "customer", "domain": "products.csv"}
+    same = fg.histogram("costs.csv", items_per_person=1, epsilon=1, bits=fg.SeededBits(1), **named)
+    assert bins == same.to_dict()
+    sums = json.loads(run("histogram", *asked, *summed, "--items-per-person", "any").stdout)
+    assert sums["parameters"]["scale"] == "30"
+    dry = json.loads(run("histogram", *asked[:-2], *summed, "--items-per-person", "2", "--dry-run").stdout)
+    assert dry["standard_error"] == pytest.approx(2**0.5 * 20, rel=1e-3)
+    assert (
+        "nothing was read"
+        in run("above", *asked[:-3], *summed, "-k", "1", "--threshold", "9", "--dry-run").stdout
+    )
+    for wrong, named_in_error in (("0", "items"), ("x", "whole number"), ("any", "dry run")):
+        with pytest.raises(InvalidArgument, match=named_in_error):
+            run("histogram", *asked, "--items-per-person", wrong, "--dry-run")

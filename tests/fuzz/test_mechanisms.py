@@ -75,6 +75,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "exponential_mechanism": without(SELECT, "k", "noise", "answers")
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
+    "histogram": without(SELECT, "k", "noise", "monotonic", "answers")
+    | {"table": COUNTS, "items_per_person": 1, "item": None, "person": None, "domain": None, "value": None}
+    | {"domain_column": None, "observed_keys_are_public": False, "normalize": False}
+    | {"low": None, "high": None, "unit": None},
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
@@ -170,6 +174,7 @@ OWN = {
     "answers": answers,
     "utilities": answers,
     "counts": answers,
+    "table": answers,
     "threshold": st.one_of(numbers, answers),
     # It waits as long as it is told to.
     "seconds": st.sampled_from(["1/1000", 0.001, 0, -1, None, "x", float("nan"), float("inf"), [], True]),

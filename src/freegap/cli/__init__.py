@@ -37,6 +37,7 @@ _OURS = {
     "demo": "Release the private top ten of a synthetic shop, then tell the whole story with a ledger.",
     "top-k": "Release the k items with the most distinct people, with gaps.",
     "above": "Release the items with more distinct people than a threshold; unspent budget comes back.",
+    "histogram": "Release how many people each item has, or the total of a value, with noise.",
     "quantiles": "Release several quantiles of people's numbers at once.",
     "watch": "Ask about new data each day, for one ε: an alert comes when a count passes a threshold.",
     "plan": "Find the ε that a release needs, and what it buys, from public assumptions; free.",

@@ -27,6 +27,10 @@ def above(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
@@ -39,6 +43,7 @@ def above(
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_above
@@ -51,6 +56,7 @@ def above(
             domain=domain,
             threshold=threshold,
             **unknown,
+            **summed,
             **grouping,
         )
         shared.forecast(made, as_json=as_json)
@@ -71,7 +77,7 @@ def above(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **grouping),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

@@ -39,6 +39,14 @@ ITEMS_PER_PERSON = typer.Option(
     help="With --domain unknown: count each person for so many items at most.",
     show_default=False,
 )
+VALUE = typer.Option(
+    None,
+    help="A column of numbers: totals of it, in place of the number of people, with --low and --high.",
+    show_default=False,
+)
+LOW = typer.Option(None, help="The least that a person adds to the total of an item.", show_default=False)
+HIGH = typer.Option(None, help="The most that a person adds to the total of an item.", show_default=False)
+UNIT = typer.Option(None, help="Values are rounded to multiples of it, such as 0.01.", show_default=False)
 GROUP = typer.Option(None, help="A column of groups: release the same in each group.", show_default=False)
 GROUPS = typer.Option(
     None, help="The public groups: a file with a column of them, or A..B.", show_default=False

@@ -27,6 +27,10 @@ def top_k(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
@@ -47,12 +51,21 @@ def top_k(
         "pool": pool,
         "items_per_person": items_per_person,
     }
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(
-            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown, **grouping
+            k=k,
+            epsilon=epsilon,
+            rho=rho,
+            measure=measure,
+            noise=noise,
+            domain=domain,
+            **unknown,
+            **summed,
+            **grouping,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -72,7 +85,7 @@ def top_k(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **grouping),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

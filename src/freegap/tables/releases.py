@@ -1,7 +1,8 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
+so the mechanisms' theorems apply with monotonic=True; sums of a value are so within public bounds
+(`freegap.tables.values`). They are: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
 docs/mathematics/concentrated.md), select and measure (composition), hybrid sparse vector (Ding 2020, lemma
 5.11); and what an unknown domain has (docs/mathematics/unknown.md), which is about such counts.
 """
@@ -29,10 +30,18 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, TopItems, of_people, privacy_of
+from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
+from freegap.tables.values import (
+    ClippedValue,
+    how_moved,
+    in_values,
+    refuse_in_groups,
+    unit_of,
+    what_is_counted,
+)
 from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
@@ -54,6 +63,10 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -89,6 +102,10 @@ def top_k(
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
         the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    value, low, high, unit: instead of the number of people, the total of this column of numbers. What one
+        person adds to an item is the sum of their rows there, clipped to between low and high, which are
+        public; gaps and estimates are then of totals. Rows are rounded to multiples of the unit, such as
+        "0.01"; left out, a power of ten of which the larger bound has 10^8 at most.
     group, groups: release the top k in each of these public groups, which are values of the column `group`: a
         list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
         groups that are not listed are left out.
@@ -121,13 +138,16 @@ def top_k(
     >>> [(row.group, row.rank, row.item) for row in release]
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
         )
         plan = UnknownPlan.read(
@@ -156,7 +176,8 @@ def top_k(
     measured = flag_argument("measure", measure)
     respelt = flag_argument("normalize", normalize)
     # Whatever the mechanisms would refuse is refused here, before anything is reserved.
-    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid)
+    moved = how_moved(summed)
+    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid, **moved)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
@@ -173,16 +194,16 @@ def top_k(
             return top_k_in_groups(
                 within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, **columns) as tallied:
+    with counted(table, value=summed, **columns) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
         require_items(k, tallied.tally.items, selecting.places, reason)
         counts = tallied.tally.counts
         shared: dict[str, Any] = {
             asked.name: asked.spent,
-            "monotonic": True,
             "noise": noise,
             "resolution": grid,
             "bits": source,
+            **moved,
         }
 
         def release() -> TopItems:
@@ -209,6 +230,10 @@ def above(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -244,13 +269,16 @@ def above(
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
     k = count_argument("k", k)
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
             noise=noise,
             resolution=resolution,
@@ -274,10 +302,9 @@ def above(
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
     bar = _numberof_people(threshold)
+    moved, step = how_moved(summed), unit_of(summed)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
-    plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
-    )
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
@@ -294,13 +321,13 @@ def above(
             return above_in_groups(
                 within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, **columns) as tallied:
+    with counted(table, value=summed, **columns) as tallied:
         require_items(k, tallied.tally.items, k, "k items cannot be above")
         counts = tallied.tally.counts
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
-                counts, bar, k=k, monotonic=True, noise=noise, resolution=grid, bits=source, **amounts
+                counts, bar / step, k=k, noise=noise, resolution=grid, bits=source, **moved, **amounts
             )
             return _items_above(tallied, plan, found, bar)
 
@@ -317,14 +344,18 @@ def _numberof_people(threshold: Any) -> Fraction:
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
     whole = selection if fused is None else fused
+    summed, unit = people.source.value, unit_of(people.source.value)
     return TopItems(
-        plan=whole.plan,
+        plan=in_values(whole.plan, summed),
         labels=people.tally.names(places),
         gap_multiples=selection.gap_multiples,
-        resolution=selection.resolution,
-        estimates=None if fused is None else fused.estimates,
-        standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else of_people(fused.intervals()),
+        resolution=selection.resolution * unit,
+        estimates=None if fused is None else tuple(estimate * unit for estimate in fused.estimates),
+        standard_errors=None
+        if fused is None
+        else tuple(error * float(unit) for error in fused.standard_errors),
+        intervals=None if fused is None else of_totals(summed, fused.intervals()),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -333,16 +364,18 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
 
 def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
     # A gap was rounded down: half a step is missing on average.
+    summed, unit = people.source.value, unit_of(people.source.value)
     step = found.resolution
-    estimates = tuple(estimate + step / 2 for estimate in found.estimates)
+    estimates = tuple((estimate + step / 2) * unit for estimate in found.estimates)
     return ItemsAbove(
-        plan=plan,
+        plan=in_values(plan, summed),
         labels=people.tally.names(found.labels),
         gap_multiples=found.gap_multiples or (),
-        resolution=step,
+        resolution=step * unit,
         estimates=estimates,
-        standard_errors=tuple(map(math.sqrt, gap_variances(found))),
-        intervals=of_people(confidence_intervals(found)),
+        standard_errors=tuple(float(unit) * math.sqrt(variance) for variance in gap_variances(found)),
+        intervals=of_totals(summed, confidence_intervals(found)),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
@@ -352,4 +385,5 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
 
 
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
+    summed = {} if people.source.value is None else people.source.value.parameters
+    return {"item": people.source.item, "person": people.source.person, "domain": people.domain, **summed}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
@@ -21,6 +21,9 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
 from freegap.tables.kinds import column_kind
+
+if TYPE_CHECKING:
+    from freegap.tables.values import ClippedValue
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -39,6 +42,7 @@ class TableSource:
     connection: our own DuckDB, where the table is a file.
     by_line: whether each line of the file is a person.
     group, group_kind: the name and the kind of the column of groups, where there is one.
+    value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
     """
 
     frame: Frame
@@ -50,6 +54,7 @@ class TableSource:
     by_line: bool = False
     group: str | None = None
     group_kind: str = ""
+    value: ClippedValue | None = None
 
     @property
     def lazy(self) -> bool:
@@ -101,25 +106,31 @@ class TableSource:
 
 @contextmanager
 def open_source(
-    table: Any, item: str | None, person: str | None, group: str | None = None
+    table: Any,
+    item: str | None,
+    person: str | None,
+    group: str | None = None,
+    value: ClippedValue | None = None,
 ) -> Iterator[TableSource]:
     """The table's columns; a file's connection stays open meanwhile."""
     named = {"item": item, "person": person} | ({} if group is None else {"group": group})
+    named |= {} if value is None else {"value": value.column}
     if not is_path(table):
         names = _names(named)
-        yield _source(_frame_argument(table), names, typed=True, connection=None)
+        yield _source(_frame_argument(table), names, value, typed=True, connection=None)
         return
     files = FileTable(table, "table")
     with open_connection() as connection:
         if files.format == "fimi":
             _refuse_names(files, named)
             frame = frame_of(read_lines(connection, files))
-            lines = _source(frame, {"item": "item", "person": "person"}, typed=False, connection=connection)
+            names = {"item": "item", "person": "person"}
+            lines = _source(frame, names, None, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
             names = _names(named)
             frame = frame_of(read_columns(connection, files, list(dict.fromkeys(names.values()))))
-            yield _source(frame, names, typed=files.typed, connection=connection)
+            yield _source(frame, names, value, typed=files.typed, connection=connection)
 
 
 def as_frame(native: Any, argument: str) -> Any:
@@ -184,7 +195,14 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any | None) -> TableSource:
+def _source(
+    frame: Frame,
+    names: dict[str, str],
+    value: ClippedValue | None,
+    *,
+    typed: bool,
+    connection: Any | None,
+) -> TableSource:
     columns = ask_engine(lambda: frame.collect_schema().names())
     for argument, name in names.items():
         if name not in columns:
@@ -193,16 +211,20 @@ def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
     chosen = ask_engine(lambda: exact_text(pick(frame, **picked)))
-    group = names.get("group")
+    group, kind = names.get("group"), _kind(chosen, "item", names["item"])
+    if value is not None:
+        value.require_items(names["item"], kind)
+        chosen = ask_engine(lambda: value.in_units(chosen, typed=typed))
     return TableSource(
         chosen,
-        _kind(chosen, "item", names["item"]),
+        kind,
         typed,
         names["item"],
         names["person"],
         connection,
         group=group,
         group_kind="" if group is None else _kind(chosen, "group", group),
+        value=value,
     )
 
 

@@ -51,6 +51,7 @@ _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
     "normalize": (False, "there is no public spelling to compare with"),
+    "value": (None, "the theorem is about numbers of people"),
     "noise": ("exponential", "the noise in a count is two-sided and geometric"),
     "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
     "group": (None, "there is no theorem here for groups of items that are private too"),

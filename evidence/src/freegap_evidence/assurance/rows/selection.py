@@ -47,6 +47,8 @@ def rows() -> Iterator[Row]:
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
+    yield _histogram(1)
+    yield _histogram(2)
 
 
 # Max and top-k --------------------------------------------------------------------------------
@@ -275,6 +277,31 @@ def _measure() -> Row:
         law=law,
         pairs=(((0, 0), (1, 1)),),
         regimes=measurement.measure(),
+    )
+
+
+def _histogram(touched: int) -> Row:
+    """Two bins; one person is in one of them, or in both."""
+
+    def law() -> dict[Any, float]:
+        q = math.exp(-float(EPSILON) / touched)
+        noise = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-30, 31)}
+        return {(1 + x, y - 1): p * r for (x, p), (y, r) in product(noise.items(), noise.items())}
+
+    disjoint = touched == 1
+    cited = (
+        "Dwork et al. 2006: a factor e^(|d|/b) for each bin that moves by d; proved here for disjoint bins"
+    )
+    return Row(
+        function="histogram",
+        noise="discrete laplace",
+        variant="disjoint" if disjoint else "two bins a person",
+        theorem="Ghosh, Roughgarden and Sundararajan 2009" + ("" if disjoint else "; Dwork et al. 2006"),
+        proof=Proved("histogram") if disjoint else Cited(cited),
+        release=releasing(fg.histogram, lambda it: it.multiples, items_per_person=touched),
+        law=law,
+        pairs=(((0, 0), (1, 0)),) if disjoint else (((0, 0), (1, 1)), ((0, 0), (1, -1))),
+        regimes=measurement.histogram() if disjoint else NoFastPath("as disjoint bins, at half of the rate"),
     )
 
 
