@@ -60,6 +60,7 @@ RECORDS = {
     "Counterexample",
     "Entry",
     "Estimates",
+    "Grouping",
     "HybridTopK",
     "ItemsAbove",
     "KeptRelease",

@@ -46,6 +46,7 @@ _HOMES = {
     "freegap.planner.questions": "PlannedRelease",
     "freegap.prover": "prove",
     "freegap.prover.report": "Proof Refutation",
+    "freegap.tables.grouping": "Grouping",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",
     "freegap.values.above": "AboveThreshold",

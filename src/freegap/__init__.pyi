@@ -73,6 +73,7 @@ from freegap.planner.questions import PlannedRelease as PlannedRelease
 from freegap.prover import prove as prove
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation
+from freegap.tables.grouping import Grouping as Grouping
 from freegap.tables.releases import above as above
 from freegap.tables.releases import top_k as top_k
 from freegap.tables.results import ItemsAbove as ItemsAbove

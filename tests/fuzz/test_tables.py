@@ -38,6 +38,12 @@ ASK: dict[str, Any] = {
     "ledger": None,
     "bits": None,
 }
+GROUPS: dict[str, Any] = {
+    "group": "item",
+    "groups": ["a", "b", "e"],
+    "groups_per_person": 1,
+    "one_group_per_person": False,
+}
 FORMATS = (
     "csv",
     "tsv",
@@ -208,6 +214,8 @@ def path(text: str) -> None:
 TARGETS: dict[str, Callable[[], None]] = {
     "top_k": arguments_of(fg.top_k, {"measure": False}),
     "above": arguments_of(fg.above, {"threshold": 20}),
+    "groups": arguments_of(fg.top_k, GROUPS),
+    "above in groups": arguments_of(fg.above, GROUPS | {"threshold": 20}),
     "written": written,
     "broken": broken,
     "path": path,

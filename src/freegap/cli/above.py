@@ -27,6 +27,10 @@ def above(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    group: str | None = shared.GROUP,
+    groups: str | None = shared.GROUPS,
+    groups_per_person: int | None = shared.GROUPS_PER_PERSON,
+    one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -35,6 +39,7 @@ def above(
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
+    grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
@@ -46,6 +51,7 @@ def above(
             domain=domain,
             threshold=threshold,
             **unknown,
+            **grouping,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -65,7 +71,7 @@ def above(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown),
+        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **grouping),
         as_json=as_json,
         out=out,
     )

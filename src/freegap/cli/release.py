@@ -39,6 +39,18 @@ ITEMS_PER_PERSON = typer.Option(
     help="With --domain unknown: count each person for so many items at most.",
     show_default=False,
 )
+GROUP = typer.Option(None, help="A column of groups: release the same in each group.", show_default=False)
+GROUPS = typer.Option(
+    None, help="The public groups: a file with a column of them, or A..B.", show_default=False
+)
+GROUPS_PER_PERSON = typer.Option(
+    None,
+    help="Count each person in so many groups at most; each group has that part of the budget.",
+    show_default=False,
+)
+ONE_GROUP = typer.Option(
+    False, "--one-group-per-person", help="Declare, unchecked, that nobody is in two groups."
+)
 NORMALIZE = typer.Option(
     False, "--normalize", help="Items that differ in case, blanks or encoding (NFC) only are one."
 )
@@ -87,6 +99,18 @@ def options_of(
     }
 
 
+def groups_of(
+    group: str | None, groups: str | None, groups_per_person: int | None, one_group_per_person: bool
+) -> dict[str, Any]:
+    """The options of groups as arguments."""
+    return {
+        "group": group,
+        "groups": _domain(groups, "groups"),
+        "groups_per_person": groups_per_person,
+        "one_group_per_person": one_group_per_person,
+    }
+
+
 def deliver(run: Callable[[], Any], *, as_json: bool, out: Sequence[Path] | None) -> None:
     """Make a release; show it, and write it into files."""
     require_writable(out or ())
@@ -114,11 +138,11 @@ def forecast(made: Any, *, as_json: bool) -> None:
         typer.echo("\n".join(made.lines()))
 
 
-def _domain(text: str | None) -> Any:
+def _domain(text: str | None, argument: str = "domain") -> Any:
     matched = _RANGE.fullmatch(text or "")
     if matched is None:
         return text
     low, high = int(matched[1]), int(matched[2])
     if high < low:
-        raise InvalidArgument("domain", text, "ends before it begins", "Pass for example 0..999.")
+        raise InvalidArgument(argument, text, "ends before it begins", "Pass for example 0..999.")
     return range(low, high + 1)

@@ -27,6 +27,10 @@ def top_k(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    group: str | None = shared.GROUP,
+    groups: str | None = shared.GROUPS,
+    groups_per_person: int | None = shared.GROUPS_PER_PERSON,
+    one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
@@ -43,11 +47,12 @@ def top_k(
         "pool": pool,
         "items_per_person": items_per_person,
     }
+    grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(
-            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown
+            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown, **grouping
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -67,7 +72,7 @@ def top_k(
         rho=rho,
     )
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown),
+        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **grouping),
         as_json=as_json,
         out=out,
     )

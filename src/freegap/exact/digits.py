@@ -13,7 +13,9 @@ on the address as plaintext; no address is used for two purposes:
     digits    128w … of stream (i, r>0)  block (w+1, r, i)
 
 That is counter mode with the counter laid out by meaning, and rests on the same assumption as any
-cipher stream: that AES under a secret random key cannot be told from random.
+cipher stream: that AES under a secret random key cannot be told from random. Blocks of consecutive items are
+consecutive numbers, so that the cipher's own counter mode gives them; few enough from the beginning on are
+encrypted from addresses that were written down beforehand.
 """
 
 from __future__ import annotations
@@ -33,6 +35,25 @@ _BLOCK_DIGITS = 128
 # much as encrypting them.
 _ZEROS = memoryview(bytes(1 << 20))
 
+_FEW = 1024  # items whose addresses are written down beforehand, as plaintext
+_ECB = modes.ECB()  # noqa: S305 (see KeyedDigits)
+
+
+def _addresses(word: int, ranks: NDArray[np.uint64] | int, items: Any) -> bytes:
+    """The blocks (word + 1, rank, item), one after the other."""
+    address = np.empty((len(items), 2), dtype="<u8")
+    # word + 1 < 2^32 in the top half keeps these apart from the counters of `first`.
+    address[:, 0] = ranks
+    address[:, 0] |= np.uint64((word + 1) << 32)
+    address[:, 1] = items
+    # Swapped to big-endian, (word+1, rank) come first and are never zero, whereas a counter
+    # of `first` begins with eight zero bytes.
+    return address.byteswap().tobytes()
+
+
+_FEW_BLOCKS = memoryview(_addresses(0, 0, range(_FEW)))
+_FEW_COUNTERS = memoryview(b"".join(block.to_bytes(16, "big") for block in range(_FEW // 8)))
+
 
 class KeyedDigits:
     """The digits of all streams (i, r), i < n, under one key taken from a source of bits."""
@@ -42,36 +63,42 @@ class KeyedDigits:
         self.n = n
         self._algorithm = algorithms.AES(key)
         # Single blocks of distinct addresses: counter mode by hand, so ECB hides all it must.
-        self._blocks = Cipher(self._algorithm, modes.ECB()).encryptor()  # noqa: S305
+        self._blocks = Cipher(self._algorithm, _ECB).encryptor()
 
     def first(self) -> NDArray[np.uint16]:
         """Digits 0–15 of the streams (0, 0), …, (n−1, 0)."""
         return self._first_of(0, self.n)
 
     def _first_of(self, begin: int, end: int) -> NDArray[np.uint16]:
-        first_block = begin // 8
-        stream = Cipher(self._algorithm, modes.CTR(first_block.to_bytes(16, "big"))).encryptor()
-        missing = 2 * (end - 8 * first_block)
-        parts = []
-        while missing > 0:
-            parts.append(stream.update(_ZEROS[: min(missing, len(_ZEROS))]))
-            missing -= len(parts[-1])
-        words = np.frombuffer(parts[0] if len(parts) == 1 else b"".join(parts), dtype="<u2")
-        return words[begin - 8 * first_block :]
+        first_block, behind = begin // 8, -(-end // 8)
+        if end <= _FEW:
+            cipher = self._blocks.update(_FEW_COUNTERS[16 * first_block : 16 * behind])
+        else:
+            cipher = self._counted(first_block, 16 * (behind - first_block))
+        return np.frombuffer(cipher, dtype="<u2")[begin - 8 * first_block : end - 8 * first_block]
 
     def block(
-        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]]
+        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]] | range
     ) -> NDArray[np.uint64]:
-        """The word-th block of 128 digits of each stream (i, r), as rows of two 64-bit words."""
-        address = np.empty((len(items), 2), dtype="<u8")
-        # word + 1 < 2^32 in the top half keeps these apart from the counters of `first`.
-        address[:, 0] = ranks
-        address[:, 0] |= np.uint64((word + 1) << 32)
-        address[:, 1] = items
-        # Swapped to big-endian, (word+1, rank) come first and are never zero, whereas a counter
-        # of `first` begins with eight zero bytes.
-        plain = address.byteswap().tobytes()
-        return np.frombuffer(self._blocks.update(plain), dtype="<u8").reshape(-1, 2)
+        """The word-th block of 128 digits of each stream (i, r), as rows of two 64-bit words.
+
+        items: in any order; consecutive ones, as a range, with one rank for all.
+        """
+        if not isinstance(items, range):
+            cipher = self._blocks.update(_addresses(word, ranks, items))
+        elif word == 0 and ranks == 0 and items.stop <= _FEW:
+            cipher = self._blocks.update(_FEW_BLOCKS[16 * items.start : 16 * items.stop])
+        else:
+            cipher = self._counted((word + 1) << 96 | int(ranks) << 64 | items.start, 16 * len(items))
+        return np.frombuffer(cipher, dtype="<u8").reshape(-1, 2)
+
+    def _counted(self, first: int, size: int) -> bytes:
+        """So many bytes of the cipher of first, first + 1, …"""
+        stream = Cipher(self._algorithm, modes.CTR(first.to_bytes(16, "big"))).encryptor()
+        if size <= len(_ZEROS):
+            return stream.update(_ZEROS[:size])
+        parts = [stream.update(_ZEROS[: size - done]) for done in range(0, size, len(_ZEROS))]
+        return b"".join(parts)
 
     def stream(self, item: int, rank: int = 0) -> DigitStream:
         """Stream (item, rank) from its first digit on."""
@@ -83,7 +110,7 @@ class DigitStream:
 
     def __init__(self, digits: KeyedDigits, item: int, rank: int) -> None:
         self._digits = digits
-        self._item = np.array([item], dtype=np.uint64)
+        self._item = range(item, item + 1)
         self._rank = rank
         self._words = 0
         if rank == 0:

@@ -11,7 +11,9 @@ Lemma. For a candidate of group size m and rank r ≤ m let x be the true noise,
 Proof. Let η = 2^-53, and let log, log1p and expm1 err by at most 8η relatively (NumPy promises less).
   û. The 128 or 144 leading digits as a double err by 5η relatively (conversions and sums of positive
      terms); the digits left out add at most 2^-128, that is η relatively where û ≥ 2^-75. Smaller û are
-     given an infinite bound. The same holds for the complement 1 − û, from the inverted digits.
+     given an infinite bound. The same holds for the complement 1 − û, from the inverted digits. Where û is
+     needed alone and none is below 2^-11 (of 64 digits) or 2^-27 (of 80), those digits are enough: the ones
+     left out add at most η relatively.
   λ = −ln(1 − u), by log1p for û < ½ and from the complement otherwise, errs relatively by at most
      2·6η + 8η (the condition number of log1p(−u) below ½ is at most 1.45; for the logarithm of a
      complement below ½ it is at most 1/ln 2).
@@ -47,6 +49,7 @@ ROUNDING = 2.0**-50
 """What a few roundings in a row lose at most, relatively: eight of them."""
 
 _SMALLEST = 2.0**-75
+_ENOUGH = 2.0**-11  # of 64 digits: those left out then change u by at most 2^-53 relatively
 
 
 def _beyond_doubles() -> np.errstate:
@@ -56,10 +59,14 @@ def _beyond_doubles() -> np.errstate:
 
 @dataclass(slots=True)
 class Candidates:
-    """Noisy answers as doubles: position, rank in the group, noise, offset + noise, and the bound."""
+    """Noisy answers as doubles: position, rank in the group, noise, offset + noise, and the bound.
+
+    ranks: None where each item stands for itself. Bounds are those of the lemma; what is not finite decides
+    nothing, and whoever computes with it expects no warning, which would tell how large an answer is.
+    """
 
     items: Indices
-    ranks: Indices
+    ranks: Any
     noise: Floats
     noisy: Floats
     error: Floats
@@ -70,34 +77,31 @@ class Candidates:
     @property
     def low(self) -> Floats:
         """Certain lower bounds of the noisy answers."""
-        with _beyond_doubles():
-            return self.noisy - self.error
+        return self.noisy - self.error
 
     @property
     def high(self) -> Floats:
         """Certain upper bounds of the noisy answers."""
-        with _beyond_doubles():
-            return self.noisy + self.error
+        return self.noisy + self.error
+
+    def rank(self, j: int) -> int:
+        """The place of the j-th within its group."""
+        return 1 if self.ranks is None else int(self.ranks[j])
 
     def take(self, chosen: Any) -> Candidates:
         """Some of the candidates, in a given order."""
         return Candidates(
             self.items[chosen],
-            self.ranks[chosen],
+            None if self.ranks is None else self.ranks[chosen],
             self.noise[chosen],
             self.noisy[chosen],
             self.error[chosen],
         )
 
     def joined(self, other: Candidates) -> Candidates:
-        """These candidates and the others."""
-        return Candidates(
-            np.concatenate([self.items, other.items]),
-            np.concatenate([self.ranks, other.ranks]),
-            np.concatenate([self.noise, other.noise]),
-            np.concatenate([self.noisy, other.noisy]),
-            np.concatenate([self.error, other.error]),
-        )
+        """These candidates and the others, all of them members of groups."""
+        parts = ((getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        return Candidates(*map(np.concatenate, parts))
 
 
 class DoubleNoise:
@@ -117,20 +121,26 @@ class DoubleNoise:
         self._sizes = sizes
         self.slack = 2.0**-filter_bits
 
-    def of_items(self, items: Indices, offsets: Floats) -> Candidates:
-        """Each item's noise, for a group the largest of its members'."""
-        u, rest = self._uniforms(items)
-        usable = u >= _SMALLEST
-        if self._sizes is not None:
-            usable &= rest >= _SMALLEST
-            total = _minus_log(u, rest) / self._sizes[items]
-            u = -np.expm1(-total)
-        elif self._law.uses_complement:
-            usable &= rest >= _SMALLEST
-            total = _minus_log(u, rest)
-        else:
-            total = u
-        return self._candidates(items, np.ones(len(items), np.intp), u, total, offsets, usable)
+    def of_items(self, items: Indices | range, offsets: Floats) -> Candidates:
+        """Each item's noise, for a group the largest of its members'. All items may be given as a range."""
+        where = np.arange(len(items)) if isinstance(items, range) else items
+        words = self._digits.block(0, 0, items)
+        first = self._first if isinstance(items, range) else self._first[items]
+        if self._sizes is None and not self._law.uses_complement:
+            u = np.asarray((words[:, 0] * 2.0**-64 + first) * 2.0**-16, dtype=np.float64)
+            if len(u) and np.minimum.reduce(u) >= _ENOUGH * 2.0**-16:
+                return self._candidates(where, None, u, u, offsets, None)
+            u, _ = _with_prefix(first, words)
+            return self._candidates(where, None, u, u, offsets, u >= _SMALLEST)
+        u, rest = _with_prefix(first, words)
+        usable = (u >= _SMALLEST) & (rest >= _SMALLEST)
+        total = _minus_log(u, rest)
+        if self._sizes is None:
+            return self._candidates(where, None, u, total, offsets, usable)
+        total /= self._sizes[where]
+        return self._candidates(
+            where, np.ones(len(where), np.intp), -np.expm1(-total), total, offsets, usable
+        )
 
     def of_members(self, largest: Candidates, offsets: Floats, bar: float, most: int) -> Candidates:
         """The groups' largest members and all further ones that may be above the bar.
@@ -143,7 +153,8 @@ class DoubleNoise:
         found = largest
         limits = np.minimum(sizes[largest.items], most)
         active = np.flatnonzero((largest.high >= bar) & (limits > 1))
-        totals = _minus_log(*self._uniforms(largest.items)) / sizes[largest.items]
+        words = self._digits.block(0, 0, largest.items)
+        totals = _minus_log(*_with_prefix(self._first[largest.items], words)) / sizes[largest.items]
         # A bound that is infinite for one member is infinite for those after it.
         chain_usable = np.isfinite(largest.error)
         known, batch = 1, 1
@@ -184,35 +195,28 @@ class DoubleNoise:
         usable[:, 0] &= usable_before
         return sums, np.logical_and.accumulate(usable, axis=1)
 
-    def _uniforms(self, items: Indices) -> tuple[Floats, Floats]:
-        """U and 1 − U from the leading 144 digits."""
-        words = self._digits.block(0, 0, items)
-        first = self._first[items].astype(np.float64)
-        u = (first + _fraction(words)) * 2.0**-16
-        rest = (65535.0 - first + _fraction(~words)) * 2.0**-16
-        return u, rest
-
     def _candidates(
         self,
         items: Indices,
-        ranks: Indices,
+        ranks: Indices | None,
         u: Floats,
         total: Floats,
         offsets: Floats,
-        usable: NDArray[np.bool_],
+        usable: NDArray[np.bool_] | None,
     ) -> Candidates:
+        """usable: where the lemma holds; None for everywhere."""
         noise = self._law.estimate(u, total)
-        with _beyond_doubles():
-            noisy = offsets + noise
-            error = np.abs(offsets)
-            error += np.abs(noise)
-            error += 1.0
-            error *= self.slack if self._sizes is None else self.slack * (1.0 + ranks * 2.0**-6)
-        usable &= np.isfinite(noisy)
-        if not usable.all():
-            error[~usable] = math.inf
-            noisy[~usable] = 0.0  # any place will do: nothing is decided by it
-            noise[~usable] = 0.0
+        noisy = offsets + noise
+        error = np.abs(offsets)
+        error += np.abs(noise)
+        error += 1.0
+        error *= self.slack if ranks is None else self.slack * (1.0 + ranks * 2.0**-6)
+        fine = usable is None or bool(usable.all())
+        if not (fine and math.isfinite(np.add.reduce(error))):
+            unusable = ~np.isfinite(noisy) if usable is None else ~(usable & np.isfinite(noisy))
+            error[unusable] = math.inf
+            noisy[unusable] = 0.0  # any place will do: nothing is decided by it
+            noise[unusable] = 0.0
         return Candidates(items, ranks, noise, noisy, error)
 
     def _group_sizes(self) -> NDArray[np.int64]:
@@ -222,19 +226,23 @@ class DoubleNoise:
 
 
 def stream_noise(
-    law: ExactLaw, digits: KeyedDigits, rank: int, items: Indices, slack: float
+    law: ExactLaw, digits: KeyedDigits, rank: int, items: Indices | range, slack: float
 ) -> tuple[Floats, Floats]:
     """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
     words = digits.block(0, rank, items)
-    u, rest = _fraction(words), _fraction(~words)
-    usable = u >= _SMALLEST
-    total = u
+    usable = None
     if law.uses_complement:
-        usable &= rest >= _SMALLEST
-        total = _minus_log(u, rest)
-    noise = law.estimate(u, total)
+        u, rest = _fraction(words), _fraction(~words)
+        usable = (u >= _SMALLEST) & (rest >= _SMALLEST)
+        noise = law.estimate(u, _minus_log(u, rest))
+    else:
+        u = np.asarray(words[:, 0] * 2.0**-64, dtype=np.float64)
+        if not len(u) or np.minimum.reduce(u) < _ENOUGH:
+            u = _fraction(words)
+            usable = u >= _SMALLEST
+        noise = law.estimate(u, u)
     bound = (np.abs(noise) + 1.0) * slack
-    if not usable.all():
+    if usable is not None and not usable.all():
         bound[~usable] = math.inf
         noise[~usable] = 0.0
     return noise, bound
@@ -253,6 +261,21 @@ def certain_floor(values: Floats | float, bound: Floats | float) -> tuple[Floats
         floors = np.floor(near)
         sure = (near - floors > margin) & (floors + 1.0 - near > margin)
     return np.where(sure, floors, 0.0), sure
+
+
+def sure_floor(value: float, bound: float) -> int | None:
+    """As `certain_floor`, of one number: ⌊x⌋, or None where that is not certain."""
+    margin = bound + abs(value) * ROUNDING
+    if not margin < 1.0:  # infinite or no number at all included
+        return None
+    floor = math.floor(value)
+    return floor if value - floor > margin and floor + 1.0 - value > margin else None
+
+
+def _with_prefix(first: NDArray[np.uint16], words: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+    """U and 1 − U from the leading 144 digits."""
+    prefix = first.astype(np.float64)
+    return (prefix + _fraction(words)) * 2.0**-16, (65535.0 - prefix + _fraction(~words)) * 2.0**-16
 
 
 def _fraction(words: NDArray[np.uint64]) -> Floats:

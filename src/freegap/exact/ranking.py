@@ -7,10 +7,10 @@ and this module computes that function:
 
 1. `screening` passes over the items that are certainly below a bar. If at least `top` of the others
    are certainly above it, the `top` largest of all items are among the others, whatever the bar was;
-   if not, the bar is lowered and the same digits are looked at again.
-2. `doubles` gives each of the others a double with an error bound. Where the intervals of a sorted
-   list are disjoint the order is decided; each run of overlapping ones is sorted by exact comparison
-   (`reals`) on the same digits.
+   if not, the bar is lowered and the same digits are looked at again. Of few items none is passed over.
+2. `doubles` gives each of the others a double with an error bound. Where each of the `top` largest doubles
+   is certainly above the next, and the last of them above all others, the order is decided; else each run
+   of overlapping intervals is sorted by exact comparison (`reals`) on the same digits.
 3. The difference of two answers is an integer; only the difference of two noises is rounded down, by
    its double where that is further from a whole number than the bound, and exactly otherwise.
 
@@ -24,20 +24,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, sure_floor
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
-from freegap.exact.screening import Screen, differences, nth_largest
+from freegap.exact.screening import Screen, differences, largest_of, nth_largest
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
-_SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
+_SCREENED_ABOVE = 3000  # below this many items, looking at all of them is cheaper than screening
+_ONE_BY_ONE = 8  # up to so many gaps are rounded one by one
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -76,7 +79,7 @@ class NoisyRanking:
         self._grain = grain
         self._scale = scale
         self._resolution = resolution
-        self._rate = double(grain / scale)
+        self._rate, self._per_noise, self._per_value = _factors(grain, scale, resolution)
         self._law = law
         self._digits = digits
         self._sizes = sizes
@@ -88,13 +91,14 @@ class NoisyRanking:
     def largest(self, top: int) -> Ranked:
         """The `top` largest noisy answers and the top − 1 gaps between them."""
         n = len(self._values)
-        if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
-            everyone = np.arange(n)
-            candidates = self._drawn(everyone, nth_largest(self._values, 1), -math.inf, top)
-        else:
-            candidates = self._screened(top)
-        ordered = self._ordered(candidates, top)
-        return Ranked(ordered.items.tolist(), ordered.ranks.tolist(), self._gaps(ordered))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
+            if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
+                candidates = self._drawn(range(n), largest_of(self._values), -math.inf, top)
+            else:
+                candidates = self._screened(top)
+            ordered = self._ordered(candidates, top)
+            ranks = [1] * top if ordered.ranks is None else ordered.ranks.tolist()
+            return Ranked(ordered.items.tolist(), ranks, self._gaps(ordered))
 
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
@@ -107,15 +111,18 @@ class NoisyRanking:
             if np.count_nonzero(candidates.low >= bar) >= top:
                 return candidates
             if bar < -20.0 or len(chosen) == len(self._values):
-                return self._drawn(np.arange(len(self._values)), pivot, -math.inf, top)
+                return self._drawn(range(len(self._values)), pivot, -math.inf, top)
             bar -= 1.0
 
-    def _drawn(self, items: Indices, pivot: int, bar: float, top: int) -> Candidates:
+    def _drawn(self, items: Indices | range, pivot: int, bar: float, top: int) -> Candidates:
         """The chosen items, and the members of chosen groups, that may be above the bar."""
         values = self._values
-        chosen = [values[i] for i in items] if isinstance(values, list) else values[items]
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
-            offsets = differences(chosen, pivot) * self._rate
+        if isinstance(items, range):
+            chosen = values  # all of them
+        else:
+            chosen = [values[i] for i in items] if isinstance(values, list) else values[items]
+        offsets = differences(chosen, pivot)
+        offsets *= self._rate
         candidates = self._doubles.of_items(items, offsets)
         if self._sizes is None:
             return candidates
@@ -123,8 +130,22 @@ class NoisyRanking:
 
     def _ordered(self, candidates: Candidates, top: int) -> Candidates:
         """The `top` largest candidates, from the largest down."""
-        order = np.argsort(-candidates.noisy)
-        candidates = candidates.take(order)
+        noisy = candidates.noisy
+        chosen = (
+            np.argpartition(noisy, len(noisy) - top)[-top:] if len(noisy) > top else np.arange(len(noisy))
+        )
+        chosen = chosen[np.argsort(noisy[chosen])[::-1]]
+        found = candidates.take(chosen)
+        low, others = found.low, candidates.high
+        high = others[chosen]
+        others[chosen] = -math.inf
+        # Each certainly above the next, and the last above all that were not chosen: nothing is left open.
+        if np.maximum.reduce(others) < low[-1] and bool((low[:-1] > high[1:]).all()):
+            return found
+        return self._ordered_exactly(candidates, top)
+
+    def _ordered_exactly(self, candidates: Candidates, top: int) -> Candidates:
+        candidates = candidates.take(np.argsort(-candidates.noisy))
         # Places j and j+1 are apart where all before are certainly larger than all after.
         low = np.minimum.accumulate(candidates.low)
         high = np.maximum.accumulate(candidates.high[::-1])[::-1]
@@ -147,32 +168,42 @@ class NoisyRanking:
 
     def _gaps(self, ordered: Candidates) -> list[int]:
         """Each difference of neighbours in multiples of γ, rounded down."""
-        per_noise = double(self._scale / self._resolution)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
-            steps = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
-            bound = (ordered.error[:-1] + ordered.error[1:]) * per_noise
-        floors, sure = certain_floor(steps, bound)
-        gaps = self._value_steps(ordered.items, floors.astype(np.int64))
-        for j in np.flatnonzero(~sure).tolist():
+        per_noise = self._per_noise
+        unsure: list[int]
+        if len(ordered) <= _ONE_BY_ONE + 1:
+            pairs = pairwise(zip(ordered.noise.tolist(), ordered.error.tolist(), strict=True))
+            found = [sure_floor((x - y) * per_noise, (e + f) * per_noise) for (x, e), (y, f) in pairs]
+            unsure = [j for j, floor in enumerate(found) if floor is None]
+            gaps = self._few_value_steps(ordered.items, [floor or 0 for floor in found])
+        else:
+            apart = (ordered.noise[:-1] - ordered.noise[1:]) * per_noise
+            floors, sure = certain_floor(apart, (ordered.error[:-1] + ordered.error[1:]) * per_noise)
+            unsure = np.flatnonzero(~sure).tolist()
+            gaps = self._value_steps(ordered.items, floors.astype(np.int64))
+        for j in unsure:
             difference = self._real(ordered, j) - self._real(ordered, j + 1)
             gaps[j] = difference.floor(self._resolution)
         return gaps
 
     def _value_steps(self, items: Indices, floors: NDArray[np.int64]) -> list[int]:
         """The differences of neighbouring answers in multiples of γ, exactly, plus `floors`."""
-        per_value = int(self._grain / self._resolution)
+        per_value = self._per_value
         if not isinstance(self._values, list):
             chosen = self._values[items]
             # With equal answers the product is 0, whatever the factor: the factor itself must fit as well.
             if per_value < 2**62 and (int(chosen.max()) - int(chosen.min())) * per_value < 2**62:
                 steps: list[int] = ((chosen[:-1] - chosen[1:]) * per_value + floors).tolist()
                 return steps
+        return self._few_value_steps(items, floors.tolist())
+
+    def _few_value_steps(self, items: Indices, floors: list[int]) -> list[int]:
+        """The same in Python's integers, which hold every size."""
         exact = [int(self._values[i]) for i in items.tolist()]
-        rows = zip(exact[:-1], exact[1:], floors.tolist(), strict=True)
-        return [(a - b) * per_value + floor for a, b, floor in rows]
+        pairs = zip(pairwise(exact), floors, strict=True)
+        return [(a - b) * self._per_value + floor for (a, b), floor in pairs]
 
     def _real(self, candidates: Candidates, j: int) -> Real:
-        return self.noisy_answer(int(candidates.items[j]), int(candidates.ranks[j]))
+        return self.noisy_answer(int(candidates.items[j]), candidates.rank(j))
 
     def noisy_answer(self, item: int, rank: int = 1) -> Real:
         """The noisy answer of an item (of the rank-th member of a group) as an exact real."""
@@ -187,3 +218,9 @@ class NoisyRanking:
         if size == 1:
             return Variable(self._law, streams[0], start=self._start)
         return OrderStatistic(self._law, size, streams, start=self._start)
+
+
+@lru_cache(maxsize=64)  # releases alike have the same
+def _factors(grain: Fraction, scale: Fraction, resolution: Fraction) -> tuple[float, float, int]:
+    """What one unit of the answers is in scales of the noise, what a scale is in γ, and the unit in γ."""
+    return double(grain / scale), double(scale / resolution), int(grain / resolution)

@@ -13,10 +13,11 @@ Proof. It is above where U < 1 − (1−S)^m with S = S(s − z), and 1 − (1�
 If that is below 1, f is 0, and 0 ≤ reach holds whatever was computed. Else S ≥ 2^-16/m ≥ 2^-78. Then:
   z is clipped to [−80, 80]. Clipping upwards only enlarges S. Clipping downwards leaves z − s ≥ 20, where
      each law has S ≥ 1 − e^-20: 2^-28 relatively.
-  r = e^(z − s). z is rounded to single precision, 80·2^-24 absolutely, so e^z changes by less than 2^-17.6
-     relatively; exp errs by less than 8 units in the last place, 2^-20; e^−s and the product by 2^-24 each.
-     In all less than 2^-17 < 2^-16, as `laws` demands. Each law has S ≤ r, so r ≥ 2^-78 and nothing
-     underflows; r may overflow to infinity.
+  r = e^(z − s). z is rounded to single precision, 80·2^-24 absolutely. Where all is done in single precision,
+     the difference v − pivot is exact (both are below 2^23 in size), and the rate and the product are rounded
+     once each: 160·2^-24. So e^z changes by less than 2^-16.6 relatively; exp errs by less than 8 units in
+     the last place, 2^-20; e^−s and the product by 2^-24 each. In all below 2^-16, as `laws` demands. Each
+     law has S ≤ r, so r ≥ 2^-78 and nothing underflows; r may overflow to infinity.
   Ŝ is such that S ≤ (1 + 2^-15)·Ŝ (`laws`). The size is rounded to single precision, and two products more:
      3·2^-24; sizes are at most 2^62, so nothing overflows.
 Together the computed m·S is too small by less than a factor 1 + 2^-14, and reach has a factor 1 + 2^-12.  ∎
@@ -25,6 +26,8 @@ Together the computed m·S is too small by less than a factor 1 + 2^-14, and rea
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +43,8 @@ _FLOOR, _CEILING = -80.0, 80.0
 _LOWEST_BAR, _LOW_BAR, _HIGHEST_BAR = -20.0, -3.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
+_EXACT_SINGLES = 2.0**23  # whole numbers up to here, and their differences, are exact in single precision
+_SAMPLE = 2048  # at least so many items stand for all of them when a pivot or a bar is chosen
 
 
 class Screen:
@@ -50,10 +55,9 @@ class Screen:
     ) -> None:
         self._law = law
         # Mostly groups of one, where the domain is large: only the others need their sizes.
-        self._groups = np.flatnonzero(sizes > 1) if sizes is not None else np.empty(0, np.intp)
-        self._sizes = sizes[self._groups].astype(np.float32) if sizes is not None else None
+        self._groups = np.empty(0, np.intp) if sizes is None else np.flatnonzero(sizes > 1)
+        self._sizes = None if sizes is None else sizes[self._groups].astype(np.float32)
         self._weights = _exponentials(values, pivot, rate)
-        self._scratch = np.empty_like(self._weights)
 
     def bar(self, top: int) -> float:
         """A bar above which slightly more than `top` items are expected.
@@ -64,10 +68,11 @@ class Screen:
         wanted = top + 4 * math.sqrt(top) + 4
         if not self._law.one_sided:  # a survival function may be a sixth above the true one
             wanted *= 7 / 6
+        strata = self._strata(top)
         bar = 0.0
         for _ in range(8):
-            expected = float(self._expected(bar).sum(dtype=np.float64))
-            step = math.log(max(expected, 1e-30) / wanted)
+            expected, doubt = strata.expected(bar, self._law)
+            step = math.log(max(expected, 1e-30) / (wanted + doubt))
             if step < 0 and self._law.one_sided:
                 break  # one-sided noise: the `top` answers above the pivot stay there
             if step <= -0.5:  # far too few: answers far apart, so that a much lower bar costs little
@@ -79,22 +84,68 @@ class Screen:
 
     def passed(self, bar: float, first: NDArray[np.uint16], slack: float) -> Indices:
         """Every item that may be above the bar, given its first 16 digits, in order of position."""
-        reach = self._expected(bar)
+        with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
+            reach = self._weights * np.float32(math.exp(-bar))
+        self._law.survival(reach)
+        if self._sizes is not None:
+            reach[self._groups] *= self._sizes
         reach *= np.float32(65536 * (1 + _MARGIN + slack))
         return np.flatnonzero(first <= reach)
 
-    def _expected(self, bar: float) -> Singles:
-        """For each item the expected number of its members above the bar, at least P(any is)."""
-        with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
-            np.multiply(self._weights, np.float32(math.exp(-bar)), out=self._scratch)
-        self._law.survival(self._scratch)
+    def _strata(self, top: int) -> _Strata:
+        """The largest items and the groups as they are; of the others every so-manieth."""
+        weights, groups = self._weights, self._groups
+        few = len(groups) <= len(weights) // 16  # of many groups, a sample would miss the large ones
+        stride = _stride(len(weights)) if few else 1
+        sampled = weights[::stride].copy()
         if self._sizes is not None:
-            self._scratch[self._groups] *= self._sizes
-        return self._scratch
+            sampled[groups[groups % stride == 0] // stride] = 0
+        above = weights[:0]
+        if stride > 1:
+            cut = _cut(sampled, top, stride)
+            above = weights[weights > cut]
+            sampled[sampled > cut] = 0
+            if self._sizes is not None:  # groups are looked at by themselves
+                above = np.delete(above, np.flatnonzero(np.isin(np.flatnonzero(weights > cut), groups)))
+        return _Strata(above, sampled, stride, weights[groups], self._sizes)
+
+
+@dataclass(frozen=True)
+class _Strata:
+    """Items in three parts, by e^offset: `above`, every stride-th of the others, and groups with sizes."""
+
+    above: Singles
+    sampled: Singles
+    stride: int
+    groups: Singles
+    sizes: Singles | None
+
+    def expected(self, bar: float, law: ExactLaw) -> tuple[float, float]:
+        """About how many members are above the bar, and three standard deviations of that guess."""
+        lowered = np.float32(math.exp(-bar))
+        with np.errstate(over="ignore"):
+            above, sampled = self.above * lowered, self.sampled * lowered
+        law.survival(above)
+        law.survival(sampled)
+        number = float(np.add.reduce(above)) + self.stride * float(np.add.reduce(sampled))
+        if self.sizes is not None:
+            groups = self.groups * lowered
+            law.survival(groups)
+            number += float(np.dot(groups, self.sizes))
+        doubt = 0.0 if self.stride == 1 else 3 * self.stride * math.sqrt(float(np.dot(sampled, sampled)))
+        return number, doubt
 
 
 def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
     """e^((v − pivot)·rate), clipped."""
+    if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES:
+        z = values.astype(np.float32)
+        if max(float(z.max()), -float(z.min())) <= _EXACT_SINGLES:
+            z -= np.float32(pivot)
+            with np.errstate(over="ignore"):
+                z *= np.float32(rate)
+            np.clip(z, np.float32(_FLOOR), np.float32(_CEILING), out=z)
+            return np.exp(z, out=z)
     z = np.empty(len(values), dtype=np.float32)
     for begin in range(0, len(values), _CHUNK):
         part = slice(begin, begin + _CHUNK)
@@ -113,6 +164,11 @@ def differences(values: GridValues, pivot: int) -> NDArray[np.float64]:
     return (values - np.int64(pivot)).astype(np.float64)
 
 
+def largest_of(values: GridValues) -> int:
+    """The largest value."""
+    return max(values) if isinstance(values, list) else int(np.maximum.reduce(values))
+
+
 def nth_largest(values: GridValues, n: int) -> int:
     """The n-th largest value; the smallest where there are fewer.
 
@@ -125,16 +181,24 @@ def nth_largest(values: GridValues, n: int) -> int:
         return sorted(values, reverse=True)[min(n, size) - 1]
     if n >= size:
         return int(values.min())
-    stride = max(size // 2048, 1)
-    sample = values[::stride]
-    expected = n / stride
-    cut = _partitioned(sample, min(len(sample), 1 + int(expected + 4 * math.sqrt(expected) + 4)))
+    stride = _stride(size)
+    cut = _cut(values[::stride], n, stride)
+    if stride == 1:
+        return int(cut)
     above = values[values > cut]
     if len(above) >= n:
-        return _partitioned(above, n)
-    return cut if np.count_nonzero(values >= cut) >= n else _partitioned(values, n)
+        return int(_cut(above, n, 1))
+    return int(cut) if np.count_nonzero(values >= cut) >= n else int(_cut(values, n, 1))
 
 
-def _partitioned(values: NDArray[np.int64], n: int) -> int:
-    """By the smallest of the complements: NumPy is many times slower at finding a place near the end."""
-    return ~int(np.partition(~values, n - 1)[n - 1])
+def _stride(n: int) -> int:
+    """Every so-manieth of n items is in a sample: some thousands of them, more of very many."""
+    return n // max(_SAMPLE, 4 * math.isqrt(n)) or 1
+
+
+def _cut(sampled: NDArray[Any], top: int, stride: int) -> Any:
+    """What a little more than `top` of all items are above, as far as every stride-th of them tells."""
+    expected = top / stride
+    rank = top if stride == 1 else 1 + int(expected + 4 * math.sqrt(expected) + 4)
+    place = max(len(sampled) - rank, 0)
+    return np.partition(sampled, place)[place]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,30 @@ from freegap.laws import LAWS, Law, law_named
 from freegap.values.measures import Measure
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
+
+_PLAIN = frozenset(
+    {int, bool, float, str, type(None), Fraction, Decimal}
+)  # of which an equal one is the same
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def remembered(read: Callable[P, T]) -> Callable[P, T]:
+    """Of a function that makes a frozen plan of public arguments: releases alike have the same plan.
+
+    Only for arguments of plain types, and apart for each type: 1, 1.0 and True may mean different things.
+    What is refused is not remembered.
+    """
+    known = lru_cache(maxsize=256, typed=True)(read)
+
+    @wraps(read)
+    def reading(*args: P.args, **options: P.kwargs) -> T:
+        if _PLAIN.issuperset(map(type, options.values())):
+            return known(*args, **options)  # type: ignore[arg-type]
+        return read(*args, **options)
+
+    return reading
 
 
 def noise_argument(noise: Any, known: Sequence[str], asked: Measure | None = None) -> Law:

@@ -15,6 +15,7 @@ from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset
 from freegap.dialogue import Dialogue
 from freegap.errors import BudgetSpent
+from freegap.exact.digits import KeyedDigits
 from freegap.exact.noisy_threshold import BELOW
 from freegap.laws import NoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
@@ -67,7 +68,7 @@ class _Online(Dialogue):
         self._answers_spent = Fraction(0)
 
         def draw() -> None:
-            self._bar = noisy_threshold(plan, source)
+            self._bar = noisy_threshold(plan, KeyedDigits(source, 0))
 
         self._open(ledger, plan.mechanism, plan, draw)
 

@@ -17,6 +17,7 @@ one by one; tests compare them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -214,29 +215,38 @@ def read_offsets(plan: ThresholdPlan, answers: Any, threshold: Any) -> tuple[Ans
     return read, subtract_threshold(read, threshold, plan.resolution, discrete=plan.law.lattice)
 
 
-def noisy_threshold(plan: ThresholdPlan, source: BitSource) -> NoisyThreshold:
-    """The noisy threshold of a plan, with fresh digits from a source."""
+def noisy_threshold(plan: ThresholdPlan, digits: KeyedDigits) -> NoisyThreshold:
+    """The noisy threshold of a plan."""
     return NoisyThreshold(
         law=plan.law,
         threshold_scale=plan.threshold_scale,
         branches=plan.branches,
         resolution=plan.resolution,
-        digits=KeyedDigits(source, 0),
+        digits=digits,
     )
 
 
-def draw_above(
-    plan: ThresholdPlan, read: Answers, offsets: Offsets, source: BitSource
-) -> tuple[AboveThreshold, list[int]]:
-    """The release of both mechanisms, and the places of what was above among the answers."""
-    bar = noisy_threshold(plan, source)
+@dataclass(frozen=True, slots=True)
+class RunAbove:
+    """The questions above, their branches and gaps, how many questions were answered, and what that costs."""
+
+    places: list[int]
+    numbers: list[int]
+    gaps: list[int]
+    answered: int
+    spent: Fraction
+
+
+def found_above(plan: ThresholdPlan, digits: KeyedDigits, offsets: Offsets) -> RunAbove:
+    """Compare questions with the noisy threshold of these digits, in order, until the plan ends."""
+    bar = noisy_threshold(plan, digits)
     spent = plan.threshold_budget
     places: list[int] = []
     numbers: list[int] = []
     gaps: list[int] = []
-    begin, size = 0, _FIRST_CHUNK
+    begin, size, n = 0, _FIRST_CHUNK, len(offsets.values)
     done = False
-    while begin < len(read) and not done:
+    while begin < n and not done:
         doubles = offsets.doubles(begin, begin + size)
         passed, branches, gap_of = bar.many(begin, doubles, lambda j, b=begin: offsets.exact(b + j))  # type: ignore[misc]
         for j, (place, number) in enumerate(zip(passed.tolist(), branches.tolist(), strict=True)):
@@ -250,18 +260,26 @@ def draw_above(
                 break
         begin += len(doubles)
         size = min(2 * size, _LARGEST_CHUNK)
+    return RunAbove(places, numbers, gaps, places[-1] + 1 if done else n, spent)
+
+
+def draw_above(
+    plan: ThresholdPlan, read: Answers, offsets: Offsets, source: BitSource
+) -> tuple[AboveThreshold, list[int]]:
+    """The release of both mechanisms, and the places of what was above among the answers."""
+    found = found_above(plan, KeyedDigits(source, 0), offsets)
     last = len(plan.branches) - 1
     release = AboveThreshold(
         plan=plan,
-        questions=read.questions(places[-1] + 1 if done else len(read)),
-        indices=read.indices(places),
-        labels=read.labels(places),
-        gap_multiples=tuple(gaps) if plan.gap else None,
-        branches=tuple(last - number for number in numbers),
-        thresholds=tuple(offsets.threshold(i) for i in places),
+        questions=read.questions(found.answered),
+        indices=read.indices(found.places),
+        labels=read.labels(found.places),
+        gap_multiples=tuple(found.gaps) if plan.gap else None,
+        branches=tuple(last - number for number in found.numbers),
+        thresholds=tuple(offsets.threshold(i) for i in found.places),
         resolution=plan.resolution,
         among=len(read),
-        spent=plan.charge(spent),
+        spent=plan.charge(found.spent),
         private=source.private,
     )
-    return release, places
+    return release, found.places

@@ -30,6 +30,7 @@ from freegap.mechanisms.arguments import (
     DEFAULT_RESOLUTION,
     flag_argument,
     noise_argument,
+    remembered,
     require_whole_sensitivity,
 )
 from freegap.values.balls import as_ball
@@ -70,6 +71,7 @@ class ThresholdPlan:
     stop_after: int | None
 
     @classmethod
+    @remembered
     def read(
         cls,
         mechanism: str,

@@ -13,6 +13,7 @@ from freegap.mechanisms.arguments import (
     DEFAULT_RESOLUTION,
     flag_argument,
     noise_argument,
+    remembered,
     require_whole_sensitivity,
 )
 from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
@@ -49,6 +50,7 @@ class TopKPlan:
     last_gap: bool = True
 
     @classmethod
+    @remembered
     def read(
         cls,
         mechanism: str,

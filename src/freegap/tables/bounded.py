@@ -21,12 +21,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
 
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.labels import key_of_label
+
+K = TypeVar("K", int, tuple[Any, ...])
 
 _PERSON = "CAST(person AS VARCHAR)"
 _LINE = "min(md5(item)) OVER (PARTITION BY person) || max(md5(item)) OVER (PARTITION BY person)"
@@ -80,15 +82,13 @@ def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int | None) -> tuple[lis
         key = key_of_label(item)
         if key is not None:
             people.setdefault(person, {})[key] = item
-    chosen = [entry for person, items in people.items() for entry in _of_one(person, items, most)]
+    chosen = [entry for person, items in people.items() for entry in of_one(person, items, most)]
     labels, counts = dict(chosen), Counter(key for key, _ in chosen)
     return [labels[key] for key in counts], list(counts.values())
 
 
-def _of_one(
-    person: Any, items: dict[tuple[Any, ...], Any], most: int | None
-) -> Iterable[tuple[tuple[Any, ...], Any]]:
-    """The items for which this person counts, by their keys."""
+def of_one(person: Any, items: dict[K, Any], most: int | None) -> Iterable[tuple[K, Any]]:
+    """The items for which this person counts, by their keys, which have an order."""
     if most is None or len(items) <= most:
         return items.items()
     text = _text(person)

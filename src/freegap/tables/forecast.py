@@ -7,10 +7,12 @@ beforehand.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import top_k_errors
 from freegap.estimate.intervals import ErrorBars, error_bars
@@ -19,6 +21,7 @@ from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.grouping import GroupArguments
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
 from freegap.values.measures import (
@@ -47,6 +50,7 @@ class Forecast:
         the error of their noise.
     bars: how far the 95 % interval of an item reaches from what was measured, or from threshold plus gap.
     unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
+    touched: where there are groups, the number of parts into which the budget is divided; else 0.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -61,6 +65,7 @@ class Forecast:
     bars: ErrorBars | None = None
     unknown: UnknownPlan | UnknownCountsPlan | None = None
     bar: int | None = None
+    touched: int = 0
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
@@ -75,6 +80,9 @@ class Forecast:
             f"{self.asked.symbol} charged: {charge}",
             f"standard error of a gap: {self.gap_error:,.1f} people",
         ]
+        if self.touched:
+            part = "all" if self.touched == 1 else f"1/{self.touched:,}"
+            lines[1] += f"; each group has {part} of it"
         if self.estimate_error is None:
             lines.append("no estimates of the number of people (ask with --measure)")
         else:
@@ -122,6 +130,7 @@ class Forecast:
             "dry_run": self.what,
             "measure": self.asked.name,
             **of_unknown,
+            **({"groups_per_person": self.touched} if self.touched else {}),
             "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
@@ -156,6 +165,10 @@ def forecast_top_k(
     people: int | None = None,
     pool: int | None = None,
     items_per_person: int | None = None,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
 ) -> Forecast:
     """What `top_k` with these parameters would cost and say.
 
@@ -165,9 +178,12 @@ def forecast_top_k(
     14.142135623730951
     >>> float(forecast_top_k(k=10, epsilon=1, domain="unknown", delta="1e-8").unknown.lift)
     238.7724609375
+    >>> forecast_top_k(k=10, epsilon=1, group="shop", groups_per_person=2).gap_error
+    28.284271247461902
     """
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho)
+        refuse_with_unknown(rho=rho, group=group)
         plan = UnknownPlan.read(
             k=k,
             epsilon=epsilon,
@@ -184,8 +200,36 @@ def forecast_top_k(
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
     refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    made = _top_k(asked, k, noise, measure)
-    return replace(made, instead=_top_k(_other(asked), k, None, measure))
+    touched = _touched(by_group)
+    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure))
+    other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure))
+    return replace(made, instead=other)
+
+
+def _touched(of: GroupArguments) -> int:
+    """Into how many parts the budget is divided; 0 without groups. Lists in files or tables are not read."""
+    if of.group is None:
+        return 0
+    if of.one_group_per_person or of.groups_per_person is not None:
+        sized = isinstance(of.groups, list | tuple | range)
+        return of.touched(len(of.groups) if sized else of.groups_per_person or 1)
+    if not isinstance(of.groups, list | tuple | range) or not of.groups:
+        raise InvalidArgument(
+            "groups",
+            of.groups,
+            "is not read by a dry run, and the budget is divided by the number of groups",
+            "Pass groups_per_person=…, one_group_per_person=True, or a range.",
+        )
+    return of.touched(len(of.groups))
+
+
+def _in_groups(asked: Any, touched: int, make: Callable[[Any], Forecast]) -> Forecast:
+    """Of what each group may spend, said of the whole release."""
+    if not touched:
+        return make(asked)
+    of_one = make(asked.of(asked.spent / touched))
+    least, most = of_one.least * touched, of_one.most * touched
+    return replace(of_one, asked=asked, least=least, most=most, touched=touched)
 
 
 def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -212,6 +256,10 @@ def forecast_above(
     delta: Rational | None = None,
     people: int | None = None,
     items_per_person: int | None = None,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
 ) -> Forecast:
     """What `above` with these parameters would cost and say: the fewer items are found, the less.
 
@@ -222,8 +270,9 @@ def forecast_above(
     >>> forecast_above(k=20, epsilon=1, domain="unknown", delta="1e-6", items_per_person=1).bar
     14
     """
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, noise=noise)
+        refuse_with_unknown(rho=rho, noise=noise, group=group)
         of_unknown = UnknownCountsPlan.read(
             epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
@@ -232,9 +281,13 @@ def forecast_above(
         return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
     refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     noise_argument(noise, CONTINUOUS_NOISES)
-    plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, epsilon=epsilon, rho=rho, monotonic=True, noise=noise
-    )
+    asked = measure_argument(epsilon=epsilon, rho=rho)
+    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise))
+
+
+def _above(asked: Pure | ZeroConcentrated, k: int, noise: str) -> Forecast:
+    amounts: dict[str, Any] = asked.arguments()
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, monotonic=True, noise=noise, **amounts)
     of_gaps = gap_noise(plan, 0)
     error = math.sqrt(of_gaps.variance)
     least, most = plan.charge(plan.threshold_budget), plan.charge(plan.epsilon)

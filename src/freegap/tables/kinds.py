@@ -35,11 +35,11 @@ _KIND_OF_DTYPE: tuple[tuple[type, str], ...] = (
 )
 
 
-def column_kind(dtype: Any, column: str) -> str:
+def column_kind(dtype: Any, column: str, argument: str = "item") -> str:
     """The kind of a column, "other" where only its values can tell (Python objects, categories)."""
     if dtype.is_nested():
         raise InvalidArgument(
-            "item",
+            argument,
             column,
             "must be a column of plain values; this one holds lists or structures",
             "Unnest it first, or turn each value into a text.",

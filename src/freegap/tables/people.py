@@ -127,7 +127,7 @@ def _bring(frame: Frame, source: TableSource, domain: Domain) -> Tally:
         texts = domain.column.to_frame().with_row_index("place").lazy()
         found = texts.join(frame.lazy(), on="item", how="inner").select("place", "people").collect()
         places, people = (found[name].to_numpy().astype(np.int64) for name in ("place", "people"))
-        return tally_places(domain.items, places, people)
+        return tally_places(domain, places, people)
     pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
     items: Any = pairs["item"].to_numpy() if whole else pairs["item"].to_list()

@@ -9,7 +9,6 @@ docs/mathematics/concentrated.md), select and measure (composition), hybrid spar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +17,7 @@ from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_variances
 from freegap.estimate.expected import selection_plan
-from freegap.estimate.intervals import Interval, confidence_intervals
+from freegap.estimate.intervals import confidence_intervals
 from freegap.estimate.selection import select_and_measure
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION, flag_argument, noise_argument
@@ -27,12 +26,14 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
+from freegap.tables.grouping import GroupArguments
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, TopItems, privacy_of
+from freegap.tables.results import ItemsAbove, TopItems, of_people, privacy_of
+from freegap.tables.tallies import require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
 from freegap.values.above import AboveThreshold
-from freegap.values.counts import Counts
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
@@ -53,6 +54,10 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
     measure: bool = False,
     delta: Rational | None = None,
     people: int | None = None,
@@ -84,6 +89,13 @@ def top_k(
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
         the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    group, groups: release the top k in each of these public groups, which are values of the column `group`: a
+        list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
+        groups that are not listed are left out.
+    groups_per_person: count each person in so many groups at most, m, chosen by a digest of the person and
+        the group. Each group then has 1/m of the budget; without it, one part for each group there is.
+    one_group_per_person: your declaration that no person is in two groups. Each group then has the whole
+        budget, and nothing checks it: groups_per_person=1 makes sure of it.
     measure: spend half of the budget on measuring the selected items, and estimate how many people each has.
         Under ρ the last gap is then not released.
     noise: "exponential" or "laplace" under ε, "gumbel" under ρ; the first of these if left out. With
@@ -102,9 +114,17 @@ def top_k(
     ...                    domain="unknown", delta="1e-8", bits=fg.SeededBits(1))
     >>> release.labels, release.complete, release.delta
     (('tea', 'milk'), True, Fraction(1, 100000000))
+    >>> baskets["shop"] = ["north", "south"] * 450
+    >>> release = fg.top_k(baskets, item="product", person="customer", k=1, epsilon=1,
+    ...                    domain=["milk", "rice", "tea"], group="shop", groups=["north", "south"],
+    ...                    groups_per_person=1, bits=fg.SeededBits(1))
+    >>> [(row.group, row.rank, row.item) for row in release]
+    [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(
+            group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
@@ -140,18 +160,23 @@ def top_k(
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
-    with counted(
-        table,
-        item=item,
-        person=person,
-        domain=domain,
-        domain_column=domain_column,
-        observed_keys_are_public=observed_keys_are_public,
-        normalize=respelt,
-    ) as tallied:
+    columns: dict[str, Any] = {
+        "item": item,
+        "person": person,
+        "domain": domain,
+        "domain_column": domain_column,
+        "observed_keys_are_public": observed_keys_are_public,
+        "normalize": respelt,
+    }
+    if group is not None:
+        with grouped(table, by_group, asked, **columns) as within:
+            return top_k_in_groups(
+                within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
+            )
+    with counted(table, **columns) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
-        _require_items(k, tallied.tally.items, selecting.places, reason)
-        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
+        require_items(k, tallied.tally.items, selecting.places, reason)
+        counts = tallied.tally.counts
         shared: dict[str, Any] = {
             asked.name: asked.spent,
             "monotonic": True,
@@ -184,6 +209,10 @@ def above(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
     delta: Rational | None = None,
     people: int | None = None,
     items_per_person: int | None = None,
@@ -215,8 +244,10 @@ def above(
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
     k = count_argument("k", k)
+    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(
+            group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
@@ -231,7 +262,7 @@ def above(
             table,
             item=item,
             person=person,
-            threshold=_number_of_people(threshold),
+            threshold=_numberof_people(threshold),
             k=k,
             account=ledger_argument(ledger),
             source=source_or_system(bits),
@@ -242,7 +273,7 @@ def above(
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
-    bar = _number_of_people(threshold)
+    bar = _numberof_people(threshold)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
     plan = ThresholdPlan.read(
         "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
@@ -250,17 +281,22 @@ def above(
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     require(account, asked)
-    with counted(
-        table,
-        item=item,
-        person=person,
-        domain=domain,
-        domain_column=domain_column,
-        observed_keys_are_public=observed_keys_are_public,
-        normalize=respelt,
-    ) as tallied:
-        _require_items(k, tallied.tally.items, k, "k items cannot be above")
-        counts = Counts(tallied.tally.values, tallied.tally.sizes, name=_place)
+    columns: dict[str, Any] = {
+        "item": item,
+        "person": person,
+        "domain": domain,
+        "domain_column": domain_column,
+        "observed_keys_are_public": observed_keys_are_public,
+        "normalize": respelt,
+    }
+    if group is not None:
+        with grouped(table, by_group, asked, **columns) as within:
+            return above_in_groups(
+                within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
+            )
+    with counted(table, **columns) as tallied:
+        require_items(k, tallied.tally.items, k, "k items cannot be above")
+        counts = tallied.tally.counts
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
@@ -272,16 +308,11 @@ def above(
         return charged(account, PlainPlan("above", asked, parameters), release)
 
 
-def _number_of_people(threshold: Any) -> Fraction:
+def _numberof_people(threshold: Any) -> Fraction:
     bar = read_threshold(threshold, discrete=False)
     if abs(bar) > _MOST_PEOPLE:
         raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
     return bar
-
-
-def _place(group: int, member: int) -> tuple[int, int]:
-    """Stands for an item until it is looked up; never released, because the group tells the count."""
-    return group, member
 
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
@@ -293,7 +324,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         resolution=selection.resolution,
         estimates=None if fused is None else fused.estimates,
         standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else _of_people(fused.intervals()),
+        intervals=None if fused is None else of_people(fused.intervals()),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -311,7 +342,7 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         resolution=step,
         estimates=estimates,
         standard_errors=tuple(map(math.sqrt, gap_variances(found))),
-        intervals=_of_people(confidence_intervals(found)),
+        intervals=of_people(confidence_intervals(found)),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
@@ -320,20 +351,5 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
     )
 
 
-def _of_people(intervals: Iterable[Interval]) -> tuple[tuple[float, float], ...]:
-    """Intervals of numbers of people, which are not negative: where nothing is known below, that is."""
-    return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
-
-
 def _public(people: Counted) -> dict[str, Any]:
     return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
-
-
-def _require_items(k: int, items: int, needed: int, reason: str) -> None:
-    if items < needed:
-        raise InvalidArgument(
-            "k",
-            k,
-            f"needs a domain of at least {needed} items, and this one has {items}: {reason}",
-            "Pass a smaller k or a larger domain.",
-        )

@@ -6,12 +6,16 @@ the positions of the selected items among the counts, which the mechanisms know 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
+from freegap.estimate.intervals import Interval
 from freegap.mechanisms.unknown_domain import everything_else
+from freegap.tables.grouping import Grouping
 from freegap.tables.sources import TableSource
 from freegap.values.columns import Column, items, one_each, ranks
 from freegap.values.remarks import remarks_on
@@ -26,36 +30,54 @@ _EMPTY = (
 Intervals = tuple[tuple[float, float], ...]
 
 
+def of_people(intervals: Iterable[Interval]) -> Intervals:
+    """Intervals of numbers of people, which are not negative: where nothing is known below, that is."""
+    return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
+
+
 @dataclass(frozen=True)
 class PrivacyUnit:
     """What ε protects.
 
     unit: what one person is. neighbours: which tables may not be told apart.
     domain: where the items come from.
+    groups: where the groups come from, and in how many of them a person counts; None without groups.
     """
 
     unit: str
     neighbours: str
     domain: str
+    groups: str | None = None
 
     def lines(self) -> list[str]:
         """For people."""
-        return [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
+        lines = [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
+        return lines if self.groups is None else [*lines, f"Groups: {self.groups}."]
 
     def to_dict(self) -> dict[str, str]:
         """For programs."""
-        return {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+        said = {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
+        return said if self.groups is None else said | {"groups": self.groups}
 
 
-def privacy_of(table: TableSource, domain: str) -> PrivacyUnit:
-    """What is protected in a table, of which people and items are counted."""
+def privacy_of(table: TableSource, domain: str, groups: str | None = None, touched: int = 0) -> PrivacyUnit:
+    """What is protected in a table, of which people and items are counted.
+
+    touched: in how many groups a person counts, where there are groups.
+    """
     unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
-    return PrivacyUnit(
-        unit=unit,
-        neighbours="two tables of which one has all rows of one more person; an item counts its distinct "
-        "people, so each count differs by at most one, and all in the same direction",
-        domain=domain,
-    )
+    if groups is None:
+        neighbours = (
+            "two tables of which one has all rows of one more person; an item counts its distinct "
+            "people, so each count differs by at most one, and all in the same direction"
+        )
+    else:
+        neighbours = (
+            "two tables of which one has all rows of one more person; in a group an item counts its distinct "
+            f"people, so counts differ in at most {touched:,} of the groups, each by at most one, and all in "
+            "the same direction"
+        )
+    return PrivacyUnit(unit=unit, neighbours=neighbours, domain=domain, groups=groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +90,7 @@ class TableRelease(Release):
     standard_errors: of the estimates.
     intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
+    groups: into which groups it is divided, where it is; the items of each come one after the other.
     """
 
     labels: tuple[Any, ...]
@@ -77,6 +100,7 @@ class TableRelease(Release):
     standard_errors: tuple[float, ...] | None
     intervals: Intervals | None
     privacy: PrivacyUnit
+    groups: Grouping | None = None
 
     gap_title = "gap"
 
@@ -90,13 +114,24 @@ class TableRelease(Release):
         """The gap of each selected item, rounded down to the resolution."""
         return tuple(multiple * self.resolution for multiple in self.gap_multiples)
 
+    @cached_property
+    def by_group(self) -> dict[Any, list[Any]]:
+        """The rows of each group; of a release without groups, all rows under None."""
+        rows = self.rows()
+        if self.groups is None:
+            return {None: rows}
+        ends = list(accumulate(self.groups.sizes))
+        parts = zip(self.groups.labels, ends, self.groups.sizes, strict=True)
+        return {label: rows[end - size : end] for label, end, size in parts}
+
     def columns(self) -> list[Column]:
-        """Rank, item, gap, and estimates where there are any."""
+        """Group where there are any, rank, item, gap, and estimates where there are any."""
         rows = len(self.labels)
+        gaps = one_each(self.gaps, rows) if self.groups is None else self.groups.spread(self.gaps)
         columns = [
-            ranks(rows),
+            *([ranks(rows)] if self.groups is None else self.groups.columns()),
             items(self.labels),
-            Column(self.gap_title, one_each(self.gaps, rows), float, "gap", unit="people"),
+            Column(self.gap_title, gaps, float, "gap", unit="people"),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
             columns.append(Column("people", self.estimates, float, "estimate", ",.1f"))
@@ -123,6 +158,7 @@ class TableRelease(Release):
             "intervals": None if self.intervals is None else [list(pair) for pair in self.intervals],
             "resolution": jsonable(self.resolution),
             "privacy": self.privacy.to_dict(),
+            **({} if self.groups is None else {"groups": self.groups.to_dict()}),
             "remarks": remarks_on(self.asked),
             **self._common(),
         }
@@ -142,7 +178,10 @@ class TopItems(TableRelease):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        return f"Private top {len(self.labels)}, by number of people"
+        if self.groups is None:
+            return f"Private top {len(self.labels)}, by number of people"
+        groups = len(self.groups.labels)
+        return f"Private top {len(self.labels) // groups} in each of {groups:,} groups, by number of people"
 
     @property
     def everything_else(self) -> str | None:
@@ -159,7 +198,7 @@ class TopItems(TableRelease):
 class ItemsAbove(TableRelease):
     """The items with more people than a threshold, the largest first, each with its gap to the threshold.
 
-    complete: fewer than k were found, so these are all that the release says are above.
+    complete: fewer than k were found, in each group, so these are all that the release says are above.
     rest: of an unknown domain, what can be said of the items that are not named.
     """
 
@@ -173,7 +212,9 @@ class ItemsAbove(TableRelease):
     def title(self) -> str:
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
-        return f"{len(self.labels)} items with more than {self.threshold} people ({extent}), privately"
+        among = "" if self.groups is None else f" in {len(self.groups.labels):,} groups"
+        found = f"{len(self.labels)} items with more than {self.threshold} people{among}"
+        return f"{found} ({extent}), privately"
 
     @property
     def everything_else(self) -> str | None:

@@ -1,10 +1,11 @@
-"""Any table as two columns, item and person, with the rows that count.
+"""Any table as two columns, item and person, or three with a group, with the rows that count.
 
 narwhals gives pandas, Polars, PyArrow, DuckDB, Spark and Ibis one face. What happens to a row depends
 on that row alone (a filter, a conversion), never on another: then adding a person's rows adds to the
 cleaned table, and nothing else in it changes.
 
-A row without an item, or without a person, is left out. NaN counts as missing. -0.0 is 0.0.
+A row without an item, a person, or a group where there are groups, is left out. NaN counts as missing.
+-0.0 is 0.0.
 """
 
 from __future__ import annotations
@@ -23,17 +24,21 @@ from freegap.tables.kinds import column_kind
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
+_INSIDE = {"group": "cohort"}
+"""What a column is called here, where not by the name of its argument."""
+
 
 @dataclass(frozen=True)
 class TableSource:
     """A table of items and persons.
 
-    frame: the columns "item" and "person", rows as they came.
+    frame: the columns "item" and "person", and "cohort" where there are groups; rows as they came.
     kind: of the items, by the schema; see `freegap.tables.kinds`.
     typed: False where the format has no types, so that all items are text until the domain says more.
     item, person: what the columns are called, for messages and for the statement of privacy.
     connection: our own DuckDB, where the table is a file.
     by_line: whether each line of the file is a person.
+    group, group_kind: the name and the kind of the column of groups, where there is one.
     """
 
     frame: Frame
@@ -43,6 +48,8 @@ class TableSource:
     person: str
     connection: Any | None
     by_line: bool = False
+    group: str | None = None
+    group_kind: str = ""
 
     @property
     def lazy(self) -> bool:
@@ -65,40 +72,54 @@ class TableSource:
         if self.typed or kind not in conversions or self.kind == own:  # a number is not read as text again
             return self
         native = nw.to_native(self.frame)
-        frame = frame_of(native.project(f"{conversions[kind]} AS item, person"))
+        frame = frame_of(native.project(f"* REPLACE ({conversions[kind]} AS item)"))
         return replace(self, frame=frame, kind=own)
 
+    def turned(self) -> TableSource:
+        """The same rows with groups for items and items for groups: what is done to items, done to groups."""
+        exchanged = (nw.col("cohort").alias("item"), "person", nw.col("item").alias("cohort"))
+        return replace(
+            self,
+            frame=self.frame.select(*exchanged),
+            kind=self.group_kind,
+            item=str(self.group),
+            group=self.item,
+            group_kind=self.kind,
+        )
+
     def rows(self) -> Frame:
-        """The rows that have an item and a person."""
+        """The rows that have an item, a person, and a group where there are groups."""
         schema = self.frame.collect_schema()
-        present = ~nw.col("item").is_null() & ~nw.col("person").is_null()
-        for column in ("item", "person"):
-            if schema[column].is_float():
-                present = present & ~nw.col(column).is_nan()
-        frame: Frame = self.frame.filter(present)
-        zeros = [nw.col(column) + 0.0 for column in ("item", "person") if schema[column].is_float()]
+        floats = [column for column, dtype in schema.items() if dtype.is_float()]
+        present = [~nw.col(column).is_null() for column in schema.names()]
+        present += [~nw.col(column).is_nan() for column in floats]
+        frame: Frame = self.frame.filter(*present)
+        zeros = [nw.col(column) + 0.0 for column in floats]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
 
 
 @contextmanager
-def open_source(table: Any, item: str | None, person: str | None) -> Iterator[TableSource]:
-    """The table's two columns; a file's connection stays open meanwhile."""
+def open_source(
+    table: Any, item: str | None, person: str | None, group: str | None = None
+) -> Iterator[TableSource]:
+    """The table's columns; a file's connection stays open meanwhile."""
+    named = {"item": item, "person": person} | ({} if group is None else {"group": group})
     if not is_path(table):
-        names = _names(item, person)
-        yield _source(_frame_argument(table), *names, typed=True, connection=None)
+        names = _names(named)
+        yield _source(_frame_argument(table), names, typed=True, connection=None)
         return
     files = FileTable(table, "table")
     with open_connection() as connection:
         if files.format == "fimi":
-            _refuse_names(files, item, person)
+            _refuse_names(files, named)
             frame = frame_of(read_lines(connection, files))
-            lines = _source(frame, "item", "person", typed=False, connection=connection)
+            lines = _source(frame, {"item": "item", "person": "person"}, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
-            names = _names(item, person)
-            frame = frame_of(read_columns(connection, files, list(names)))
-            yield _source(frame, *names, typed=files.typed, connection=connection)
+            names = _names(named)
+            frame = frame_of(read_columns(connection, files, list(dict.fromkeys(names.values()))))
+            yield _source(frame, names, typed=files.typed, connection=connection)
 
 
 def as_frame(native: Any, argument: str) -> Any:
@@ -163,17 +184,33 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(frame: Frame, item: str, person: str, *, typed: bool, connection: Any | None) -> TableSource:
+def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any | None) -> TableSource:
     columns = ask_engine(lambda: frame.collect_schema().names())
-    for argument, name in (("item", item), ("person", person)):
+    for argument, name in names.items():
         if name not in columns:
             raise InvalidArgument(argument, name, "is not a column of the table", _elsewhere(frame, columns))
 
-    chosen = ask_engine(lambda: exact_text(pick(frame, item=item, person=person)))
-    kind = column_kind(chosen.collect_schema()["item"], item)
-    if chosen.implementation.is_pandas_like() and nw.to_native(chosen)["item"].dtype == object:
-        kind = "other"  # narwhals would call it text by its values, which are private
-    return TableSource(chosen, kind, typed, item, person, connection)
+    # GROUP is a word of SQL.
+    picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
+    chosen = ask_engine(lambda: exact_text(pick(frame, **picked)))
+    group = names.get("group")
+    return TableSource(
+        chosen,
+        _kind(chosen, "item", names["item"]),
+        typed,
+        names["item"],
+        names["person"],
+        connection,
+        group=group,
+        group_kind="" if group is None else _kind(chosen, "group", group),
+    )
+
+
+def _kind(frame: Frame, argument: str, name: str) -> str:
+    column = _INSIDE.get(argument, argument)
+    if frame.implementation.is_pandas_like() and nw.to_native(frame)[column].dtype == object:
+        return "other"  # narwhals would call it text by its values, which are private
+    return column_kind(frame.collect_schema()[column], name, argument)
 
 
 def _elsewhere(frame: Frame, columns: list[Any]) -> str:
@@ -204,8 +241,8 @@ def _frame_argument(table: Any) -> Frame:
     return frame
 
 
-def _names(item: str | None, person: str | None) -> tuple[str, str]:
-    for argument, name in (("item", item), ("person", person)):
+def _names(named: dict[str, str | None]) -> dict[str, str]:
+    for argument, name in named.items():
         if not isinstance(name, str):
             raise InvalidArgument(
                 argument,
@@ -213,11 +250,11 @@ def _names(item: str | None, person: str | None) -> tuple[str, str]:
                 "must name a column",
                 f"Pass {argument}='…'. One person is one value of the person column.",
             )
-    return str(item), str(person)
+    return {argument: str(name) for argument, name in named.items()}
 
 
-def _refuse_names(files: FileTable, item: str | None, person: str | None) -> None:
-    for argument, name in (("item", item), ("person", person)):
+def _refuse_names(files: FileTable, named: dict[str, str | None]) -> None:
+    for argument, name in named.items():
         if name is not None:
             raise InvalidArgument(
                 argument,

@@ -124,5 +124,6 @@ def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
         text = {"item": nw.String(), "spelt": nw.String()}
         pairs = nw.from_dict(columns, schema=text, backend=frame.implementation)
         pairs = pairs.lazy() if isinstance(frame, nw.LazyFrame) else pairs
+    others = [column for column in frame.collect_schema().names() if column != "item"]
     joined: Any = frame.join(pairs, on="item", how="inner")
-    return joined.select(nw.col("spelt").alias("item"), "person")  # type: ignore[no-any-return]
+    return joined.select(nw.col("spelt").alias("item"), *others)  # type: ignore[no-any-return]

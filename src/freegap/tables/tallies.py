@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from freegap.errors import InvalidArgument
 from freegap.tables.domains import ListedDomain
+from freegap.values.counts import Counts
 
 Member = tuple[int, int]
 """A value, and which of the items that have it."""
@@ -41,21 +43,37 @@ class Tally:
         """The size of the domain."""
         return int(self.sizes.sum(dtype=object))
 
+    @property
+    def counts(self) -> Counts:
+        """As answers, whose labels are places (group, member): never released, as a group tells its count."""
+        return Counts(self.values, self.sizes, name=lambda group, member: (group, member))
+
     def names(self, places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The items at places (group, member)."""
         return tuple(self.find([(int(self.values[group]), member) for group, member in places]))
 
 
+def require_items(k: int, items: int, needed: int, reason: str) -> None:
+    """Refuse a domain of too few items, which is a public number."""
+    if items < needed:
+        raise InvalidArgument(
+            "k",
+            k,
+            f"needs a domain of at least {needed} items, and this one has {items}: {reason}",
+            "Pass a smaller k or a larger domain.",
+        )
+
+
 def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
     """A tally from each item that occurs and its count; items outside the domain are dropped."""
-    return tally_places(domain.items, *_in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
+    return tally_places(domain, *_in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
 
 
-def tally_places(items: Sequence[Any], places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
-    """A tally from the places in a list of items that occur, each once, and their counts."""
+def tally_places(domain: ListedDomain, places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
+    """A tally from the places of the items that occur, each once, and their counts."""
     rising, sizes = np.unique(people, return_counts=True)
     values, sizes = rising[::-1], sizes[::-1].astype(np.int64)
-    absent = len(items) - len(places)
+    absent = len(domain.items) - len(places)
     if absent:
         values, sizes = np.append(values, 0), np.append(sizes, absent)
 
@@ -73,7 +91,7 @@ def tally_places(items: Sequence[Any], places: NDArray[np.int64], people: NDArra
                 place = member + int(absent_before.searchsorted(member, side="right"))
             else:
                 place = int(some_places[int(some_people.searchsorted(value)) + member])
-            found.append(items[place])
+            found.append(domain.items[place])
         return found
 
     return Tally(values, sizes, find)
@@ -92,7 +110,7 @@ def _in_domain(
         inside = (items >= domain.items.start) & (items < domain.items.stop)
         places, people = items[inside].astype(np.int64) - domain.items.start, counts[inside]
     else:
-        all_places = _positions(domain, items)
+        all_places = positions(domain, items)
         inside = all_places >= 0
         places, people = all_places[inside], counts[inside]
     order = np.lexsort((-people, places))
@@ -102,7 +120,7 @@ def _in_domain(
     return places[first], people[first]
 
 
-def _positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+def positions(domain: ListedDomain, items: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """The items' places in the domain; -1 outside it."""
     plain = domain.hashed and set(map(type, items)) <= {str, int}
     numbers = dict(zip(items, range(len(items)), strict=True)) if plain else {}

@@ -53,6 +53,7 @@ _ALONE: dict[str, tuple[Any, str]] = {
     "normalize": (False, "there is no public spelling to compare with"),
     "noise": ("exponential", "the noise in a count is two-sided and geometric"),
     "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
+    "group": (None, "there is no theorem here for groups of items that are private too"),
     "rho": (None, "there is no theorem for it in the measure rho; it is released under (ε, δ)"),
 }
 

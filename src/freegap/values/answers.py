@@ -44,6 +44,8 @@ _MOST_BITS = (10**_LARGEST_EXPONENT).bit_length()
 GridValues = NDArray[np.int64] | list[int]
 """Whole numbers, in an int64 array where they fit and as Python ints where they do not."""
 
+_INT64 = np.dtype(np.int64)
+_ONE = Fraction(1)
 _KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
 
 
@@ -106,7 +108,7 @@ def read_numbers(
             "Pass one number for each item; for an array, answers.ravel().",
         )
     if array.dtype.kind in "iub":
-        return _integers_on_grid(array), Fraction(1)
+        return _integers_on_grid(array), _ONE
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return _floats_on_grid(array, resolution, argument), resolution
     return _objects_on_grid(array, resolution, argument)
@@ -124,6 +126,8 @@ def split_labels(answers: Any, argument: str = "answers") -> tuple[Any, list[Any
 
 def labels_as_they_came(answers: Any, argument: str) -> tuple[Any, list[Any] | None]:
     """The numbers and their labels, in an order that may be private; None for labels where there are none."""
+    if type(answers) in (list, np.ndarray):  # the usual ones, without the longer questions below
+        return answers, None
     if isinstance(answers, str | bytes | set | frozenset):
         raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
     if isinstance(answers, Mapping):
@@ -146,14 +150,18 @@ def _values_of(column: Any, argument: str) -> NDArray[Any]:
 
 def as_array(numbers_: Any, argument: str) -> NDArray[Any]:
     """A sequence of numbers as an array that keeps each of them as it is."""
-    if isinstance(numbers_, np.ma.MaskedArray) and np.ma.is_masked(numbers_):
-        raise InvalidArgument("answers", REDACTED, "must not have masked entries", "Fill them in first.")
     if isinstance(numbers_, np.ndarray):
+        # `np.ma` is loaded when it is first named, which takes longer than a release.
+        if type(numbers_) is not np.ndarray and np.ma.is_masked(numbers_):
+            raise InvalidArgument("answers", REDACTED, "must not have masked entries", "Fill them in first.")
         return numbers_
-    if not isinstance(numbers_, Iterable):
-        raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
-    require_countable(argument, numbers_)
-    sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
+    if type(numbers_) is list:
+        sequence: Sequence[Any] = numbers_
+    else:
+        if not isinstance(numbers_, Iterable):
+            raise InvalidArgument(argument, REDACTED, "must be a sequence of numbers", _KINDS)
+        require_countable(argument, numbers_)
+        sequence = numbers_ if isinstance(numbers_, Sequence) else list(numbers_)
     # A mixture such as [2**60 + 1, 0.5] would silently become float64 and lose the integer.
     kinds = set(map(type, sequence))
     try:
@@ -177,10 +185,10 @@ def require_countable(argument: str, domain: Any) -> None:
 
 def _integers_on_grid(array: NDArray[Any]) -> GridValues:
     if len(array) and array.dtype.itemsize == 8:
-        low, high = int(array.min()), int(array.max())
+        low, high = int(np.minimum.reduce(array)), int(np.maximum.reduce(array))
         if max(-low, high) >= _INT64_LIMIT:
             return [int(value) for value in array]
-    return array.astype(np.int64, copy=False)
+    return array if array.dtype == _INT64 else array.astype(np.int64)
 
 
 def _refuse_not_finite(argument: str) -> InvalidArgument:

@@ -33,13 +33,13 @@ def draw(release: Release, *, titled: bool = True) -> Any:
     titled: False where the title of the release stands above it already.
     """
     columns = release.columns()
-    names = next((column for column in columns if not column.numeric), None)
+    names = [column.cells[:_LONGEST_CHART] for column in columns if not column.numeric]
     values = _drawn(columns)
-    if names is None or values is None:
+    if not names or values is None:
         raise InvalidArgument(
             "release", f"<{type(release).__name__}>", "has no numbers to draw", "Print it instead."
         )
-    labels = _labels(names.cells[:_LONGEST_CHART])
+    labels = _labels([" · ".join(row) for row in zip(*names, strict=True)])
     figure, (axes,) = panels(1, 1, size=(8, 1.6 + 0.36 * max(len(labels), 2)), lines="x")
     places = np.arange(len(labels))
     sizes = np.array([math.nan if value is None else float(value) for value in values.values[: len(labels)]])

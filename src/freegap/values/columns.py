@@ -125,15 +125,17 @@ def _rounded(end: float, step: int, way: Callable[[Fraction], int]) -> float | F
 def names_of(labels: tuple[Any, ...]) -> tuple[str, ...]:
     """What things are called; what would look alike, such as 1 and "1", as Python writes it.
 
-    >>> names_of(("a", 1, "1", "b\\x01", "b\\x02"))
-    ('a', '1', "'1'", "'b\\\\x01'", "'b\\\\x02'")
+    >>> names_of(("a", 1, "1", "b\\x01", "b\\x02", "a"))
+    ('a', '1', "'1'", "'b\\\\x01'", "'b\\\\x02'", 'a')
     """
     texts = [text_of(label) for label in labels]
-    often = Counter(map(printable, texts))
-    if len(often) == len(texts):
+    seen = [printable(text) for text in texts]
+    if len(set(seen)) == len(texts):
         return tuple(texts)
-    pairs = zip(texts, labels, strict=True)
-    return tuple(text if often[printable(text)] == 1 else text_of(label, repr) for text, label in pairs)
+    written = [text_of(label, repr) for label in labels]
+    often = Counter(text for text, _ in set(zip(seen, written, strict=True)))
+    rows = zip(texts, seen, written, strict=True)
+    return tuple(text if often[shown] == 1 else exactly for text, shown, exactly in rows)
 
 
 def _plain_names(labels: tuple[Any, ...], *, objects: bool) -> tuple[type, list[Any]]:

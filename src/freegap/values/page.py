@@ -38,7 +38,7 @@ def page(release: Release, *, version: str, when: datetime | None = None) -> str
     )
 
 
-_PRIVACY = {"unit": "One person", "neighbours": "Neighbours", "domain": "Domain"}
+_PRIVACY = {"unit": "One person", "neighbours": "Neighbours", "domain": "Domain", "groups": "Groups"}
 
 
 def _table(columns: list[Column]) -> str:

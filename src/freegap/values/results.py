@@ -45,11 +45,13 @@ class Release:
     private: bool
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, Fraction):
-                object.__setattr__(self, name, formatted(value))
-            elif isinstance(value, tuple) and value and isinstance(value[0], Fraction):
-                object.__setattr__(self, name, tuple(map(formatted, value)))
+        fields = vars(self)  # the values of a frozen record, which nobody but itself has seen yet
+        for name, value in fields.items():
+            kind = type(value)
+            if kind is Fraction:
+                fields[name] = formatted(value)
+            elif kind is tuple and value and type(value[0]) is Fraction:
+                fields[name] = tuple(map(formatted, value))
 
     @property
     def asked(self) -> Measure:

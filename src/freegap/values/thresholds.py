@@ -39,6 +39,12 @@ class Offsets:
         # The whole part is subtracted exactly; the rest is less than one grain.
         return (part - np.int64(whole)).astype(np.float64) * float(self.grain) - rest
 
+    def part(self, begin: int, end: int) -> Offsets:
+        """Those of the answers begin, …, end − 1."""
+        own = self.thresholds
+        thresholds = own[begin:end] if isinstance(own, tuple) else own
+        return Offsets(self.values[begin:end], self.grain, self.constant, thresholds)
+
     def threshold(self, i: int) -> Fraction:
         """The threshold of question i."""
         return self.thresholds[i] if isinstance(self.thresholds, tuple) else self.thresholds

@@ -1,0 +1,145 @@
+"""Into which groups a release is divided, how many of them one person can touch, and what each may spend.
+
+Write m for the number of groups whose counts one person can change.
+
+Release  the groups one by one, each with noise of its own and the budget asked/m, in ε or in ρ
+Charge   in ε the sum of the m largest amounts that groups have spent; in ρ m times what each group costs
+Theorem  docs/mathematics/groups.md. One person more or less changes the counts of at most m groups, and the
+         releases of all others have the same law. The noise of the groups is independent, so that the odds of
+         an output are a product over groups, in which at most m factors are not 1, and each of these is at
+         most e^spent for what that group released; Rényi divergences add up likewise (Bun and Steinke 2016).
+
+m is 1 where each person is in one group: declared by the caller, or enforced, as is any other bound
+(`freegap.tables.groups`). Else it is the number of all groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+from freegap.errors import InvalidArgument
+from freegap.mechanisms.arguments import flag_argument
+from freegap.values.columns import Column
+from freegap.values.measures import Measure, Pure, ZeroConcentrated
+from freegap.values.rationals import count_argument
+from freegap.values.written import jsonable
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The public groups of a release, and what one person can do to them.
+
+    column: of the table.
+    labels: the groups, as they were listed; each is released, whether it occurs or not.
+    touched: m, in how many of them one person's rows can change counts.
+    declared: whether that is the caller's statement, which nothing has checked.
+    enforced: whether rows were left out so that it holds.
+    sizes: how many items came out in each group.
+    """
+
+    column: str
+    labels: Sequence[Any] = field(hash=False)
+    touched: int
+    declared: bool
+    enforced: bool
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+
+    def share(self, asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
+        """What each group may spend."""
+        return asked.of(asked.spent / self.touched)
+
+    def charge(self, spent: Sequence[Fraction]) -> Fraction:
+        """What the whole release costs, by what each group has spent."""
+        return sum(sorted(spent, reverse=True)[: self.touched], Fraction(0))
+
+    def columns(self) -> list[Column]:
+        """The group of each row, and its rank there."""
+        pairs = list(zip(self.labels, self.sizes, strict=True))
+        return [
+            Column("group", tuple(label for label, size in pairs for _ in range(size))),
+            Column("rank", tuple(rank for size in self.sizes for rank in range(1, size + 1)), int, form="d"),
+        ]
+
+    def spread(self, gaps: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A gap for each row: None for the last of a group, where its gap was not released."""
+        if len(gaps) == sum(self.sizes):
+            return gaps
+        of_rows = iter(gaps)
+        return tuple(
+            None if rank == size else next(of_rows) for size in self.sizes for rank in range(1, size + 1)
+        )
+
+    def line(self, asked: Measure) -> str:
+        """What is said of it to people."""
+        known = f"{len(self.labels):,} public values of the column {self.column!r}"
+        if self.declared:
+            rule = "each person is in one of them only, which was declared and not checked"
+        elif self.enforced:
+            rule = (
+                f"each person counts in at most {self.touched:,} of them, those with the smallest digests of "
+                "person and group, and their rows in others are left out"
+            )
+        else:
+            rule = "a person may be in all of them"
+        part = "all" if self.touched == 1 else f"1/{self.touched:,}"
+        return f"{known}; {rule}; each has noise of its own and {part} of {asked.symbol}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        said = {name: getattr(self, name) for name in ("column", "touched", "declared", "enforced")}
+        return said | {"labels": [jsonable(label) for label in self.labels], "sizes": list(self.sizes)}
+
+
+@dataclass(frozen=True)
+class GroupArguments:
+    """What a caller says of groups: their column, which are public, and how many of them a person touches."""
+
+    group: str | None = None
+    groups: Any = None
+    groups_per_person: int | None = None
+    one_group_per_person: bool = False
+
+    @classmethod
+    def read(cls, group: Any, groups: Any, groups_per_person: Any, one_group_per_person: Any) -> Self:
+        """What can be refused without the groups is refused here; without a column, whatever is given."""
+        of = cls(group, groups, groups_per_person, one_group_per_person)
+        if group is None:
+            cls._refuse_alone(of)
+        declared = flag_argument("one_group_per_person", one_group_per_person)
+        if groups_per_person is not None:
+            count_argument("groups_per_person", groups_per_person)
+            if declared:
+                raise InvalidArgument(
+                    "groups_per_person",
+                    groups_per_person,
+                    "is enforced, and one_group_per_person=True declares what nothing enforces",
+                    "Pass one of the two. groups_per_person=1 enforces one group of each person.",
+                )
+        return of
+
+    @staticmethod
+    def _refuse_alone(of: GroupArguments) -> None:
+        for argument, usual in vars(GroupArguments()).items():
+            given = getattr(of, argument)
+            if given is not usual:
+                raise InvalidArgument(
+                    argument,
+                    given if isinstance(given, int | str) else f"<{type(given).__name__}>",
+                    "has a meaning only with groups",
+                    "Leave it out, or name the column of groups with group='…'.",
+                )
+
+    def touched(self, number: int) -> int:
+        """m, of so many groups in all."""
+        most = number if self.groups_per_person is None else min(self.groups_per_person, number)
+        return 1 if self.one_group_per_person else most
+
+    def grouping(self, labels: Sequence[Any]) -> Grouping:
+        """Of these groups."""
+        if not len(labels):
+            raise InvalidArgument("groups", labels, "must not be empty", "Pass a list of the public groups.")
+        touched, declared = self.touched(len(labels)), self.one_group_per_person
+        return Grouping(str(self.group), labels, touched, declared, not declared and touched < len(labels))

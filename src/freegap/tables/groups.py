@@ -1,0 +1,202 @@
+"""count(distinct person) group by group, item: one query, whatever the number of groups.
+
+Rows     whose group is not listed, like those whose item is not, are left out, and nothing tells how many
+Bound    each person in at most m groups: of the listed groups in which that person has rows, those with the m
+         smallest digests MD5(person, newline, group), as `freegap.tables.bounded` chooses items
+Theorem  a row stays by its own group and by the rows of its own person: so one person more or less changes
+         the counts of at most m groups, each count by at most one, all in one direction, and leaves the rows
+         of everybody else as they were
+
+Groups and items that occur travel here with their counts. DuckDB, files with it, and Spark choose the groups
+of a person by themselves, among whole numbers and texts; elsewhere each group and item of a person travels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.errors import InvalidArgument
+from freegap.tables.bounded import can_choose, chosen_in_engine, of_one, persons_here
+from freegap.tables.domains import (
+    UNKNOWN,
+    Domain,
+    HeldDomain,
+    ListedDomain,
+    listed_in_order,
+    read_domain,
+)
+from freegap.tables.engine_errors import ask_engine
+from freegap.tables.kinds import ENGINE_KINDS
+from freegap.tables.sources import Frame, TableSource
+from freegap.tables.spelling import normalized, warn_of_spellings
+from freegap.tables.tallies import positions
+
+Places = NDArray[np.int64]
+
+_MOST_GROUPS = 10**7
+
+_REFUSED = {
+    "observed": "would tell which groups occur, and one person alone may have brought a group in",
+    UNKNOWN: "is for items: groups that are private too have no theorem here",
+}
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """How many people have an item in a group, where anybody has.
+
+    group, item: places in the lists. Where an engine tells apart what Python calls equal a pair occurs twice;
+    of its counts the larger holds, as in `freegap.tables.tallies`.
+    groups, items: how many there are in all.
+    """
+
+    groups: int
+    items: int
+    group: Places
+    item: Places
+    people: Places
+
+    def matrix(self) -> NDArray[np.int64]:
+        """The count of each item, a row for each group."""
+        counts = np.zeros((self.groups, self.items), dtype=np.int64)
+        np.maximum.at(counts, (self.group, self.item), self.people)
+        return counts
+
+    def sorted(self) -> GroupCounts:
+        """By group and item, each pair once."""
+        order = np.lexsort((-self.people, self.item, self.group))
+        group, item, people = self.group[order], self.item[order], self.people[order]
+        first = np.ones(len(group), dtype=bool)
+        first[1:] = (group[1:] != group[:-1]) | (item[1:] != item[:-1])
+        return GroupCounts(self.groups, self.items, group[first], item[first], people[first])
+
+    def starts(self) -> Places:
+        """Of sorted cells, where each group begins, and the end of the last."""
+        return np.searchsorted(self.group, np.arange(self.groups + 1))
+
+
+def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[ListedDomain, TableSource]:
+    """The public groups, and the source with its groups read as their kind."""
+    if groups is None:
+        raise InvalidArgument(
+            "groups",
+            None,
+            "is needed: releasing only the groups that occur would reveal one that one person alone has",
+            "Pass a public list of groups, a range, a file, or a column of another table.",
+        )
+    if isinstance(groups, str) and groups in _REFUSED:
+        raise InvalidArgument("groups", groups, _REFUSED[groups], "Pass a public list of groups.")
+    try:
+        chosen, turned = read_domain(groups, None, source.turned(), observed_keys_are_public=False)
+        if normalize:
+            chosen, turned = normalized(chosen, turned)
+        else:
+            warn_of_spellings(chosen)
+    except InvalidArgument as error:
+        if error.argument != "domain":
+            raise
+        said = (error.value, error.constraint, error.remedy.replace("domain_column='…'", "groups=[…]"))
+    else:
+        known = listed(chosen, turned)
+        if len(known.items) > _MOST_GROUPS:
+            said = (len(known.items), f"are more groups than {_MOST_GROUPS:,}", "Divide the release.")
+            raise InvalidArgument("groups", *said)
+        return known, turned.turned()
+    raise InvalidArgument("groups", *said)
+
+
+def listed(domain: Domain, source: TableSource) -> ListedDomain:
+    """A domain as a list: items that are held, or are declared to be known, are fetched."""
+    if isinstance(domain, ListedDomain):
+        return domain
+    frame = domain.frame if isinstance(domain, HeldDomain) else source.rows()
+    once = frame.group_by("item").agg(nw.len().alias("rows")).select("item")
+    return listed_in_order(ask_engine(lambda: once.lazy().collect()["item"].to_list()))
+
+
+def count_groups(
+    source: TableSource, groups: ListedDomain, items: ListedDomain, most: int | None
+) -> GroupCounts:
+    """The people of each item in each group; each person counts in `most` groups at most."""
+    rows = ask_engine(source.rows)
+    if most is not None:
+        bounded = ask_engine(lambda: _bounded(rows, source, groups, most))
+        if bounded is None:
+            return ask_engine(lambda: _chosen_here(rows, groups, items, most))
+        rows = bounded
+    counts = ask_engine(lambda: _distinct(rows).group_by("cohort", "item").agg(nw.len().alias("people")))
+    return ask_engine(lambda: _bring(counts, source, groups, items))
+
+
+def _distinct(rows: Frame) -> Frame:
+    """Each person with each item in each group, once."""
+    once: Frame = rows.group_by("cohort", "item", "person").agg(nw.len().alias("rows"))
+    return once
+
+
+def _bounded(rows: Frame, source: TableSource, groups: ListedDomain, most: int) -> Frame | None:
+    """The rows in the groups that the engine chooses for each person; None where it cannot choose."""
+    of_groups: Frame = rows.select(nw.col("cohort").alias("item"), "person")
+    if source.group_kind not in ENGINE_KINDS or not groups.kinds <= {source.group_kind}:
+        return None
+    if not can_choose(of_groups):
+        return None
+    can_occur = [group for group in groups.items if _can_occur(group)]
+    known = of_groups.filter(nw.col("item").is_in(can_occur)) if can_occur else of_groups.head(0)
+    pairs: Frame = known.group_by("item", "person").agg(nw.len().alias("rows")).select("item", "person")
+    chosen: Any = chosen_in_engine(pairs, most).select(nw.col("item").alias("cohort"), "person")
+    within: Any = rows
+    joined: Frame = within.join(chosen, on=["cohort", "person"], how="semi")
+    return joined
+
+
+def _can_occur(group: Any) -> bool:
+    """Whether a column of an engine can hold it: engines fail on numbers and texts that are none to them."""
+    if not isinstance(group, str):
+        return bool(-(2**63) <= group < 2**63)
+    return not any("\ud800" <= letter <= "\udfff" for letter in group)
+
+
+def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: ListedDomain) -> GroupCounts:
+    here = counts.lazy().collect()
+    group = _places(here["cohort"], groups, source.group_kind)
+    item = _places(here["item"], items, source.kind)
+    people = here["people"].cast(nw.Int64).to_numpy()
+    inside = (group >= 0) & (item >= 0)
+    return GroupCounts(len(groups.items), len(items.items), group[inside], item[inside], people[inside])
+
+
+def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
+    """The place of each value in a list; -1 outside it. A value that occurs often is looked up once."""
+    if kind in ENGINE_KINDS:
+        encoded = column.to_arrow().dictionary_encode()
+        values, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+    else:
+        codes_of: dict[Any, int] = {}
+        codes = np.array([codes_of.setdefault(v, len(codes_of)) for v in column.to_list()], dtype=np.int64)
+        values = list(codes_of)
+    found: Places = positions(domain, values)[codes]
+    return found
+
+
+def _chosen_here(rows: Frame, groups: ListedDomain, items: ListedDomain, most: int) -> GroupCounts:
+    """As the engine does it, here: each person's groups, those that count of them, and their items."""
+    here = _distinct(rows).lazy().collect()
+    group = _places(here["cohort"], groups, "").tolist()
+    item = _places(here["item"], items, "").tolist()
+    has: dict[Any, dict[int, set[int]]] = {}
+    for person, g, i in zip(persons_here(here["person"]), group, item, strict=True):
+        if g >= 0:
+            has.setdefault(person, {}).setdefault(g, set()).add(i)
+    people: dict[tuple[int, int], int] = {}
+    for person, by_group in has.items():
+        for g, _ in of_one(person, {g: groups.items[g] for g in by_group}, most):
+            for i in by_group[g]:
+                people[g, i] = people.get((g, i), 0) + 1
+    cells = np.array([(*cell, number) for cell, number in people.items() if cell[1] >= 0], dtype=np.int64)
+    return GroupCounts(len(groups.items), len(items.items), *cells.reshape(-1, 3).T)
