@@ -193,6 +193,7 @@ def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
     chosen = ask_engine(lambda: exact_text(pick(frame, **picked)))
+    _refuse_lost_offsets(chosen, names)
     group = names.get("group")
     return TableSource(
         chosen,
@@ -204,6 +205,19 @@ def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any
         group=group,
         group_kind="" if group is None else _kind(chosen, "group", group),
     )
+
+
+def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
+    """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
+    if frame.implementation.is_duckdb():
+        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=True):
+            if str(type_) == "TIME WITH TIME ZONE":
+                raise InvalidArgument(
+                    argument,
+                    name,
+                    "is a column of times with a time zone, which is lost on the way out of the engine",
+                    "Cast it to VARCHAR.",
+                )
 
 
 def _kind(frame: Frame, argument: str, name: str) -> str:
