@@ -347,7 +347,7 @@ def test_a_text_twice_is_refused_in_polars_as_elsewhere(twice: str) -> None:
     said = []
     for table in (arrow([("a", 1)]), pl.DataFrame({"item": ["a"], "person": [1]})):
         with pytest.raises(InvalidArgument, match="must not name an item twice") as caught:
-            counts_of(table, [twice, "x", "a", "", "\ud800"])
+            counts_of(table, [twice, "x", "b", twice])
         said.append(str(caught.value))
     assert said[0] == said[1]
 
