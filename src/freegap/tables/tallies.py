@@ -113,7 +113,7 @@ def tally_places(items: Sequence[Any], places: NDArray[np.int64], people: NDArra
                 place = member + int(absent_before.searchsorted(member, side="right"))
             else:
                 place = int(some_places[int(some_people.searchsorted(value)) + member])
-            found.append(domain.items[place])
+            found.append(items[place])
         return found
 
     return Tally(values, sizes, find)
