@@ -80,6 +80,12 @@ def _candidates(answers: Any, bits: fg.SeededBits) -> dict[str, Any]:
 # Each public callable that looks at private data: answers, bits → a call.
 CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "noisy_top_k": lambda a, bits: fg.noisy_top_k(a, 2, epsilon=1, bits=bits),
+    "noisy_top_k_each": lambda a, bits: fg.noisy_top_k_each(
+        [a, a], 2, epsilon=1, populations_per_person=1, bits=bits
+    ),
+    "sparse_vector_each": lambda a, bits: fg.sparse_vector_each(
+        {"x": a}, 2, k=1, epsilon=1, populations_per_person=1, bits=bits
+    ),
     "noisy_max": lambda a, bits: fg.noisy_max(a, epsilon=1, noise="laplace", resolution="1/10", bits=bits),
     "sparse_vector": lambda a, bits: fg.sparse_vector(a, 2, k=1, epsilon=1, bits=bits),
     "adaptive_sparse_vector": lambda a, bits: fg.adaptive_sparse_vector(a, 2, k=2, epsilon=1, bits=bits),
@@ -87,6 +93,10 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "hybrid_sparse_vector": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, epsilon=1, bits=bits),
     "exponential_mechanism": lambda a, bits: fg.exponential_mechanism(a, epsilon=1, bits=bits),
     "measure": lambda a, bits: fg.measure(a, epsilon=1, bits=bits),
+    "histogram": lambda a, bits: fg.histogram(a, items_per_person=1, epsilon=1, bits=bits),
+    "quantiles": lambda a, bits: fg.quantiles(
+        _numbers(a), q=[0.2, 0.7], intervals=True, epsilon=1, bits=bits
+    ),
     "select_and_measure": lambda a, bits: fg.select_and_measure(a, 2, epsilon=1, bits=bits),
     "unknown_top_k": lambda a, bits: fg.unknown_top_k(
         a if hasattr(a, "items") else dict(enumerate(a)), 2, epsilon=1, delta="1e-6", bits=bits
@@ -137,6 +147,8 @@ CALLS: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
 
 # The same calls in the other measure.
 IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
+    "noisy_top_k many times": lambda a, bits: fg.noisy_top_k(a, 2, epsilon=1, size=3, bits=bits),
+    "sparse_vector many times": lambda a, bits: fg.sparse_vector(a, 2, k=1, epsilon=1, size=3, bits=bits),
     "noisy_top_k in ρ": lambda a, bits: fg.noisy_top_k(a, 2, rho=1, bits=bits),
     "noisy_max in ρ": lambda a, bits: fg.noisy_max(a, rho=1, last_gap=False, resolution="1/10", bits=bits),
     "hybrid_top_k in ρ": lambda a, bits: fg.hybrid_top_k(a, Fraction(5, 2), k=2, rho=1, bits=bits),
@@ -145,6 +157,7 @@ IN_RHO: dict[str, Callable[[Any, fg.SeededBits], Any]] = {
     "hybrid_sparse_vector in ρ": lambda a, bits: fg.hybrid_sparse_vector(a, 2, k=2, rho=1, bits=bits),
     "exponential_mechanism in ρ": lambda a, bits: fg.exponential_mechanism(a, rho=1, bits=bits),
     "measure in ρ": lambda a, bits: fg.measure(a, rho=1, resolution=1, bits=bits),
+    "histogram in ρ": lambda a, bits: fg.histogram(a, items_per_person=None, rho=1, bits=bits),
     "select_and_measure in ρ": lambda a, bits: fg.select_and_measure(a, 2, rho=1, bits=bits),
     "SparseVector in ρ": lambda a, bits: _online(fg.SparseVector(2, k=1, rho=1, bits=bits), _numbers(a)),
 }
@@ -157,6 +170,7 @@ NOT_OF_PRIVATE_DATA = {
         "audit",
         "assert_private",
         "Command",
+        "lower_bound",
         "prove",
         "Composition",
         "Ranking",
@@ -171,7 +185,7 @@ NOT_OF_PRIVATE_DATA = {
     *(f"base2.{name}" for name in ("Eta", "clamped_laplace", "get_sum", "normalized_sample")),
     *(f"base2.{name}" for name in ("share_epsilon", "symmetric_clamp")),
 }
-OF_TABLES = {"top_k", "above"}
+OF_TABLES = {"top_k", "above", "source"}
 
 NEIGHBOURS: dict[str, tuple[Any, Any]] = {
     "whole numbers": ([3, 1, 2], [4, 2, 2]),
@@ -254,6 +268,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     tables = [_table(kind, rows, tmp_path) for rows in (ROWS, ROWS + PERSONS[person])]
     shared: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1}
     shared["domain"] = ["tea", "milk", "rice"]
+    of_rows = {name: value for name, value in shared.items() if name != "person"}
     in_rho = {name: value for name, value in shared.items() if name != "epsilon"} | {"rho": 1}
     in_groups = {"group": "item", "groups": ["tea", "gin", "rum"], "groups_per_person": 1}
     for release in (
@@ -265,6 +280,12 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
         lambda t: fg.top_k(
             t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
         ),
+        lambda t: fg.top_k(
+            t, where="item LIKE 't%' OR NOT person < 9", protect="rows", bits=fg.SeededBits(1), **of_rows
+        ),
+        lambda t: fg.histogram(
+            t, items_per_person=1, bits=fg.SeededBits(1), **{n: v for n, v in shared.items() if n != "k"}
+        ),
     ):
         outcomes = [outcome(lambda t=t, r=release: r(t)) for t in tables]  # type: ignore[misc]
         assert outcomes[0] == outcomes[1] == ("", [], [], "")
@@ -272,7 +293,7 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
 
 def _csv(at: Path, rows: str) -> Any:
     path = at / "rows.csv"
-    path.write_text("item,person\ntea,1\nmilk,2\n" + rows)
+    path.write_text("item,person\ntea,1\nmilk,2\n" + rows, errors="surrogateescape")
     return lambda: fg.top_k(path, item="item", person="person", k=1, epsilon=1, domain=["tea", "milk"])
 
 
@@ -319,6 +340,9 @@ EXCEPTIONS: dict[str, Callable[[Path], list[tuple[Any, Any]]]] = {
     ],
     "a control character U+0001 in a line of a .dat file": lambda at: [
         (_lines(at / "a", "tea\n"), _lines(at / "b", "tea\x01milk\n"))
+    ],
+    "a byte that is not UTF-8 in a text file": lambda at: [
+        (_csv(at / "a", "tea,3\n"), _csv(at / "b", "tea\udce9,3\n"))
     ],
     "a value that its engine cannot compare or convert": lambda _: [(_objects(2), _objects([2]))],
 }

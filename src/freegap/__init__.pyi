@@ -47,6 +47,8 @@ from freegap.mechanisms.exponential import Choice as Choice
 from freegap.mechanisms.exponential import exponential_mechanism as exponential_mechanism
 from freegap.mechanisms.hybrids import hybrid_sparse_vector as hybrid_sparse_vector
 from freegap.mechanisms.hybrids import hybrid_top_k as hybrid_top_k
+from freegap.mechanisms.many_populations import noisy_top_k_each as noisy_top_k_each
+from freegap.mechanisms.many_populations import sparse_vector_each as sparse_vector_each
 from freegap.mechanisms.measurement import Measurement as Measurement
 from freegap.mechanisms.measurement import measure as measure
 from freegap.mechanisms.noisy_score import NoisyScore as NoisyScore
@@ -70,10 +72,18 @@ from freegap.planner.assumed import PowerLaw as PowerLaw
 from freegap.planner.budget_plan import BudgetPlan as BudgetPlan
 from freegap.planner.plan import plan as plan
 from freegap.planner.questions import PlannedRelease as PlannedRelease
+from freegap.prover import lower_bound as lower_bound
 from freegap.prover import prove as prove
+from freegap.prover.lower_bounds import LowerBound as LowerBound
 from freegap.prover.report import Proof as Proof
 from freegap.prover.report import Refutation as Refutation
+from freegap.tables.described import SourceTable as SourceTable
+from freegap.tables.described import source as source
 from freegap.tables.grouping import Grouping as Grouping
+from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
+from freegap.tables.histograms import histogram as histogram
+from freegap.tables.quantiles import Quantiles as Quantiles
+from freegap.tables.quantiles import quantiles as quantiles
 from freegap.tables.releases import above as above
 from freegap.tables.releases import top_k as top_k
 from freegap.tables.results import ItemsAbove as ItemsAbove
@@ -81,6 +91,8 @@ from freegap.tables.results import PrivacyUnit as PrivacyUnit
 from freegap.tables.results import TableRelease as TableRelease
 from freegap.tables.results import TopItems as TopItems
 from freegap.values.above import AboveThreshold as AboveThreshold
+from freegap.values.batches import AboveBatch as AboveBatch
+from freegap.values.batches import TopKBatch as TopKBatch
 from freegap.values.counts import Counts as Counts
 from freegap.values.kept import KeptRelease as KeptRelease
 from freegap.values.ranking import HybridTopK as HybridTopK

@@ -73,9 +73,10 @@ def last_unpaid_draw() -> object:
 
 def note_draw() -> None:
     """Leave a mark, unless the draw is paid for. A new object and one assignment: no lock, in any thread."""
+    global _last_unpaid
     payer = PAYER.get()
     if payer is None or not payer.pays:
-        _note_unpaid()
+        _last_unpaid = object()
 
 
 def _note_unpaid() -> None:

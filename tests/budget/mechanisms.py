@@ -59,6 +59,8 @@ RELEASES: dict[str, Callable[..., Any]] = {
     ),
     "exponential_mechanism": lambda **more: fg.exponential_mechanism(_COUNTS, **{"epsilon": 1} | more),
     "measure": lambda **more: fg.measure(_COUNTS, **{"epsilon": 1} | more),
+    "histogram": lambda **more: fg.histogram(_COUNTS, **{"items_per_person": 1, "epsilon": 1} | more),
+    "quantiles": lambda **more: fg.quantiles(_COUNTS, **{"q": 0.5, "epsilon": 1} | more),
     "select_and_measure": lambda **more: fg.select_and_measure(
         _COUNTS, **{"k": 3, "epsilon": 1, "threshold": 400} | more
     ),

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import freegap_evidence.bench.batches
 import freegap_evidence.bench.sparse_vector
 import freegap_evidence.bench.top_k
 import pytest
@@ -166,6 +167,21 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {large["domain"] for large in result["large"]} == {10**9}
     table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
     assert "milliseconds per release" in table.output
+
+
+def test_bench_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = freegap_evidence.bench.batches.run
+
+    def small(**_: Any) -> dict[str, Any]:
+        return real(groups=5, releases=7, rounds=1)
+
+    monkeypatch.setattr(freegap_evidence.bench.batches, "run", small)
+    done = runner.invoke(cli.app, ["bench", "batches", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["releases"] for row in rows] == [5, 7, 7, 7, 7]
+    assert all(row["ratio"] > 0 for row in rows)
+    assert "milliseconds" in runner.invoke(cli.app, ["bench", "batches"]).output
 
 
 def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,13 +35,13 @@ def run(*arguments: str) -> Any:
     return done
 
 
-@pytest.mark.parametrize("command", ["top-k", "above"])
+@pytest.mark.parametrize("command", ["top-k", "above", "histogram"])
 def test_help_reads_well_at_80_columns(command: str) -> None:
     done = runner.invoke(cli.app, [command, "--help"], terminal_width=80)
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     words = " ".join(done.stdout.replace("│", " ").split())
-    assert "CSV, Parquet, JSON lines or FIMI .dat" in words
+    assert "CSV, Parquet, JSON, Arrow or FIMI .dat" in words
     assert "NOT PRIVATE" in words
     assert "Show charge and error bars" in words
 
@@ -140,6 +140,47 @@ def test_a_dry_run_touches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_groups_in_a_file_a_ledger_and_a_dry_run(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FREEGAP_LEDGER", f"sqlite:///{shop}/ledger.db")
+    fg.Ledger().create("shop", epsilon=5)
+    rows = [f"{group},tea,{person}" for group in ("north", "south") for person in range(900)]
+    (shop / "groups.csv").write_text("\n".join(["shop,product,customer", *rows, "north,milk,1"]))
+    (shop / "shops.csv").write_text("shop\nnorth\nwest\nsouth\n")
+    ask = [
+        "groups.csv",
+        *ASK,
+        "--domain",
+        "products.csv",
+        "--group",
+        "shop",
+        "--groups",
+        "shops.csv",
+        "-k",
+        "1",
+    ]
+    done = run("top-k", *ask, "--groups-per-person", "2", "--ledger", "shop", "--out", "made.csv")
+    assert (shop / "made.csv").read_text().splitlines()[1].startswith("north,1,tea,")
+    assert run("budget", "release", "2").stdout == done.stdout
+    assert "1/2 of ε" in done.stdout.replace("\n", " ")
+    found = json.loads(run("above", *ask, "--threshold", "450", "--one-group-per-person", "--json").stdout)
+    assert (found["labels"], found["groups"]["sizes"]) == (
+        ["tea", "tea"],
+        [1, 1, 0],
+    )  # a file is put in order
+    dry = json.loads(run("top-k", *ask, "--groups-per-person", "2", "--dry-run", "--json").stdout)
+    assert (dry["charged_at_most"], dry["groups_per_person"]) == ("1", 2)
+    assert dry["gap_standard_error"] == 2 * 2**0.5
+    wide = [*ask[: ask.index("--groups")], "--groups", "1..10", "-k", "1", "--dry-run", "--json"]
+    assert json.loads(run("above", *wide, "--threshold", "9").stdout)["groups_per_person"] == 10
+    with pytest.raises(InvalidArgument, match="not read by a dry run"):
+        run("top-k", *ask, "--dry-run")
+    named = [*ask[: ask.index("--groups")], "--groups", "unknown", "-k", "1", "--delta", "1e-6"]
+    named += ["--groups-per-person", "1", "--json"]
+    assert json.loads(run("top-k", *named).stdout)["groups"]["labels"] == ["north", "south"]
+    dry = json.loads(run("top-k", *named, "--dry-run").stdout)
+    assert (dry["charged_at_most"], dry["measure"], dry["groups_from"]) == ("1", "epsilon-delta", 26)
+
+
 def test_an_unknown_domain_needs_a_delta_and_no_list(shop: Path) -> None:
     unknown = ("top-k", "baskets.csv", *ASK, "--domain", "unknown", "-k", "5")
     done = run(*unknown, "--delta", "1e-8")
@@ -185,3 +226,27 @@ def test_mistakes_cost_nothing_and_are_explained(
         run("top-k", "baskets.csv", *ASK, "-k", "1", *change)
     assert message in str(caught.value)
     assert fg.Ledger().account("shop").remaining == 1
+
+
+def test_totals_and_histograms(shop: Path) -> None:
+    rows = [f"{'tea' if i % 3 else 'milk'},{i % 300},{i % 5}.25" for i in range(900)]
+    (shop / "costs.csv").write_text("product,customer,cost\n" + "\n".join(rows) + "\n")
+    asked = ("costs.csv", *ASK, "--domain", "products.csv", "--json", "--seed", "1")
+    summed = ("--value", "cost", "--low", "0", "--high", "10", "--unit", "0.25")
+    (top,) = [json.loads(run("top-k", *asked, *summed, "-k", "1", "--measure").stdout)]
+    assert (top["labels"], top["parameters"]["high"]) == (["tea"], "10")
+    bins = json.loads(run("histogram", *asked, "--items-per-person", "1").stdout)
+    named: dict[str, Any] = {"item": "product", "person": "customer", "domain": "products.csv"}
+    same = fg.histogram("costs.csv", items_per_person=1, epsilon=1, bits=fg.SeededBits(1), **named)
+    assert bins == same.to_dict()
+    sums = json.loads(run("histogram", *asked, *summed, "--items-per-person", "any").stdout)
+    assert sums["parameters"]["scale"] == "30"
+    dry = json.loads(run("histogram", *asked[:-2], *summed, "--items-per-person", "2", "--dry-run").stdout)
+    assert dry["standard_error"] == pytest.approx(2**0.5 * 20, rel=1e-3)
+    assert (
+        "nothing was read"
+        in run("above", *asked[:-3], *summed, "-k", "1", "--threshold", "9", "--dry-run").stdout
+    )
+    for wrong, named_in_error in (("0", "items"), ("x", "whole number"), ("any", "dry run")):
+        with pytest.raises(InvalidArgument, match=named_in_error):
+            run("histogram", *asked, "--items-per-person", wrong, "--dry-run")

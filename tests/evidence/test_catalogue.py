@@ -167,7 +167,7 @@ def second_try(answers: list[float], gaps: list[float | None], epsilon: float, b
     weights = np.exp(-np.abs(line) * epsilon / 2)
     for answer, gap in zip(answers, gaps, strict=True):
         apart = line - answer
-        weights = weights * below(4 * 2**0.5 / top + apart, top / 2)
+        weights = weights * below(4 * 1.4142 / top + apart, top / 2)
         weights = weights * (
             below(apart, middle / 2) if gap is None else np.exp(-np.abs(gap + apart) * middle / 2)
         )

@@ -48,8 +48,8 @@ REFUSED: dict[str, Any] = {
     "answers of 5,000 digits": lambda: fg.noisy_max([HUGE, 1], epsilon=1),
     "noise beyond all doubles": lambda: fg.measure(COUNTS, epsilon="1e-300"),
     # NumPy counts durations among the integers: five nanoseconds were an ε of 5.
-    "epsilon that is a duration": lambda: fg.noisy_max(COUNTS, epsilon=np.timedelta64(5, "ns")),  # type: ignore[arg-type]
-    "k that is a duration": lambda: fg.noisy_top_k(COUNTS, np.timedelta64(1, "ns"), epsilon=1),  # type: ignore[arg-type]
+    "epsilon that is a duration": lambda: fg.noisy_max(COUNTS, epsilon=np.timedelta64(5, "ns")),  # type: ignore[call-overload]
+    "k that is a duration": lambda: fg.noisy_top_k(COUNTS, np.timedelta64(1, "ns"), epsilon=1),  # type: ignore[call-overload]
     "answers that are durations": lambda: fg.noisy_max([np.timedelta64(5, "D"), 1], epsilon=1),
     "answers that are no time": lambda: fg.noisy_max([np.timedelta64("NaT"), 1], epsilon=1),
     "answers within answers": lambda: fg.noisy_max([[1, 2], [3, 4]], epsilon=1),

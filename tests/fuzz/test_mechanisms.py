@@ -56,15 +56,29 @@ def without(good: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    "noisy_top_k": SELECT | {"gap": True, "last_gap": True},
-    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False},
-    "sparse_vector": SHARED | {"gap": True},
-    "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None},
+    "noisy_top_k": SELECT | {"gap": True, "last_gap": True, "size": None},
+    "noisy_top_k_each": without(SELECT, "answers")
+    | {
+        "populations": {"a": COUNTS, "b": COUNTS},
+        "populations_per_person": 1,
+        "offsets": None,
+        "gap": True,
+        "last_gap": True,
+    },
+    "sparse_vector_each": without(SHARED, "answers")
+    | {"populations": [COUNTS], "populations_per_person": 1, "offsets": None, "gap": True},
+    "noisy_max": without(SELECT, "k") | {"gap": True, "last_gap": False, "size": 2},
+    "sparse_vector": SHARED | {"gap": True, "size": 2},
+    "adaptive_sparse_vector": SHARED | {"branches": 1, "margin": 2, "stop_after": None, "size": None},
     "hybrid_top_k": ABOVE,
     "hybrid_sparse_vector": SHARED,
     "exponential_mechanism": without(SELECT, "k", "noise", "answers")
     | {"utilities": COUNTS, "gap": True, "sampler": None},
     "measure": without(SELECT, "k", "noise", "monotonic"),
+    "histogram": without(SELECT, "k", "noise", "monotonic", "answers")
+    | {"table": COUNTS, "items_per_person": 1, "item": None, "person": None, "domain": None, "value": None}
+    | {"domain_column": None, "observed_keys_are_public": False, "normalize": False}
+    | {"low": None, "high": None, "unit": None},
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
@@ -72,6 +86,9 @@ CALLS: dict[str, dict[str, Any]] = {
         SELECT, "answers", "k", "sensitivity", "monotonic", "noise", "resolution", "rho"
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
+    "quantiles": {"table": [12, 480, 33], "value": None, "person": None, "q": [0.5], "low": 0, "high": 500}
+    | {"resolution": 1, "per_person": "median", "intervals": False}
+    | {"epsilon": 1, "ledger": None, "bits": None},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},
@@ -157,6 +174,7 @@ OWN = {
     "answers": answers,
     "utilities": answers,
     "counts": answers,
+    "table": answers,
     "threshold": st.one_of(numbers, answers),
     # It waits as long as it is told to.
     "seconds": st.sampled_from(["1/1000", 0.001, 0, -1, None, "x", float("nan"), float("inf"), [], True]),
@@ -262,7 +280,7 @@ def test_only_errors_of_freegap(name: str) -> None:
 
 
 def test_every_public_name_is_tried() -> None:
-    elsewhere = {"above", "top_k", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
+    elsewhere = {"above", "top_k", "source", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
     given_out = RECORDS | {"SystemBits"}
     errors = {
         name

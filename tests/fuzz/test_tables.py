@@ -23,7 +23,9 @@ from freegap.values.page import page
 from tests.fuzz.outcome import FEWER, attempt, require_harmless, require_shown_safely
 from tests.fuzz.strategies import NAMES, anything, hostile_texts, numbers, spoiled
 
-TABLE = pa.table({"item": ["a", "b", "a", "c"] * 30, "person": list(range(120))})
+TABLE = pa.table(
+    {"item": ["a", "b", "a", "c"] * 30, "person": list(range(120)), "cost": [1.5, 2, -3, 40] * 30}
+)
 ASK: dict[str, Any] = {
     "table": TABLE,
     "item": "item",
@@ -100,6 +102,18 @@ def arguments_of(function: Callable[..., Any], more: dict[str, Any]) -> Callable
         released(function, arguments)
 
     return run
+
+
+@FEWER
+@given(
+    spoiled(
+        {name: value for name, value in ASK.items() if name not in ("k", "noise", "resolution")}
+        | {"items_per_person": 1, "value": "cost", "low": -1, "high": 5, "unit": "0.01"}
+    )
+)
+def histogram(arguments: dict[str, Any]) -> None:
+    """A histogram of sums."""
+    released(fg.histogram, arguments)
 
 
 names = st.one_of(hostile_texts, st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8))
@@ -214,6 +228,7 @@ def path(text: str) -> None:
 TARGETS: dict[str, Callable[[], None]] = {
     "top_k": arguments_of(fg.top_k, {"measure": False}),
     "above": arguments_of(fg.above, {"threshold": 20}),
+    "histogram": histogram,
     "groups": arguments_of(fg.top_k, GROUPS),
     "above in groups": arguments_of(fg.above, GROUPS | {"threshold": 20}),
     "written": written,

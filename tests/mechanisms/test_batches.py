@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from freegap.bits import SeededBits
-from freegap.exact.batched_ranking import Batch
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.parts import DigitsPart
+from freegap.exact.parts import Batch, DigitsPart
 from freegap.exact.ranking import NoisyRanking
 from freegap.mechanisms.batches import above_from, draw_top_k_batch
 from freegap.mechanisms.population import read_population

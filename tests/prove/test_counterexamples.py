@@ -300,8 +300,6 @@ def test_the_report_says_it() -> None:
 
 def test_a_probability_that_is_not_certain_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the probabilities of all outputs did not add up to 1, something that computed them is wrong."""
-    monkeypatch.setattr(
-        "freegap.prover.counterexample.probability_of", lambda *what: probability_of(*what) / 2
-    )
+    monkeypatch.setattr("freegap.prover.kinds.probability_of", lambda *what: probability_of(*what) / 2)
     with pytest.raises(NotDecided, match="add up"):
         found(broken.no_noise_on_answers, 2, parameters={"k": 1, "share": Fraction(1, 2)})

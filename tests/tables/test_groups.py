@@ -103,7 +103,7 @@ def _cells(table: Any, most: int | None = None, groups: Any = WARDS, **options: 
         "normalize": False,
     }
     of = GroupArguments.read("ward", groups, most, False)
-    with grouped(table, of, Pure(Fraction(1)), **(asked | options)) as within:
+    with grouped(table, of, Pure(Fraction(1)), None, **(asked | options)) as within:
         counts = within.count().matrix()
         rows = zip(within.groups.items, counts.tolist(), strict=True)
         return {(g, i): c for g, row in rows for i, c in zip(within.items.items, row, strict=True)}
@@ -288,6 +288,63 @@ def test_measured_has_the_release_of_each_group() -> None:
     assert release.spent == 3
 
 
+UNKNOWN: dict[str, Any] = {"groups": "unknown", "delta": "1e-6", "epsilon": 8}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_groups_that_nobody_has_listed(engine: str, tmp_path: Path) -> None:
+    """Half of ε names them as items of an unknown domain are named; the rest is as if they were listed."""
+    rows = [*ROWS, ("rare", "flu", 500), ("rarer", "flu", 501)]
+    asked = _asked(groups_per_person=2, bits=fg.SeededBits(5)) | UNKNOWN
+    release = fg.top_k(ENGINES[engine](rows, tmp_path), **asked)
+    bits = fg.SeededBits(5)
+    of_person: dict[Any, set[Any]] = {}
+    for group, _, person in rows:
+        of_person.setdefault(person, set()).add(group)
+    people: dict[Any, int] = {}
+    for person, some in of_person.items():
+        for group in sorted(some, key=partial(_digest, person))[:2]:
+            people[group] = people.get(group, 0) + 1
+    named = fg.unknown_counts(people, epsilon=4, delta="1e-6", items_per_person=2, bits=bits)
+    groups = sorted(named.labels)
+    assert groups == ["A", "B", "C", "D"]
+    counts = _by_hand(rows, 2, groups)
+    plan = TopKPlan.read("noisy_top_k", k=2, epsilon=2, monotonic=True)
+    values = np.array([counts[group, item] for group in groups for item in ITEMS])
+    drawn = draw_top_k_batch(plan, values, np.arange(5) * 4, bits)
+    assert release.labels == tuple(ITEMS[place] for place in drawn.places.ravel())
+    assert release.groups is not None
+    assert list(release.groups.labels) == groups
+    assert release.groups.least == named.parameters["least"]
+    assert (release.measure, release.delta) == ("epsilon-delta", Fraction(1, 10**6))
+    assert release.spent == 8
+    assert "half of ε and δ" in "\n".join(release.footnotes())
+
+
+def test_where_no_group_is_named(ledger_of_both: fg.Ledger) -> None:
+    few = _arrow(ROWS[:3])
+    asked = _asked(groups_per_person=1, ledger=(ledger_of_both, "ward")) | UNKNOWN | {"epsilon": 1}
+    for release in (
+        fg.top_k(few, **asked),
+        fg.top_k(few, measure=True, **asked),
+        fg.above(few, threshold=1, **asked),
+    ):
+        assert len(release.rows()) == len(release.by_group) == 0
+        assert release.spent == 1
+        assert fg.Release.from_json(release.to_json()).footnotes() == release.footnotes()
+    account = ledger_of_both.account("ward")
+    assert account.own_delta - account.own_delta_remaining == Fraction(3, 10**6)
+
+
+def test_above_in_groups_that_nobody_has_listed_is_charged_in_full() -> None:
+    """What depends on the output has no theorem under (ε, δ)."""
+    release = fg.above(TABLE, **(_asked(threshold=10**6, one_group_per_person=True) | UNKNOWN))
+    assert release.groups is not None
+    assert list(release.groups.labels) == ["A", "B", "C", "D"]
+    assert len(release.labels) == 0
+    assert release.spent == 8
+
+
 def test_rows_in_groups_that_are_not_listed_leave_no_trace() -> None:
     kept = [row for row in ROWS if row[0] in WARDS]
     for bound in ({}, {"groups_per_person": 1}, {"one_group_per_person": True}):
@@ -338,6 +395,17 @@ def test_groups_of_other_kinds(tmp_path: Path) -> None:
             assert sum(_cells(table, 1, groups).values()) == 2
 
 
+def test_groups_that_only_the_engine_tells_apart() -> None:
+    """A sum of their counts would move by two with one person."""
+    moments = pl.Series([1, 2, 3000, 1, 2]).cast(pl.Datetime("ns"))  # Python's times have no nanoseconds
+    table = pl.DataFrame({"ward": moments, "dx": ["flu"] * 5, "patient": [1, 1, 1, 2, 3]})
+    start = datetime.datetime(1970, 1, 1)
+    later = start + datetime.timedelta(microseconds=3)
+    for most, flu in ((None, 2), (2, 3)):
+        counts = _cells(table, most, [start, later, later + datetime.timedelta(1)])
+        assert (counts[start, "flu"], counts[later, "flu"]) == (flu, 1)
+
+
 def test_groups_from_a_file_and_a_table(tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_text("ward,beds\nA,3\nC,4\nX,1\n")
@@ -367,10 +435,23 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> fg.Ledger:
     return made
 
 
+@pytest.fixture
+def ledger_of_both(tmp_path: Path) -> fg.Ledger:
+    made = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    made.create("ward", epsilon=20, delta="1e-4")
+    return made
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no groups": ({"groups": None}, "groups"),
     "no list": ({"groups": "observed"}, "groups"),
-    "unknown groups": ({"groups": "unknown"}, "groups"),
+    "unknown groups without a bound": ({"groups": "unknown", "delta": "1e-6"}, "groups_per_person"),
+    "unknown groups without a delta": ({"groups": "unknown", "groups_per_person": 1}, "delta"),
+    "unknown groups in rho": (
+        {"groups": "unknown", "groups_per_person": 1, "epsilon": None, "rho": 1, "delta": "1e-6"},
+        "rho",
+    ),
+    "a delta for groups that are listed": ({"delta": "1e-6"}, "delta"),
     "an empty list": ({"groups": []}, "groups"),
     "a group twice": ({"groups": ["A", "C", "A"]}, "groups"),
     "a missing group": ({"groups": ["A", None]}, "groups"),

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import freegap as fg
+from freegap.errors import InvalidArgument
 from tests.budget import postgres
 from tests.tables.engines import Row, arrow, counts_of, expected
 from tests.tables.test_counting import NEWCOMER, NUMBER_DOMAIN, TEXT_DOMAIN, moves, rows_of
@@ -42,6 +44,23 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Any]:
     yield backend
     backend.disconnect()
     server.close()
+
+
+def test_a_table_of_postgresql_by_its_address(backend: Any) -> None:
+    if backend.name != "postgres":
+        pytest.skip("for PostgreSQL; SQLite has tests of its own")
+    backend.create_table("the visits", arrow(TEXTS))
+    info = backend.con.info
+    address = f"postgresql://{info.user}@/{info.dbname}?host={info.host}&port={info.port}"
+    by_query = fg.source(address, query='SELECT item, person FROM "the visits"')
+    for said in (fg.source(address, name="public.the visits"), by_query):
+        assert released(said, ITEMS) == released(arrow(TEXTS), ITEMS)
+    condition = "person >= 20 AND NOT item LIKE '%1'"
+    found = released(fg.source(address, name="the visits", where=condition), ITEMS)
+    assert found == released(fg.source(arrow(TEXTS), where=condition), ITEMS)
+    assert found != released(arrow(TEXTS), ITEMS)
+    with pytest.raises(InvalidArgument, match="There are: "):
+        released(fg.source(address, name="nope"), ITEMS)
 
 
 def table(backend: Any, rows: Sequence[Row]) -> Any:

@@ -98,6 +98,13 @@ def of_unknown(table: Any, **more: Any) -> Any:
     return fg.top_k(table, k=6, delta="1/4", people=4, pool=9, bits=fg.SeededBits(9), **shared)
 
 
+def in_groups(table: Any, domain: Any) -> Any:
+    """The items are the groups, too, of which Spark chooses two for each person."""
+    shared: dict[str, Any] = {"item": "item", "person": "person", "epsilon": 2, "domain": domain, "k": 2}
+    shared |= {"group": "item", "groups": domain[::-3], "groups_per_person": 2}
+    return fg.top_k(table, bits=fg.SeededBits(9), **shared)
+
+
 def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one_person_moves_every_count_by_at_most_one_and_none_down(spark)
     the_order_of_rows_does_not_matter(spark)
@@ -111,6 +118,8 @@ def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert of_unknown(texts, **more) == of_unknown(arrow(TEXTS), **more)
     wanted, wanted_texts = released(arrow(NUMBERS), range(50)), released(arrow(TEXTS), TEXT_DOMAIN, 1)
     assert released(texts, TEXT_DOMAIN, 1) == wanted_texts
+
+    assert in_groups(texts, TEXT_DOMAIN) == in_groups(arrow(TEXTS), TEXT_DOMAIN)
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("the counts of all items travelled")

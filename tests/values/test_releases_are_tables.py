@@ -52,6 +52,10 @@ RELEASES: dict[str, Callable[[], Release]] = {
     "sparse_vector": lambda: fg.sparse_vector([9, 700, 3, 900], 500, k=2, epsilon=9, bits=bits()),
     "adaptive": lambda: fg.adaptive_sparse_vector(COUNTS, 500, k=2, epsilon=9, bits=bits()),
     "hybrid_sparse_vector": lambda: fg.hybrid_sparse_vector(COUNTS, 500, k=2, epsilon=9, bits=bits()),
+    "many top_k": lambda: fg.noisy_top_k(COUNTS, 2, epsilon=2, size=3, bits=bits()),
+    "many runs": lambda: fg.sparse_vector_each(
+        {"a": COUNTS, "b": COUNTS}, 500, k=2, epsilon=9, populations_per_person=1, bits=bits()
+    ),
     "measure": lambda: fg.measure(COUNTS, epsilon=2, bits=bits()),
     "select_and_measure": lambda: fg.select_and_measure(COUNTS, 2, epsilon=2, bits=bits()),
     "exponential": lambda: fg.exponential_mechanism(COUNTS, epsilon=2, bits=bits()),
@@ -108,7 +112,7 @@ def test_a_csv_file_has_floats_or_exact_rationals(release: Release, tmp_path: Pa
     text = (tmp_path / "r.csv").read_text(encoding="utf-8")
     assert release.to_csv(formulas=True) == text
     head, *body = csv.reader(io.StringIO(text))
-    numeric = [i for i, name in enumerate(head) if name not in ("item", "candidate")]
+    numeric = [i for i, name in enumerate(head) if name not in ("population", "item", "candidate")]
     assert [[float(row[i]) for i in numeric] for row in body] == [
         [float(row[i]) for i in numeric] for row in release.rows()
     ]

@@ -16,7 +16,8 @@ COUNTS = {"flu": 812, "cold": 790, "measles": 31, "mumps": 12}
 
 
 def seeded(answers: Any = COUNTS, k: int = 2, **options: Any) -> fg.TopK:
-    return fg.noisy_top_k(answers, k, epsilon=1, monotonic=True, bits=fg.SeededBits(7), **options)
+    release: fg.TopK = fg.noisy_top_k(answers, k, epsilon=1, monotonic=True, bits=fg.SeededBits(7), **options)
+    return release
 
 
 def as_terminal(release: fg.TopK, width: int = 80) -> str:

@@ -15,6 +15,8 @@ def above(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
     k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
@@ -27,6 +29,10 @@ def above(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
@@ -35,10 +41,17 @@ def above(
     people: int | None = shared.PEOPLE,
     items_per_person: int | None = shared.ITEMS_PER_PERSON,
     noise: str | None = shared.NOISE,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_above
@@ -51,6 +64,7 @@ def above(
             domain=domain,
             threshold=threshold,
             **unknown,
+            **summed,
             **grouping,
         )
         shared.forecast(made, as_json=as_json)
@@ -60,6 +74,8 @@ def above(
     options = shared.options_of(
         item=item,
         person=person,
+        protect=protect,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,
@@ -70,8 +86,9 @@ def above(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.above(table, threshold=threshold, k=k, **options, **unknown, **grouping),
+        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

@@ -82,7 +82,7 @@ def in_options(error: Exception, command: Any, words: list[str]) -> str:
     typed: dict[str, str] = {}
     for parameter in command.params:
         shown = max(parameter.opts, key=len) if parameter.opts[0].startswith("-") else parameter.name.upper()
-        typed |= dict.fromkeys((parameter.name, shown.strip("-").replace("-", "_")), shown)
+        typed = dict.fromkeys((parameter.name, shown.strip("-").replace("-", "_")), shown) | typed
     typed["parameters"] = typed.get("parameter", "parameters")
     names = "|".join(sorted(map(re.escape, typed), key=len, reverse=True))
     message = str(error)

@@ -17,10 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from freegap.cli.evidence import evidence
+from freegap.cli.lower import show_lower_bound, show_meetings
 from freegap.cli.options import JOBS, NEIGHBOURS, load, name_and_value
 from freegap.cli.terminal import print_json, progress_bar
 from freegap.errors import InvalidArgument
-from freegap.forms import Selection, Stream
+from freegap.forms import Composition, Ranking, Selection, Stream
 from freegap.prover import prove as run
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.values.neighbours import DIRECTIONS, Neighbours
@@ -54,12 +55,17 @@ def prove(
     ),
     library: bool = typer.Option(False, "--library", help="Prove what this library claims of itself."),
     gallery: bool = typer.Option(False, "--gallery", help="Decide the benchmarks of other provers."),
-    page: Path = typer.Option(None, help="Of --gallery: the file to write its page to."),
+    lower: bool = typer.Option(
+        False, "--lower", help="How much is lost at least, in place of a proof; of --library, beside it."
+    ),
+    page: Path = typer.Option(None, help="Of --gallery or --library --lower: the file to write a page to."),
     only: str = typer.Option("", help="Of --library or --gallery only what has this in its name."),
     jobs: int = typer.Option(0, help=f"For --library. {JOBS}"),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
+    if library and lower:
+        raise typer.Exit(show_meetings(only, processes(jobs), as_json, page))
     if library:
         raise typer.Exit(_prove_library(only, processes(jobs), as_json, check))
     if gallery:
@@ -70,6 +76,12 @@ def prove(
         )
     target = load("mechanism", mechanism)
     given = dict(map(name_and_value, parameter or []))
+    if lower:
+        claim = {"epsilon": epsilon, "sensitivity": sensitivity, "neighbours": neighbours, "seconds": seconds}
+        sized = {} if isinstance(target, Composition | Ranking | Selection | Stream) else {"queries": queries}
+        raise typer.Exit(
+            show_lower_bound(target, as_json, **claim, **sized, parameters=given, resolution=resolution)
+        )
     if check is not None and certificate is None:
         raise InvalidArgument(
             "check", check, "has nothing to confirm", "Pass a folder for --certificate too."

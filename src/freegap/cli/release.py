@@ -15,10 +15,35 @@ from freegap.cli.files import require_writable, write
 from freegap.cli.terminal import print_json, print_release, progress_bar
 from freegap.errors import FreegapError, InvalidArgument
 
-TABLE = typer.Argument(help="CSV, Parquet, JSON lines or FIMI .dat: a file, a glob or a directory.")
+TABLE = typer.Argument(
+    help="CSV, Parquet, JSON, Arrow or FIMI .dat: a file, a glob or a directory, or - for standard input. Or "
+    "a database: .duckdb, .sqlite or postgresql://…, with --table or --query."
+)
+NAME = typer.Option(None, "--table", help="The table of a database.", show_default=False)
+QUERY = typer.Option(
+    None, help="In its place: SELECT columns FROM table WHERE condition, no more.", show_default=False
+)
+FORMAT = typer.Option(
+    None, "--format", help="csv, parquet, …, where the name does not say it.", show_default=False
+)
+DELIMITER = typer.Option(None, help="Of CSV, where it is not a comma.", show_default=False)
+ENCODING = typer.Option(None, help="Of text files, where it is not UTF-8.", show_default=False)
+PARTITIONS = typer.Option(
+    None, "--partition", help="A column that folders state (year=2026). May be repeated.", show_default=False
+)
 ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.", show_default=False)
 PERSON = typer.Option(
     None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
+)
+PROTECT = typer.Option(
+    None,
+    help="'rows' where there is no column of persons: each row is protected by itself.",
+    show_default=False,
+)
+WHERE = typer.Option(
+    None,
+    help="Which rows, by a condition on one row: \"age >= 18 AND ward IN ('A', 'B')\". It is public.",
+    show_default=False,
 )
 DOMAIN = typer.Option(
     None,
@@ -31,7 +56,9 @@ OBSERVED = typer.Option(
     False, "--observed-keys-are-public", help="With --domain observed: the set of items may be known."
 )
 DELTA = typer.Option(
-    None, help="With --domain unknown: the chance with which privacy may fail.", show_default=False
+    None,
+    help="With --domain or --groups unknown: the chance with which privacy may fail.",
+    show_default=False,
 )
 PEOPLE = typer.Option(None, help="A public number of people: --delta may be one over it.", show_default=False)
 ITEMS_PER_PERSON = typer.Option(
@@ -39,9 +66,19 @@ ITEMS_PER_PERSON = typer.Option(
     help="With --domain unknown: count each person for so many items at most.",
     show_default=False,
 )
+VALUE = typer.Option(
+    None,
+    help="A column of numbers: totals of it, in place of the number of people, with --low and --high.",
+    show_default=False,
+)
+LOW = typer.Option(None, help="The least that a person adds to the total of an item.", show_default=False)
+HIGH = typer.Option(None, help="The most that a person adds to the total of an item.", show_default=False)
+UNIT = typer.Option(None, help="Values are rounded to multiples of it, such as 0.01.", show_default=False)
 GROUP = typer.Option(None, help="A column of groups: release the same in each group.", show_default=False)
 GROUPS = typer.Option(
-    None, help="The public groups: a file with a column of them, or A..B.", show_default=False
+    None,
+    help="The public groups: a file with a column of them, or A..B. Or 'unknown', with --delta.",
+    show_default=False,
 )
 GROUPS_PER_PERSON = typer.Option(
     None,
@@ -69,10 +106,33 @@ SEED = typer.Option(
 _RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 
 
+def source_of(
+    table: str,
+    name: str | None,
+    query: str | None,
+    format_: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    partitions: list[str] | None,
+) -> Any:
+    """The table, with what was said of how to read it."""
+    return freegap.source(
+        table,
+        name=name,
+        query=query,
+        format=format_,
+        delimiter=delimiter,
+        encoding=encoding,
+        partitions=partitions or (),
+    )
+
+
 def options_of(
     *,
     item: str | None,
     person: str | None,
+    protect: str | None,
+    where: str | None,
     domain: str | None,
     domain_column: str | None,
     observed: bool,
@@ -87,6 +147,8 @@ def options_of(
     return {
         "item": item,
         "person": person,
+        "protect": protect,
+        "where": where,
         "domain": _domain(domain),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,

@@ -15,6 +15,8 @@ def top_k(
     table: str = shared.TABLE,
     item: str | None = shared.ITEM,
     person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
     domain: str | None = shared.DOMAIN,
     k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
     epsilon: str | None = shared.EPSILON,
@@ -27,6 +29,10 @@ def top_k(
     domain_column: str | None = shared.DOMAIN_COLUMN,
     observed: bool = shared.OBSERVED,
     normalize: bool = shared.NORMALIZE,
+    value: str | None = shared.VALUE,
+    low: str | None = shared.LOW,
+    high: str | None = shared.HIGH,
+    unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
@@ -38,6 +44,12 @@ def top_k(
         None, help="With --domain unknown: how many of the largest counts to look at.", show_default=False
     ),
     noise: str | None = shared.NOISE,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
@@ -47,12 +59,21 @@ def top_k(
         "pool": pool,
         "items_per_person": items_per_person,
     }
+    summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
         made = forecast_top_k(
-            k=k, epsilon=epsilon, rho=rho, measure=measure, noise=noise, domain=domain, **unknown, **grouping
+            k=k,
+            epsilon=epsilon,
+            rho=rho,
+            measure=measure,
+            noise=noise,
+            domain=domain,
+            **unknown,
+            **summed,
+            **grouping,
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -61,6 +82,8 @@ def top_k(
     options = shared.options_of(
         item=item,
         person=person,
+        protect=protect,
+        where=where,
         domain=domain,
         domain_column=domain_column,
         observed=observed,
@@ -71,8 +94,9 @@ def top_k(
         epsilon=epsilon,
         rho=rho,
     )
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.top_k(table, k=k, measure=measure, **options, **unknown, **grouping),
+        lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown, **summed, **grouping),
         as_json=as_json,
         out=out,
     )

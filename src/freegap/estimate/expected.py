@@ -23,15 +23,21 @@ def selection_plan(
     *,
     measured: bool,
     resolution: Any = DEFAULT_RESOLUTION,
+    sensitivity: Any = 1,
+    monotonic: bool = True,
 ) -> TopKPlan:
-    """How `top_k` on a table selects: with half of what is asked where it measures as well."""
+    """How `top_k` on a table selects: with half of what is asked where it measures as well.
+
+    sensitivity, monotonic: of the totals of a value; of counts of people 1, and True.
+    """
     if noise == GEOMETRIC.name:
         noise_argument(noise, CONTINUOUS_NOISES)  # it is for the order alone, and here gaps are released
     amounts: dict[str, Any] = asked.of(asked.spent / 2 if measured else asked.spent).arguments()
     return TopKPlan.read(
         "noisy_top_k",
         k=k,
-        monotonic=True,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
         noise=noise,
         resolution=resolution,
         last_gap=not measured or isinstance(asked, Pure),
@@ -58,18 +64,20 @@ class ExpectedErrors:
     width: float | None = None
 
 
-def top_k_errors(asked: Pure | ZeroConcentrated, k: Any, noise: Any, *, measured: bool) -> ExpectedErrors:
-    """The errors of `top_k` on a table.
+def top_k_errors(
+    asked: Pure | ZeroConcentrated, k: Any, noise: Any, *, measured: bool, **moved: Any
+) -> ExpectedErrors:
+    """The errors of `top_k` on a table. moved: as `selection_plan` takes it, where totals are released.
 
     >>> top_k_errors(Pure(Fraction(1)), 10, None, measured=False).gap  # two exponential noises of scale 10
     14.142135623730951
     """
-    selecting = selection_plan(asked, k, noise, measured=measured)
+    selecting = selection_plan(asked, k, noise, measured=measured, **moved)
     variance = float(selecting.law.variance(float(selecting.scale)))
     gap = math.sqrt(2 * variance)
     if not measured:
         return ExpectedErrors(selecting, selecting.charge, gap)
-    scale, cost = measured_scale(asked.of(asked.spent / 2), selecting.k, Fraction(1))
+    scale, cost = measured_scale(asked.of(asked.spent / 2), selecting.k, selecting.sensitivity)
     law = measured_law(asked)
     own = float(law.variance(float(scale)))
     left = expected_ratio(selecting.k, weight=own / (own + variance), dimension=selecting.k - 1)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from freegap.errors import InvalidArgument
-from freegap.laws import LAPLACE, NORMAL, Law
+from freegap.laws import DISCRETE_LAPLACE, LAPLACE, NORMAL, Law
 from freegap.mechanisms.threshold_plan import mean_difference
 from freegap.values.balls import as_ball, at_precision
 
@@ -117,7 +117,8 @@ def half_width(law: Law, scale: Fraction, resolution: Fraction, level: float) ->
     Laplace noise of scale b exceeds b·ln(1/level) on either side with just this probability, and rounding to
     the nearest adds half a step. Discrete Gaussian noise exceeds a step more than normal noise does no more
     often: for m ≥ 1 the sum of e^(−j²/2σ²) over j ≥ m is at most the integral from m − 1, and the sum over
-    all j at least the integral over all, by Poisson's formula (Canonne, Kamath and Steinke 2020).
+    all j at least the integral over all, by Poisson's formula (Canonne, Kamath and Steinke 2020). Discrete
+    Laplace noise exceeds t steps with probability 2q^(t+1)/(1 + q), q = e^(−γ/b): the least whole t.
 
     >>> half_width(LAPLACE, Fraction(10), Fraction(1, 1024), 0.05)  # 10·ln 20
     29.957811...
@@ -127,4 +128,8 @@ def half_width(law: Law, scale: Fraction, resolution: Fraction, level: float) ->
         return (width * math.log(1 / level) + float(resolution) / 2) * (1 + 2.0**-40)
     if law is NORMAL:
         return _least(lambda t: math.erfc(t / (width * math.sqrt(2))), level) + float(resolution)
+    if law is DISCRETE_LAPLACE:
+        step = float(resolution / scale)
+        steps = math.ceil((math.log(2 / level) - math.log1p(math.exp(-step))) / step * (1 + 2.0**-40) - 1)
+        return max(steps, 0) * float(resolution) * (1 + 2.0**-40)
     raise InvalidArgument("noise", law.name, "does not measure", "Ask for a measurement's own law.")

@@ -12,41 +12,41 @@ computes; every other one is handed to `ranking` itself, on the same digits, alo
 3. Only these are given more digits, 144 in all, for their gaps. A gap is decided by doubles, as in `ranking`.
 4. Populations that 16 digits do not decide are looked at again, with 144 digits of every item in place of 16.
 
-Everything is in units of the noise scale and relative to the largest answer of the population. A group of m
+Everything is in units of the noise scale and relative to a pivot, an answer of the population. A group of m
 equal items is never among the `top` here: it is only shown to be out of reach, or else the population is left
 to `ranking`.
 
-Lemma. Let B be the least low of the chosen items as it is computed, B ≥ −2^60, and e = 2^-36·(64 + |B|). If
-exactly `top` items have a computed high of at least B − e, then the chosen ones are the `top` largest; and if
-a chosen item has a computed low above the computed high of another by more than e, then it is the larger.
+Lemma. Let B be the least low of the chosen items as it is computed, B ≥ −2^60, and e(x) = 2^-36·(256 + |x|).
+If exactly `top` items have a computed high of at least B − e(B), then the chosen ones are the `top` largest.
+If a chosen item has a computed low l, and the one after it a low l' and a high h with l − h > e(l) + e(l'),
+then it is the larger of the two.
 
-Proof. Let η = 2^-53. An item's offset z ≤ 0 is an exact integer rounded once, times a rational rounded once,
-and so errs by 3η·|z|; nothing overflows (`_RATES`). An end of the table errs by 2^-44·(1 + |Q|) at most
-(`doubles`), and is moved outwards by 2^-42·(1 + |Q|). A sum rounds once more, by η·(|z| + |Q|). The place of
-an item is kept in the last 10 bits of its low, which moves it by less than 2^-42·|low|. In all a low or a
-high errs inwards by less than 2^-41·(1 + |z| + |Q|).
-  Every law has Q(u) ≤ −ln u (`laws`), so that Q ≤ 52 where u ≥ 2^-75 is known, as for every low, and for the
-high of a single item with f ≥ 1. The high of a group of m items is taken as ln m − ln(f/2^16): its largest
-member has U₁ = 1 − (1−U)^(1/m) ≥ U/m, and so a noise of at most −ln(U/m). As m ≤ 2^62, that is below 55 for
-f ≥ 1. Where f = 0 the high of the table is infinite, and reaches everything.
-  A chosen item has z + Q ≥ B up to its error, z ≤ 0 and Q ≤ 52, so |z| and |Q| are at most 53 + |B|: its low
-errs by less than 2^-41·(107 + 2|B|) < e/8. Likewise, if the truth about an item is at least B − e/2, then |z|
-and |Q| are at most 56 + |B|, its computed high is above B − e/2 − e/8, and so at least B − e. So an item
-whose computed high is below B − e is truly below B − e/2, and every chosen one is truly above that. The
-second claim follows in the same way: both errors are below e/8.  ∎
+Proof. Let η = 2^-53. An offset z is an exact integer rounded once, times a rational rounded once, and so errs
+by 3η·|z|; nothing overflows (`_RATES`). An end Q of the noise errs by 2^-44·(1 + |Q|) at most (`doubles`),
+and is moved outwards by 2^-42·(1 + |Q|). The sum rounds once more, by η·(|z| + |Q|). The place of an item is
+kept in the last 10 bits of its low, which moves it by less than 2^-42·(|z| + |Q|). In all, a low or a high
+x = z + Q errs inwards by less than 2^-41·(1 + |z| + |Q|).
+  Every law has Q(u) ≤ −ln u and −Q(u) ≤ −ln(1 − u), so that |Q| ≤ 52 where u and 1 − u are at least 2^-75, as
+they are, where that end of the law is not bounded, for every low that is known and every high that is finite.
+The high of a group of m items is taken as ln m − ln(f/2^16): its largest member has U₁ = 1 − (1−U)^(1/m) ≥
+U/m, and so a noise of at most −ln(U/m); as m ≤ 2^62, that is below 55 where f ≥ 1. So |z| ≤ |x| + 55, and a
+low or a high x errs inwards by less than 2^-41·(111 + 2|x|) < e(x)/8.
+  x ± e(x)/8 rises with x. An item whose computed high is below B − e(B) is therefore truly below B − e(B)/2,
+and a chosen one, whose low is at least B, truly above that. For the second claim: a high that is finite is
+less than 2 above the known low of a single item, since neighbouring ends of the table are at most ln 2 apart.
+So e(h) < 2·e(l'), and the errors of l and h are together below e(l) + e(l').  ∎
 
-Where a low is not known, because Q has no lower end, for a group, and for the padding of a row, it stands at
-−2^64 or lower: B is then below −2^60, and the population is not decided here.
+Where a low is not known, because the noise has no lower end, for a group, and for the padding of a row, it
+stands at −2^64 or lower: B is then below −2^60, and the population is not decided here.
 
 The noise as a double, from 144 digits, errs by at most 2^-44·(1 + |x|) where u ≥ 2^-75, and 1 − u as well
-where the law looks at that end: by the lemma of `doubles`, with m = r = 1 and no offset.
-So x̂ ∓ 2^-42·(1 + |x̂|) enclose the noise as the two ends of the table do, with the margin of the lemma.
+where the law looks at that end: by the lemma of `doubles`, with m = r = 1 and no offset. So x̂ plus and minus
+2^-42·(1 + |x̂|) enclose the noise as the two ends of the table do, with the margin of the lemma.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -56,10 +56,9 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import _SMALLEST, FILTER_BITS, _minus_log, certain_floor
-from freegap.exact.parts import DigitsPart
+from freegap.exact.parts import Batch, DigitsPart
 from freegap.exact.ranking import NoisyRanking
 from freegap.laws import EXPONENTIAL, ExactLaw
-from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
 Floats = NDArray[np.float64]
@@ -71,45 +70,6 @@ _NETWORK = 64  # up to so many comparisons, column by column, are cheaper than s
 _RATES = (2.0**-100, 2.0**60)  # within these nothing overflows, whatever the answers
 _UNKNOWN = -(2.0**64)  # a low that is not known
 _KNOWN = -(2.0**60)  # and one that is, with every other answer of its population
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Populations: g has the answers values[begins[g] : begins[g] + lengths[g]].
-
-    addresses: the first stream of each population's part of the digits.
-    sizes: how many items have each answer; None where each is one.
-    """
-
-    values: GridValues
-    sizes: Whole | None
-    begins: Whole
-    lengths: Whole
-    addresses: Whole
-
-    @classmethod
-    def flat(cls, values: GridValues, offsets: Whole, sizes: Whole | None = None) -> Batch:
-        """Populations one after the other, each from its offset up to the next one's."""
-        return cls(values, sizes, offsets[:-1], np.diff(offsets), offsets[:-1])
-
-    @classmethod
-    def repeated(cls, values: GridValues, times: int, sizes: Whole | None = None) -> Batch:
-        """One population so many times, each time with streams of its own."""
-        n = len(values)
-        return cls(values, sizes, np.zeros(times, np.int64), np.full(times, n), n * np.arange(times))
-
-    def with_thresholds(self) -> Batch:
-        """The same populations with one stream more each, the first, for a threshold."""
-        addresses = self.addresses + np.arange(len(self))
-        return Batch(self.values, self.sizes, self.begins, self.lengths, addresses)
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    @property
-    def streams(self) -> int:
-        """How many streams the populations have in all."""
-        return int(self.lengths.sum())
 
 
 class BatchedRanking:
@@ -189,14 +149,14 @@ class BatchedRanking:
         if not top <= block.width <= _WIDEST:
             return np.zeros(len(block), bool)
         ends = block.refined_ends(self._law, self._digits) if refined else block.first_ends(self._law)
-        lows, highs = block.enclosures(self._rate, *ends)
+        lows, highs = block.enclosures(self._rate, *ends, top if refined else 1)
         chosen, leading = _leading(lows, top, columns=block.columns)
         least = leading[:, -1]
-        slack = (np.abs(least) + 64.0) * 2.0**-36
-        reaching = (highs >= (least - slack)[:, None]).sum(axis=1, dtype=np.int16)
+        slack = (np.abs(leading) + 256.0) * 2.0**-36
+        reaching = (highs >= (least - slack[:, -1])[:, None]).sum(axis=1, dtype=np.int16)
         decided: NDArray[np.bool_] = (reaching == top) & (least >= _KNOWN)
         lines = np.arange(len(block))[:, None]
-        apart = leading[:, :-1] - highs[lines, chosen[:, 1:]] > slack[:, None]
+        apart = leading[:, :-1] - highs[lines, chosen[:, 1:]] > slack[:, :-1] + slack[:, 1:]
         decided &= apart.all(axis=1)
         places[block.target] = chosen
         if between is not None:
@@ -272,17 +232,22 @@ class _Block:
             margin = (np.abs(noise) + 1.0) * 2.0**-42
             return np.where(usable, noise - margin, low), np.where(usable, noise + margin, high)
 
-    def enclosures(self, rate: float, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
+    def enclosures(self, rate: float, lows: Floats, highs: Floats, rank: int) -> tuple[Floats, Floats]:
         """The lows and highs of all items, from those of their noise, which they replace.
 
         −2^64 or less where there is no low, and −∞ where there is no item.
+        rank: the pivot is the answer of this rank; the nearer to the last chosen one, the more precise.
         """
         values = self._values
         if self._pad is not None:
             values[self._pad] = np.iinfo(np.int64).min
-        z = (values - values.max(axis=1, keepdims=True)).astype(np.float64)
+        pivot = values.max(axis=1, keepdims=True) if rank == 1 else _of_rank(values, rank)
+        z = (values - pivot).astype(np.float64)
         z *= rate
+        unknown = lows <= _UNKNOWN if rank > 1 else None
         lows += z
+        if unknown is not None:  # with the largest answer as pivot no z raises them
+            lows[unknown] = _UNKNOWN
         if self._sizes is not None:
             sizes = np.broadcast_to(self._sizes, lows.shape)
             groups = sizes > 1
@@ -318,6 +283,12 @@ class _Block:
         values = self._values[lines if len(self._values) > 1 else 0, chosen]
         steps: Whole = values[:, :-1] - values[:, 1:]
         return steps
+
+
+def _of_rank(values: Whole, rank: int) -> Whole:
+    """The answer of this rank in each row; padding is so low that nothing is to be subtracted from it."""
+    largest: Whole = np.partition(values, -rank, axis=1)[:, -rank, None]
+    return np.maximum(largest, -(2**62))
 
 
 def _blocks(batch: Batch, rows: Whole, digits: KeyedDigits, top: int) -> Iterator[_Block]:

@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.exact.batched_ranking import Batch, ends
+from freegap.exact.batched_ranking import ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import _SMALLEST, FILTER_BITS, ROUNDING, _fraction, _minus_log, certain_floor
 from freegap.exact.noisy_threshold import BELOW, Branch
-from freegap.exact.parts import consecutive_blocks
+from freegap.exact.parts import Batch
 from freegap.laws import ExactLaw, Law
 from freegap.values.rationals import double
 from freegap.values.thresholds import Offsets
@@ -153,12 +153,10 @@ class BatchedThreshold:
 
     def words(self, addresses: Whole, streams: int, rank: int) -> Words:
         """128 digits of each of so many streams of each run, as two words."""
-        if (np.diff(addresses) == streams).all():
-            items = range(int(addresses[0]), int(addresses[0]) + streams * len(addresses))
-            words = consecutive_blocks(self._digits, rank, items)
-        else:
-            words = self._digits.block(0, rank, (addresses[:, None] + np.arange(streams)).ravel())
-        return words.reshape(-1, streams, 2)
+        items: Any = range(int(addresses[0]), int(addresses[0]) + streams * len(addresses))
+        if (np.diff(addresses) != streams).any():
+            items = (addresses[:, None] + np.arange(streams)).ravel()
+        return self._digits.block(0, rank, items).reshape(-1, streams, 2)
 
     def noise(self, words: Words, scale: float) -> tuple[Floats, Floats]:
         """Noise of this scale from 128 digits each, rounded down if it is whole, and a bound on its error."""

@@ -229,7 +229,11 @@ def stream_noise(
     law: ExactLaw, digits: KeyedDigits, rank: int, items: Indices | range, slack: float
 ) -> tuple[Floats, Floats]:
     """The noise of the streams (item, rank), rank > 0, and a bound on the error of each."""
-    words = digits.block(0, rank, items)
+    return noise_of_words(law, digits.block(0, rank, items), slack)
+
+
+def noise_of_words(law: ExactLaw, words: NDArray[np.uint64], slack: float) -> tuple[Floats, Floats]:
+    """The noise of streams that begin with these 128 digits, and a bound on the error of each."""
     usable = None
     if law.uses_complement:
         u, rest = _fraction(words), _fraction(~words)

@@ -13,13 +13,16 @@ their own, and what is proved of the law of one holds for each.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, modes
 from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
+from freegap.values.answers import GridValues
+
+Whole = NDArray[np.int64]
 
 
 class DigitsPart(KeyedDigits):
@@ -33,20 +36,50 @@ class DigitsPart(KeyedDigits):
     def _first_of(self, begin: int, end: int) -> NDArray[np.uint16]:
         return self._digits._first_of(self._begin + begin, self._begin + end)
 
-    def block(self, word: int, ranks: NDArray[np.uint64] | int, items: Any) -> NDArray[np.uint64]:
+    def block(
+        self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]] | range
+    ) -> NDArray[np.uint64]:
         """The word-th block of 128 digits of each stream (i, r) of this part."""
-        begin, consecutive = self._begin, isinstance(items, range)
-        moved: Any = (
-            range(items.start + begin, items.stop + begin) if consecutive else np.asarray(items) + begin
-        )
-        return self._digits.block(word, ranks, moved)
+        begin = self._begin
+        if isinstance(items, range):
+            return self._digits.block(word, ranks, range(items.start + begin, items.stop + begin))
+        return self._digits.block(word, ranks, items + items.dtype.type(begin))
 
 
-def consecutive_blocks(digits: KeyedDigits, rank: int, items: range) -> NDArray[np.uint64]:
-    """The first 128 digits of each stream (i, rank), rank > 0, as `KeyedDigits.block` has them.
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Populations: g has the answers values[begins[g] : begins[g] + lengths[g]].
 
-    Their addresses are consecutive numbers, so that the cipher's own counter mode gives them.
+    addresses: the first stream of each population's part of the digits.
+    sizes: how many items have each answer; None where each is one.
     """
-    counter = (((1 << 32) | rank) << 64) | items.start
-    stream = Cipher(digits._algorithm, modes.CTR(counter.to_bytes(16, "big"))).encryptor()
-    return np.frombuffer(stream.update(bytes(16 * len(items))), dtype="<u8").reshape(-1, 2)
+
+    values: GridValues
+    sizes: Whole | None
+    begins: Whole
+    lengths: Whole
+    addresses: Whole
+
+    @classmethod
+    def flat(cls, values: GridValues, offsets: Whole, sizes: Whole | None = None) -> Batch:
+        """Populations one after the other, each from its offset up to the next one's."""
+        return cls(values, sizes, offsets[:-1], np.diff(offsets), offsets[:-1])
+
+    @classmethod
+    def repeated(cls, values: GridValues, times: int, sizes: Whole | None = None) -> Batch:
+        """One population so many times, each time with streams of its own."""
+        n = len(values)
+        return cls(values, sizes, np.zeros(times, np.int64), np.full(times, n), n * np.arange(times))
+
+    def with_thresholds(self) -> Batch:
+        """The same populations with one stream more each, the first, for a threshold."""
+        addresses = self.addresses + np.arange(len(self))
+        return Batch(self.values, self.sizes, self.begins, self.lengths, addresses)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @property
+    def streams(self) -> int:
+        """How many streams the populations have in all."""
+        return int(self.lengths.sum())

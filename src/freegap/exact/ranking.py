@@ -39,7 +39,7 @@ from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
 
-_SCREENED_ABOVE = 3000  # below this many items, looking at all of them is cheaper than screening
+_SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
 _ONE_BY_ONE = 8  # up to so many gaps are rounded one by one
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,6 @@ from fractions import Fraction
 from functools import total_ordering
 from typing import Any, Protocol
 
-from flint import arb
-
 from freegap.bits import BitSource
 from freegap.errors import FreegapError, InvalidArgument
 from freegap.laws import ExactLaw, Law
@@ -64,7 +62,7 @@ class _Uniform:
         self.width *= 2
 
     def ends(self) -> tuple[Any, Any]:
-        scale = arb(2) ** -self.width
+        scale = as_ball(Fraction(2)) ** -self.width
         return self.value * scale, (self.value + 1) * scale
 
 
@@ -141,7 +139,7 @@ class OrderStatistic(_Monotone):
         self._size = size
 
     def _value(self, uniforms: Sequence[Any]) -> Any:
-        total = arb(0)
+        total = as_ball(Fraction(0))
         for i, u in enumerate(uniforms):
             total -= (1 - u).log() / (self._size - i)
         return self._law.quantile(-((-total).expm1()))

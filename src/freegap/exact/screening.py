@@ -136,6 +136,18 @@ class _Strata:
         return number, doubt
 
 
+def may_reach(law: ExactLaw, heights: NDArray[np.float64], first: NDArray[np.uint16]) -> Indices:
+    """Where noise of scale 1 may be at least −height, given the first 16 digits of each.
+
+    By the lemma, with one member, the bar 0 and heights for offsets.
+    """
+    reach = np.clip(heights, _FLOOR, _CEILING).astype(np.float32)
+    np.exp(reach, out=reach)
+    law.survival(reach)
+    reach *= np.float32(65536 * (1 + _MARGIN))
+    return np.flatnonzero(first <= reach)
+
+
 def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
     """e^((v − pivot)·rate), clipped."""
     if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES:

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from freegap.errors import FreegapError
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
@@ -42,15 +41,19 @@ def _survival(r: Singles) -> None:
 
 def _mean(scale: Fraction | float) -> Any:
     """γ·s, with Euler's γ."""
-    return (
-        np.euler_gamma * scale if isinstance(scale, float) else arb.const_euler() * as_ball(Fraction(scale))
-    )
+    if isinstance(scale, float):
+        return np.euler_gamma * scale
+    from flint import arb
+
+    return arb.const_euler() * as_ball(Fraction(scale))
 
 
 def _variance(scale: Fraction | float) -> Any:
     """π²/6·s²."""
     if isinstance(scale, float):
         return math.pi**2 / 6 * scale**2
+    from flint import arb
+
     return arb.pi() ** 2 / 6 * as_ball(Fraction(scale)) ** 2
 
 

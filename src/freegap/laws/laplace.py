@@ -10,16 +10,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from freegap.laws.exponential import GEOMETRIC, powers
 from freegap.laws.law import ExactLaw, Floats, Law, ShiftPrice, Singles
+from freegap.values.balls import as_ball
 
 _LN2 = float(np.log(2.0))
 
 
 def _quantile(u: Any) -> Any:
-    half = arb(1) / 2
+    half = as_ball(Fraction(1, 2))
     upper, lower = -((2 * u).log()), (2 * (1 - u)).log()
     if u <= half:
         return upper

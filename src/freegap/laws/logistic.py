@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from freegap.laws.law import ExactLaw, Floats, ShiftPrice, Singles
 from freegap.values.balls import as_ball
@@ -36,6 +35,8 @@ def _variance(scale: Fraction | float) -> Any:
     """π²/3·s²."""
     if isinstance(scale, float):
         return math.pi**2 / 3 * scale**2
+    from flint import arb
+
     return arb.pi() ** 2 / 3 * as_ball(Fraction(scale)) ** 2
 
 

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.bits import BitSource
-from freegap.exact.batched_ranking import Batch, BatchedRanking
+from freegap.exact.batched_ranking import BatchedRanking
 from freegap.exact.batched_threshold import BatchAbove, BatchedThreshold, Stops
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import sample_without_replacement
-from freegap.exact.parts import DigitsPart
+from freegap.exact.parts import Batch, DigitsPart
 from freegap.mechanisms.sparse_vector import found_above
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan

@@ -138,7 +138,8 @@ def measure(
     sensitivity: how much one person can change *each* answer at most; `value_counts()` counts rows, of which
         one person may have many. The budget is divided evenly among
         the answers, so that n answers have noise of scale n·sensitivity/ε each; or of scale
-        sensitivity·√(n/2ρ), its standard deviation.
+        sensitivity·√(n/2ρ), its standard deviation. Where one person changes few of them, as in a histogram,
+        `histogram` needs less.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg

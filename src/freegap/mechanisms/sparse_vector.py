@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
@@ -32,6 +32,7 @@ from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import Answers, read_answers
+from freegap.values.batches import AboveBatch
 from freegap.values.rationals import Rational
 from freegap.values.thresholds import Offsets, subtract_threshold
 
@@ -99,6 +100,43 @@ def threshold_lift(plan: ThresholdPlan, direction: str) -> Fraction:
     return Fraction(0) if plan.monotonic and direction == "decreasing" else plan.sensitivity
 
 
+class _ThresholdArguments(TypedDict, total=False):
+    """The further arguments that both mechanisms have."""
+
+    epsilon: Rational | None
+    rho: Rational | None
+    sensitivity: Rational
+    monotonic: bool
+    noise: NoiseName
+    resolution: Rational
+    ledger: LedgerAndDataset | None
+    bits: BitSource | None
+
+
+class _PlainArguments(_ThresholdArguments, total=False):
+    """The further arguments of `sparse_vector`."""
+
+    share: Rational | None
+    gap: bool
+
+
+class _AdaptiveArguments(_ThresholdArguments, total=False):
+    """The further arguments of `adaptive_sparse_vector`."""
+
+    branches: int
+    margin: Rational
+    stop_after: int | None
+    share: Rational | str | None
+
+
+@overload
+def sparse_vector(
+    answers: Any, threshold: Any, *, k: int, size: None = None, **further: Unpack[_PlainArguments]
+) -> AboveThreshold: ...
+@overload
+def sparse_vector(
+    answers: Any, threshold: Any, *, k: int, size: int, **further: Unpack[_PlainArguments]
+) -> AboveBatch: ...
 def sparse_vector(
     answers: Any,
     threshold: Any,
@@ -112,9 +150,10 @@ def sparse_vector(
     share: Rational | None = None,
     gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    size: int | None = None,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
-) -> AboveThreshold:
+) -> AboveThreshold | AboveBatch:
     """The first k questions whose answers are above a threshold, each with its gap to the threshold.
 
     answers: as in `noisy_top_k`. They are taken in order, until k were above the threshold. Labelled ones are
@@ -127,6 +166,8 @@ def sparse_vector(
     noise: "exponential" (least noise), "laplace", or "geometric" (whole numbers: gaps are whole numbers).
     share: the part θ of ε that goes to the threshold; left out, the one that makes gaps most accurate.
     gap: False to release only which questions were above.
+    size: so many independent runs over the same answers, as one `AboveBatch`; what each has spent adds up, at
+        most to `size` times ε. For one run over each of many populations see `sparse_vector_each`.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
@@ -146,9 +187,17 @@ def sparse_vector(
         share=share,
         gap=gap,
     )
-    return _released(plan, answers, threshold, ledger, bits)
+    return _released(plan, answers, threshold, size, ledger, bits)
 
 
+@overload
+def adaptive_sparse_vector(
+    answers: Any, threshold: Any, *, k: int, size: None = None, **further: Unpack[_AdaptiveArguments]
+) -> AboveThreshold: ...
+@overload
+def adaptive_sparse_vector(
+    answers: Any, threshold: Any, *, k: int, size: int, **further: Unpack[_AdaptiveArguments]
+) -> AboveBatch: ...
 def adaptive_sparse_vector(
     answers: Any,
     threshold: Any,
@@ -164,9 +213,10 @@ def adaptive_sparse_vector(
     noise: NoiseName = "exponential",
     share: Rational | str | None = None,
     resolution: Rational = DEFAULT_RESOLUTION,
+    size: int | None = None,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
-) -> AboveThreshold:
+) -> AboveThreshold | AboveBatch:
     """Sparse vector that spends less on answers far above the threshold, and so finds more of them.
 
     Each question is first tried with a fraction of the budget (ε₁/2^branches, …, ε₁/2), and is above by such
@@ -177,7 +227,7 @@ def adaptive_sparse_vector(
     margin: in standard deviations, rounded up: to 2^-20 for Laplace noise, to whole numbers for geometric.
     stop_after: stop after this many answers above, and keep the rest of the budget.
     share: the part θ of ε for the threshold, or "middle" or "top" for the best one for that branch.
-    ledger: as in `sparse_vector`.
+    size, ledger: as in `sparse_vector`.
 
     >>> import freegap as fg
     >>> r = fg.adaptive_sparse_vector([900] * 9, 100, k=2, epsilon=1, monotonic=True, bits=fg.SeededBits(1))
@@ -198,12 +248,21 @@ def adaptive_sparse_vector(
         margin=margin,
         stop_after=stop_after,
     )
-    return _released(plan, answers, threshold, ledger, bits)
+    return _released(plan, answers, threshold, size, ledger, bits)
 
 
 def _released(
-    plan: ThresholdPlan, answers: Any, threshold: Any, ledger: LedgerAndDataset | None, bits: BitSource | None
-) -> AboveThreshold:
+    plan: ThresholdPlan,
+    answers: Any,
+    threshold: Any,
+    size: int | None,
+    ledger: LedgerAndDataset | None,
+    bits: BitSource | None,
+) -> AboveThreshold | AboveBatch:
+    if size is not None:
+        from freegap.mechanisms.many_populations import repeated_runs
+
+        return repeated_runs(plan, answers, threshold, size, ledger, bits)
     read, offsets = read_offsets(plan, answers, threshold)
     source = source_or_system(bits)
     return charged(ledger, plan, lambda: draw_above(plan, read, offsets, source)[0])

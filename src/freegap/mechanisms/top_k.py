@@ -49,7 +49,7 @@ function of the same noise by the fast core (`freegap.exact.ranking`); tests com
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
@@ -59,6 +59,7 @@ from freegap.laws import Law, RankingNoiseName
 from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.population import Population, read_population
 from freegap.mechanisms.top_k_plan import TopKPlan
+from freegap.values.batches import TopKBatch
 from freegap.values.ranking import TopK
 from freegap.values.rationals import Rational
 
@@ -125,6 +126,25 @@ def tied_form(plan: TopKPlan) -> Ranking:
     )
 
 
+class _TopKArguments(TypedDict, total=False):
+    """The further arguments of `noisy_top_k` and `noisy_max`."""
+
+    epsilon: Rational | None
+    rho: Rational | None
+    sensitivity: Rational
+    monotonic: bool
+    noise: RankingNoiseName | None
+    gap: bool
+    last_gap: bool
+    resolution: Rational
+    ledger: LedgerAndDataset | None
+    bits: BitSource | None
+
+
+@overload
+def noisy_top_k(answers: Any, k: int, *, size: None = None, **further: Unpack[_TopKArguments]) -> TopK: ...
+@overload
+def noisy_top_k(answers: Any, k: int, *, size: int, **further: Unpack[_TopKArguments]) -> TopKBatch: ...
 def noisy_top_k(
     answers: Any,
     k: int,
@@ -137,9 +157,10 @@ def noisy_top_k(
     gap: bool = True,
     last_gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    size: int | None = None,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
-) -> TopK:
+) -> TopK | TopKBatch:
     """The k items with the largest answers, privately, each with its gap to the next.
 
     answers: a list, a NumPy array, a dict or a Series of numbers, or `Counts` for a huge domain.
@@ -157,6 +178,8 @@ def noisy_top_k(
     last_gap: whether the gap from the last item to the first not selected is among them. Under ρ it costs as
         much as one item more.
     resolution: gaps are rounded down to a multiple of this reciprocal of a whole number.
+    size: so many independent releases of the same answers, as one `TopKBatch`; each is charged, so that all
+        cost `size` times ε. For one release of each of many populations see `noisy_top_k_each`.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
     bits: leave out for a private release; a seeded source (`SeededBits(7)`) for tests.
 
@@ -181,9 +204,13 @@ def noisy_top_k(
         last_gap=last_gap,
         resolution=resolution,
     )
-    return _released(plan, answers, ledger, bits)
+    return _released(plan, answers, size, ledger, bits)
 
 
+@overload
+def noisy_max(answers: Any, *, size: None = None, **further: Unpack[_TopKArguments]) -> TopK: ...
+@overload
+def noisy_max(answers: Any, *, size: int, **further: Unpack[_TopKArguments]) -> TopKBatch: ...
 def noisy_max(
     answers: Any,
     *,
@@ -195,12 +222,13 @@ def noisy_max(
     gap: bool = True,
     last_gap: bool = True,
     resolution: Rational = DEFAULT_RESOLUTION,
+    size: int | None = None,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
-) -> TopK:
+) -> TopK | TopKBatch:
     """The item with the largest answer, and its gap to the runner-up: `noisy_top_k` with k = 1.
 
-    The arguments are those of `noisy_top_k`, `ledger` among them.
+    The arguments are those of `noisy_top_k`, `size` and `ledger` among them.
 
     >>> import freegap as fg
     >>> fg.noisy_max([3, 900, 5], epsilon=1, bits=fg.SeededBits(7)).indices
@@ -218,10 +246,20 @@ def noisy_max(
         last_gap=last_gap,
         resolution=resolution,
     )
-    return _released(plan, answers, ledger, bits)
+    return _released(plan, answers, size, ledger, bits)
 
 
-def _released(plan: TopKPlan, answers: Any, ledger: LedgerAndDataset | None, bits: BitSource | None) -> TopK:
+def _released(
+    plan: TopKPlan,
+    answers: Any,
+    size: int | None,
+    ledger: LedgerAndDataset | None,
+    bits: BitSource | None,
+) -> TopK | TopKBatch:
+    if size is not None:
+        from freegap.mechanisms.many_populations import repeated_top_k
+
+        return repeated_top_k(plan, answers, size, ledger, bits)
     population = read_population(answers, plan.resolution)
     plan.require_enough(population.items)
     source = source_or_system(bits)

@@ -1,7 +1,7 @@
 """Machine checks of randomness alignments: is this mechanism private, for all inputs of this size?
 
-`prove` is the whole of the public surface. This module imports nothing that needs z3, so that the core of
-freegap works without it.
+`prove` and its other side, `lower_bound`, are the whole of the public surface. This module imports nothing
+that needs z3, so that the core of freegap works without it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from freegap.values.neighbours import Direction, Neighbours
 from freegap.values.rationals import Rational
 
 if TYPE_CHECKING:
+    from freegap.prover.lower_bounds import LowerBound
     from freegap.prover.report import Proof
 
-__all__ = ["prove"]
+__all__ = ["lower_bound", "prove"]
 
 
 def prove(
@@ -99,3 +100,51 @@ def prove(
     if folder is not None and written is not None and proof.holds:
         written.write(folder, proof.claim)
     return proof
+
+
+def lower_bound(
+    mechanism: Any,
+    *,
+    epsilon: Rational,
+    queries: int | None = None,
+    sensitivity: Rational = 1,
+    neighbours: Neighbours | Direction = "each",
+    parameters: Mapping[str, Any] | None = None,
+    resolution: Rational | None = None,
+    share: Rational = "0.99",
+    seconds: Rational = 60,
+) -> LowerBound:
+    """How much a mechanism loses at least: neighbours and an event, with probabilities that are computed.
+
+    The other side of `prove`: no ε below this one is true of the mechanism, which is certain, not a matter of
+    samples. Where both meet, neither a better proof nor a better attack has anything to gain.
+
+    mechanism: as in `prove`, a function of (answers, noise, **parameters), or a form.
+    epsilon: the claim; it is passed to the mechanism if that names it.
+    queries: how many answers. Left out, some small numbers are tried.
+    neighbours, sensitivity, parameters, resolution: as in `prove`.
+    share: the search ends when this share of ε is reached.
+    seconds: for the whole search; then the largest loss that was seen is what is returned.
+
+    >>> import freegap as fg
+    >>> def noisy_max(answers, noise, *, epsilon):
+    ...     noisy = [answer + noise.exponential(2 / epsilon) for answer in answers]
+    ...     return max(range(len(noisy)), key=lambda i: noisy[i])
+    >>> found = fg.lower_bound(noisy_max, epsilon="0.7", queries=2)
+    >>> found.share > 0.99, found.witness.answers, str(found.witness.event)
+    (True, (Fraction(25, 1), Fraction(-25, 1)), 'the output is 1')
+    """
+    from freegap.symbolic import Limits  # noqa: F401 - first, as it says what to install where z3 is missing
+    from freegap.prover.lower_bounds import bound_loss  # isort: skip
+
+    return bound_loss(
+        mechanism,
+        epsilon=epsilon,
+        queries=queries,
+        sensitivity=sensitivity,
+        neighbours=neighbours,
+        parameters=parameters,
+        resolution=resolution,
+        share=share,
+        seconds=seconds,
+    )

@@ -19,10 +19,11 @@ import z3
 
 from freegap.prover.check import claim_of
 from freegap.prover.classes import OutputClass, formula
-from freegap.prover.counterexample import Kind, certified, kinds_of, require_certain
+from freegap.prover.climbing import Trial
+from freegap.prover.counterexample import certified
 from freegap.prover.events import ExactViolation
+from freegap.prover.kinds import Kind, kinds_of, require_certain
 from freegap.prover.pieces import value_of
-from freegap.prover.probability import probability_of
 from freegap.prover.problem import Problem
 from freegap.prover.report import Established, Proof, Refutation
 from freegap.symbolic import Condition, NotDecided
@@ -46,10 +47,7 @@ def prove_apart(problem: Problem, classes: list[OutputClass]) -> Proof | None:
         return None
     kinds = kinds_of(problem, classes)
     regions = _regions(problem, atoms)
-    chances = [
-        [probability_of(kind.paths, region.answers, (), problem.limits) for kind in kinds]
-        for region in regions
-    ]
+    chances = [[kind.chance(region.answers, (), problem.limits) for kind in kinds] for region in regions]
     for row in chances:
         require_certain(row)
     asked = 0
@@ -143,7 +141,9 @@ def _refuted(
     answers: tuple[Fraction, ...],
     neighbour: tuple[Fraction, ...],
 ) -> Proof:
-    found: ExactViolation | None = certified(problem, kinds, wrong, answers, neighbour, ())
+    change = tuple(b - a for a, b in zip(answers, neighbour, strict=True))
+    trial = Trial(wrong, answers, change, ())
+    found: ExactViolation | None = certified(problem, kinds, trial, kinds[wrong].charge)
     if found is None:
         raise NotDecided("two probabilities are too near to what is claimed to tell")
     return Proof(

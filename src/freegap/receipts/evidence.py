@@ -90,6 +90,8 @@ def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     own = isinstance(parameters, dict) and parameters.get("form") == "black box"
     if (variant == "above a threshold") != above or (variant == "own sampler") != own:
         return False
+    if (variant == "in groups") != ("groups" in kept):
+        return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False
     if kept.get("gaps") is not None and variant == "without gap":

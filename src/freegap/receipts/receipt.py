@@ -69,6 +69,7 @@ _SHAPE: dict[str, Any] = {
     "versions": (dict, None),
     "made_with": str,
 }
+_PROTECTED = ("unit", "neighbours", "domain")
 _ROW = dict.fromkeys(("function", "variant", "noise", "measure", "theorem", "proof"), str)
 
 
@@ -232,11 +233,12 @@ def _kept(lines: LinesOfRelease) -> dict[str, Any] | None:
 
 def _release(kept: dict[str, Any]) -> dict[str, Any]:
     parameters = kept.get("parameters", {})
+    privacy = kept.get("privacy") or _by_parameters(parameters)
     return {
         "sha256": release_hash(kept),
         "mechanism": str(kept.get("release", kept.get("mechanism"))),
         "parameters": _whole_characters(parameters),
-        **_whole_characters(kept.get("privacy") or _by_parameters(parameters)),
+        **_whole_characters({name: privacy[name] for name in _PROTECTED if name in privacy}),
     }
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -31,7 +32,7 @@ from freegap.values.labels import key_of_label
 K = TypeVar("K", int, tuple[Any, ...])
 
 _PERSON = "CAST(person AS VARCHAR)"
-_LINE = "min(md5(item)) OVER (PARTITION BY person) || max(md5(item)) OVER (PARTITION BY person)"
+_LINE = " || ".join(f"{end}(md5(CAST(item AS VARCHAR))) OVER (PARTITION BY person)" for end in ("min", "max"))
 
 
 def can_choose(pairs: Frame) -> bool:
@@ -43,7 +44,7 @@ def can_choose(pairs: Frame) -> bool:
 
 
 def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame:
-    """Of pairs "item" and "person", each of which occurs once, those that count.
+    """Of pairs "item" and "person", each of which occurs once, those that count, with all their columns.
 
     by_line: whether persons are numbers of lines, which one line more would change.
     """
@@ -51,7 +52,7 @@ def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame
     if pairs.implementation.is_duckdb():
         person = _LINE if by_line else _PERSON
         digest = f"md5({person} || chr(10) || CAST(item AS VARCHAR))"
-        digested = native.project(f"item, person, {digest} AS digest")
+        digested = native.project(f"*, {digest} AS digest")
     else:
         from pyspark.sql import functions
 
@@ -59,7 +60,7 @@ def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame
         digested = native.withColumn("digest", functions.md5(functions.concat_ws("\n", *texts)))
     place = nw.col("item").cum_count().over("person", order_by=["digest", "item"])
     chosen: Frame = frame_of(digested).with_columns(place.alias("place")).filter(nw.col("place") <= most)
-    return chosen.select("item", "person")
+    return chosen.select(*pairs.collect_schema().names())
 
 
 def persons_here(column: nw.Series[Any]) -> list[Any]:
@@ -71,20 +72,31 @@ def persons_here(column: nw.Series[Any]) -> list[Any]:
     return exact.to_list()
 
 
-def chosen_here(pairs: Iterable[tuple[Any, Any]], most: int | None) -> tuple[list[Any], list[int]]:
+def chosen_here(
+    pairs: Iterable[tuple[Any, Any]], most: int | None, values: Iterable[int] = repeat(1)
+) -> tuple[list[Any], list[int]]:
     """Of pairs (item, person): the items, and how many people count for each.
+
+    values: what each pair counts for, where it is not 1. Of two that one person has for equal items the
+        larger counts.
 
     Items are told apart by their keys, so that how an item is written is not for whoever comes first to say;
     one without a key, which could not come out, is left out.
     """
     people: dict[Any, dict[tuple[Any, ...], Any]] = {}
-    for item, person in pairs:
+    worth: dict[tuple[Any, Any], int] = {}
+    for (item, person), value in zip(pairs, values, strict=False):
         key = key_of_label(item)
         if key is not None:
             people.setdefault(person, {})[key] = item
-    chosen = [entry for person, items in people.items() for entry in of_one(person, items, most)]
-    labels, counts = dict(chosen), Counter(key for key, _ in chosen)
-    return [labels[key] for key in counts], list(counts.values())
+            worth[key, person] = max(worth.get((key, person), value), value)
+    labels: dict[tuple[Any, ...], Any] = {}
+    totals: Counter[tuple[Any, ...]] = Counter()
+    for person, items in people.items():
+        for key, item in of_one(person, items, most):
+            labels[key] = item
+            totals[key] += worth[key, person]
+    return list(labels.values()), [totals[key] for key in labels]
 
 
 def of_one(person: Any, items: dict[K, Any], most: int | None) -> Iterable[tuple[K, Any]]:

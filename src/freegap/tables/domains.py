@@ -17,13 +17,14 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.files import FileTable, column_names, is_path, open_connection, read_columns
+from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, require_kind, type_kind
+from freegap.tables.readers import column_names, read_columns
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
 from freegap.values.answers import require_countable
 from freegap.values.labels import order_of_labels
 
-_OBSERVED = "observed"
+OBSERVED = "observed"
 _NEVER_MISSING = frozenset({str, int, bool, bytes})
 UNKNOWN = "unknown"
 """What a domain is called that nobody has listed; see `freegap.tables.unknown`."""
@@ -67,7 +68,7 @@ def read_domain(
     """The domain, and the source with its items read as the domain's kind."""
     if domain is None:
         raise _missing()
-    if isinstance(domain, str) and domain == _OBSERVED:
+    if isinstance(domain, str) and domain == OBSERVED:
         return _observed(observed_keys_are_public), source
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
@@ -301,7 +302,7 @@ def _observed(acknowledged: bool) -> ObservedDomain:
     if acknowledged is not True:
         raise InvalidArgument(
             "domain",
-            _OBSERVED,
+            OBSERVED,
             "makes the set of items that occur public, which ε does not cover",
             "If that set may be known, say so with observed_keys_are_public=True; else pass a public list. "
             'Where it may not, there is domain="unknown".',

@@ -7,27 +7,30 @@ file's name; and text is read as numbers or dates row by row, only where the pub
 
     .csv .tsv                a header line, then rows
     .jsonl .ndjson           one object per line; only the named keys are looked at
+    .json                    one array of objects, read as JSON lines are
     .parquet .pq             typed
+    .arrow .feather .ipc     typed; the file format of Arrow, not the stream
     .dat                     FIMI: items separated by spaces; one line is one person
 
-CSV, JSON lines and FIMI may be compressed (.gz, .zst). A path may be a glob or a directory.
+CSV, JSON and FIMI may be compressed (.gz, .zst). A path may be a glob or a directory, and folders may be
+named column=value. What the name of a file does not say, a `FileReading` does; `freegap.tables.readers`
+reads.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from itertools import count
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from freegap.errors import InvalidArgument, MissingExtra
-from freegap.tables.engine_errors import ask_engine
 from freegap.tables.progress import followed
 
 _FORMATS = {
@@ -35,21 +38,18 @@ _FORMATS = {
     ".tsv": "tsv",
     ".jsonl": "json lines",
     ".ndjson": "json lines",
+    ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
     ".dat": "fimi",
 }
 _COMPRESSED = (".gz", ".zst")
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _JOURNALS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 """What stands beside the data of tables whose files hold rows that were deleted."""
-_NO_DIALECT: dict[str, Any] = {
-    "auto_detect": False,
-    "header": False,
-    "delimiter": "\x01",
-    "quotechar": "",
-    "escapechar": "",
-}
 
 
 def is_path(table: Any) -> bool:
@@ -83,32 +83,84 @@ def open_connection() -> Iterator[Any]:
         shutil.rmtree(spill, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class FileReading:
+    """What the names of files do not say.
+
+    format: as the ending of a name would say it. delimiter: of CSV. encoding: of texts, where it is not
+        UTF-8.
+    partitions: the columns that the names of folders state.
+    """
+
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    partitions: tuple[str, ...] = ()
+
+
+AS_NAMED = FileReading()
+"""Nothing but what the names say."""
+
+
 class FileTable:
     """Files of one format, found but not read."""
 
-    def __init__(self, path: str | Path, argument: str) -> None:
+    def __init__(self, path: str | Path, argument: str, reading: FileReading = AS_NAMED) -> None:
         self.argument = argument
         self.path = str(path)
-        self.files = _find(self.path, argument)
-        formats = {_format(file) for file in self.files}
+        self.reading = reading
+        self.format = ""
+        if self.path == "-" and argument == "table":
+            self.files = ["-"]
+            formats = {_named(self.reading.format)}
+        else:
+            self.files = _find(self.path, argument)
+            formats = {_named(self.reading.format) or _format(file) for file in self.files}
         if len(formats) != 1 or None in formats:
             raise InvalidArgument(
                 argument,
                 self.path,
                 "must be files of one known format",
-                f"Known endings: {' '.join(_FORMATS)}, text formats also with {' or '.join(_COMPRESSED)}.",
+                f"Known endings: {' '.join(_FORMATS)}, text formats also with {' or '.join(_COMPRESSED)}; "
+                "format='csv' says it of files that are called otherwise, and of standard input.",
             )
         self.format = str(formats.pop())
+        self.typed = self.format in ("parquet", "arrow")
+        self.by_header = self.format in ("csv", "tsv")
+        self.delimiter = self.reading.delimiter or ("\t" if self.format == "tsv" else ",")
+        for said, fits in {
+            "delimiter": self.format == "csv",
+            "encoding": not self.typed,
+            "partitions": self.format not in ("fimi", "arrow", "json") and not reading.encoding,
+        }.items():
+            if getattr(self.reading, said) and not fits:
+                given = getattr(self.reading, said)
+                raise InvalidArgument(
+                    said,
+                    given,
+                    f"cannot be given for files of the format {self.format}",
+                    f"Leave out {said}.",
+                )
 
-    @property
-    def typed(self) -> bool:
-        """Whether the format states the types of its columns."""
-        return self.format == "parquet"
+    def at(self, places: list[str]) -> FileTable:
+        """The same table, of which copies are elsewhere."""
+        copy_of = copy(self)
+        copy_of.files = places
+        return copy_of
 
-    @property
-    def by_header(self) -> bool:
-        """Whether the columns are named by a first line, which may be missing."""
-        return self.format in ("csv", "tsv")
+    def partition_of(self, file: str) -> list[str | None]:
+        """What the names of the folders of a file say of the columns that they state."""
+        parts = [part.split("=", 1) for part in Path(file).parts[:-1] if "=" in part]
+        said = {unquote(name): unquote(value) for name, value in parts}
+        for name in self.reading.partitions:
+            if name not in said:
+                raise InvalidArgument(
+                    "partitions",
+                    list(self.reading.partitions),
+                    f"must be stated by every folder: there is a file in none called '{name}=…'",
+                    "Name the columns that folders state, and pass the folder above them.",
+                )
+        return [None if said[name] == _NO_VALUE else said[name] for name in self.reading.partitions]
 
     def refuse(self, column: str, columns: list[str]) -> InvalidArgument:
         """There is no such column. Without a header the first line is a person's, so it is not shown."""
@@ -122,137 +174,12 @@ class FileTable:
         return InvalidArgument(self.argument, self.path, f"has no column {column!r}", remedy)
 
 
-def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
-    """A DuckDB relation with these columns of the files; text formats give text alone.
-
-    In JSON lines each row is read by itself: a key that it does not have, or a line that is no object, is a
-    missing value there and nothing to any other row. So no row can be missed to have a column, either.
-    """
-    if files.format == "json lines":
-        return ask_engine(
-            lambda: connection.read_json(
-                files.files,
-                columns={name: "VARCHAR" for name in columns},
-                format="newline_delimited",
-                ignore_errors=True,
-            )
-        )
-    relation = _typed(connection, files) if files.typed else _separated(connection, files)
-    for column in columns:
-        if column not in relation.columns:
-            raise files.refuse(column, list(relation.columns))
-    return _of_one_type(connection, files, columns) if files.typed and len(files.files) > 1 else relation
-
-
-def column_names(connection: Any, files: FileTable) -> list[str]:
-    """The names of the columns of public files; of JSON lines, all keys that occur."""
-    if files.format == "json lines":
-        every = {"format": "newline_delimited", "sample_size": -1}
-        return list(ask_engine(lambda: connection.read_json(files.files, **every).columns))
-    return list((_typed if files.typed else _separated)(connection, files).columns)
-
-
-def _typed(connection: Any, files: FileTable) -> Any:
-    return ask_engine(
-        lambda: connection.read_parquet(files.files, union_by_name=False, hive_partitioning=False)
-    )
-
-
-def _of_one_type(connection: Any, files: FileTable, columns: list[str]) -> Any:
-    """These columns of Parquet files, of one type each.
-
-    DuckDB would read all files with the types of the first, and so 2.5 in the second as 2. Whole numbers of
-    several widths are read in the widest; any other difference is for their owner to settle.
-    """
-    types: dict[str, set[str]] = {column: set() for column in columns}
-    for file in files.files:
-        rows = ask_engine(partial(connection.read_parquet, file, hive_partitioning=False))
-        known = dict(zip(rows.columns, map(str, rows.types), strict=True))
-        for column in columns:
-            if column not in known:
-                raise files.refuse(column, list(known))
-            types[column].add(known[column])
-    for column, found in types.items():
-        if len(found) > 1 and not found <= _WHOLE:
-            raise InvalidArgument(
-                files.argument,
-                files.path,
-                f"has files that disagree on the type of column {column!r}: {', '.join(sorted(found))}",
-                "Write the files anew with one type for each column; nothing is converted to make it fit.",
-            )
-    mixed = any(len(found) > 1 for found in types.values())
-    return ask_engine(
-        lambda: connection.read_parquet(files.files, union_by_name=mixed, hive_partitioning=False)
-    )
-
-
-def _separated(connection: Any, files: FileTable) -> Any:
-    delimiter = "\t" if files.format == "tsv" else ","
-    header = _header(connection, files, delimiter)
-    return ask_engine(
-        lambda: connection.read_csv(
-            files.files,
-            auto_detect=False,
-            columns={name: "VARCHAR" for name in header},
-            header=True,
-            delimiter=delimiter,
-            quotechar='"',
-            escapechar='"',
-        )
-    )
-
-
-def read_lines(connection: Any, files: FileTable) -> Any:
-    """FIMI: one row for each item of each line, numbered by line; an item repeated in a line once."""
-    lines = ask_engine(lambda: connection.read_csv(files.files, columns={"line": "VARCHAR"}, **_NO_DIALECT))
-    items = r"unnest(list_distinct(string_split_regex(trim(line), '\s+'))) AS item"
-    return lines.project(f"row_number() OVER () AS person, {items}").filter("item <> ''")
-
-
-def _header(connection: Any, files: FileTable, delimiter: str) -> list[str]:
-    """The column names, which all files must share. The header is the schema, and public."""
-    headers = [_first_line(connection, file, delimiter) for file in files.files]
-    named = [name for name in headers[0] if name]
-    if any(header != headers[0] for header in headers) or len(set(named)) != len(named):
-        raise InvalidArgument(
-            files.argument,
-            files.path,
-            "must have one header, the same in all files, that names each column once",
-            "Give each file the same first line.",
-        )
-    if not headers[0]:
-        raise InvalidArgument(
-            files.argument, files.path, "must begin with a line of column names", "Add a header line."
-        )
-    if not headers[0][-1].strip():
-        raise InvalidArgument(
-            files.argument,
-            files.path,
-            "must name its last column: the first line ends with a delimiter",
-            "Remove the delimiter at the end of the first line, or name the column.",
-        )
-    # An index that was written along has no name, and is not asked for.
-    names = set(headers[0])
-    return [name or _unused(place, names) for place, name in enumerate(headers[0])]
-
-
-def _unused(place: int, names: set[str]) -> str:
-    return next(name for tries in count() if (name := f"unnamed {place}" + "_" * tries) not in names)
-
-
-def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
-    lines = connection.read_csv
-    rows = ask_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
-    line = (rows[0][0] or "") if rows else ""
-    return next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
-
-
 def _find(path: str, argument: str) -> list[str]:
     if "://" in path:
         raise InvalidArgument(
             argument,
             path.partition("://")[0] + "://…",  # what follows may hold a password
-            "must be a path on this machine",
+            "must be a path on this machine, or the address of a database: postgresql, duckdb or sqlite",
             "Open it with DuckDB, Spark or Ibis, and pass that table.",
         )
     try:
@@ -307,6 +234,19 @@ def _format(file: str) -> str | None:
     path = Path(file.lower())
     if path.suffix in _COMPRESSED:
         path = path.with_suffix("")
-        if path.suffix in (".parquet", ".pq"):
+        if _FORMATS.get(path.suffix) in ("parquet", "arrow"):
             return None
     return _FORMATS.get(path.suffix)
+
+
+def _named(format_: str | None) -> str | None:
+    """A format by its ending, with or without the dot."""
+    if format_ is None:
+        return None
+    known = _FORMATS.get("." + str(format_).lower().removeprefix("."))
+    if known is None:
+        endings = " ".join(ending[1:] for ending in _FORMATS)
+        raise InvalidArgument(
+            "format", format_, f"must be one of {endings}", "Pass for example format='csv'."
+        )
+    return known

@@ -21,9 +21,15 @@ from freegap.mechanisms.arguments import noise_argument
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
+from freegap.tables.values import (
+    ClippedValue,
+    how_moved,
+    refuse_in_groups,
+    what_is_counted,
+)
 from freegap.values.measures import (
     Measure,
     Pure,
@@ -50,7 +56,9 @@ class Forecast:
         the error of their noise.
     bars: how far the 95 % interval of an item reaches from what was measured, or from threshold plus gap.
     unknown: the plan, where the domain is unknown. bar: what a noisy count must then exceed in `above`.
+    counted: what the errors are of: people, or the total of a column.
     touched: where there are groups, the number of parts into which the budget is divided; else 0.
+    naming: how groups are named that nobody has listed.
     instead: the same release in the other measure: under ρ what ε promises with δ = 10⁻⁶, and for a release
         under ρ the ε that costs as much there.
     """
@@ -65,7 +73,9 @@ class Forecast:
     bars: ErrorBars | None = None
     unknown: UnknownPlan | UnknownCountsPlan | None = None
     bar: int | None = None
+    counted: str = "people"
     touched: int = 0
+    naming: UnknownCountsPlan | None = None
     instead: Forecast | None = None
 
     def lines(self) -> list[str]:
@@ -78,19 +88,29 @@ class Forecast:
         lines = [
             f"Dry run of {self.what}: nothing was read, drawn or charged.",
             f"{self.asked.symbol} charged: {charge}",
-            f"standard error of a gap: {self.gap_error:,.1f} people",
+            f"standard error of a gap: {self.gap_error:,.1f}{self._of}",
         ]
         if self.touched:
             part = "all" if self.touched == 1 else f"1/{self.touched:,}"
-            lines[1] += f"; each group has {part} of it"
+            lines[1] += f"; each group has {part} of {'it' if self.naming is None else 'half of it'}"
+        if self.naming is not None:
+            least = f"{self.naming.reach + 1:,} people or more"
+            lines.append(
+                f"a group is named, more likely than not, with {least}; δ: {readable(self.naming.delta)}"
+            )
         if self.estimate_error is None:
-            lines.append("no estimates of the number of people (ask with --measure)")
+            what = "the number of people" if self.counted == "people" else f"the {self.counted}"
+            lines.append(f"no estimates of {what} (ask with --measure)")
         else:
             lines += self._of_estimates(self.estimate_error)
         if self.unknown is not None:
             lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
             return [*lines, f"an item comes out, more likely than not, with {self._needed(self.unknown)}"]
         return lines if self.instead is None else [*lines, self._in_other_words(self.instead)]
+
+    @property
+    def _of(self) -> str:
+        return " people" if self.counted == "people" else ""
 
     def _needed(self, plan: UnknownPlan | UnknownCountsPlan) -> str:
         if isinstance(plan, UnknownPlan):
@@ -100,24 +120,24 @@ class Forecast:
 
     def _of_estimates(self, error: float) -> list[str]:
         most, bars = self.most_error, self.bars
-        lines = [f"standard error of an estimate: {error:,.1f} people"]
+        lines = [f"standard error of an estimate: {error:,.1f}{self._of}"]
         if most is not None and most > error:
             lines[0] += f" where gaps are wide, {most:,.1f} at most"
         if bars is not None and bars.excess:
             lines.append(
-                f"95 % interval: {bars.below:,.1f} people down and {bars.above:,.1f} up, for an item that is "
-                f"found by {bars.excess:,.1f} or more; further down for others"
+                f"95 % interval: {bars.below:,.1f}{self._of} down and {bars.above:,.1f} up, for an item that "
+                f"is found by {bars.excess:,.1f} or more; further down for others"
             )
         elif bars is not None:
-            lines.append(f"95 % interval: {bars.above:,.1f} people to either side of what was measured")
+            lines.append(f"95 % interval: {bars.above:,.1f}{self._of} to either side of what was measured")
         return lines
 
     def _in_other_words(self, other: Forecast) -> str:
         amount = f"with {other.asked.symbol} = {float(other.asked.spent):.6g} instead, which"
         is_ = f"is {self.asked} with δ = 10^-6" if isinstance(self.asked, Pure) else f"costs {self.asked}"
-        error = f"standard error of a gap {other.gap_error:,.1f} people"
+        error = f"standard error of a gap {other.gap_error:,.1f}{self._of}"
         if other.estimate_error is not None:
-            error += f", of an estimate {other.estimate_error:,.1f} people"
+            error += f", of an estimate {other.estimate_error:,.1f}{self._of}"
         return f"{amount} {is_}: {error}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,6 +151,7 @@ class Forecast:
             "measure": self.asked.name,
             **of_unknown,
             **({"groups_per_person": self.touched} if self.touched else {}),
+            **({} if self.naming is None else {"groups_from": self.naming.reach + 1}),
             "remarks": remarks_on(self.asked),
             "charged_at_least": str(self.least),
             "charged_at_most": str(self.most),
@@ -165,6 +186,10 @@ def forecast_top_k(
     people: int | None = None,
     pool: int | None = None,
     items_per_person: int | None = None,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -180,10 +205,15 @@ def forecast_top_k(
     238.7724609375
     >>> forecast_top_k(k=10, epsilon=1, group="shop", groups_per_person=2).gap_error
     28.284271247461902
+    >>> named = {"group": "shop", "groups": "unknown", "groups_per_person": 1, "delta": "1e-6"}
+    >>> forecast_top_k(k=10, epsilon=1, **named).naming.reach
+    25
     """
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, group=group)
+        refuse_with_unknown(rho=rho, value=value, group=group)
         plan = UnknownPlan.read(
             k=k,
             epsilon=epsilon,
@@ -198,11 +228,14 @@ def forecast_top_k(
         law, scale = plan.measuring(plan.k)
         error = math.sqrt(law.variance(float(scale))) if measure else None
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    touched = _touched(by_group)
-    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure))
-    other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure))
+    naming, touched = by_group.naming(asked, delta, people), _touched(by_group)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure, summed), naming)
+    if naming is not None:
+        return made
+    refuse_with_known(delta=delta, people=people)
+    other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure, summed))
     return replace(made, instead=other)
 
 
@@ -223,13 +256,18 @@ def _touched(of: GroupArguments) -> int:
     return of.touched(len(of.groups))
 
 
-def _in_groups(asked: Any, touched: int, make: Callable[[Any], Forecast]) -> Forecast:
+def _in_groups(
+    asked: Any, touched: int, make: Callable[[Any], Forecast], naming: UnknownCountsPlan | None = None
+) -> Forecast:
     """Of what each group may spend, said of the whole release."""
     if not touched:
         return make(asked)
-    of_one = make(asked.of(asked.spent / touched))
-    least, most = of_one.least * touched, of_one.most * touched
-    return replace(of_one, asked=asked, least=least, most=most, touched=touched)
+    named = Fraction(0) if naming is None else naming.epsilon
+    of_one = make(asked.of((asked.spent - named) / touched))
+    most = of_one.most * touched + named
+    least = of_one.least * touched if naming is None else most
+    whole = whole_of(asked, naming)
+    return replace(of_one, asked=whole, least=least, most=most, touched=touched, naming=naming)
 
 
 def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -239,10 +277,32 @@ def _other(asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
     return pure_within(asked)
 
 
-def _top_k(asked: Pure | ZeroConcentrated, k: int, noise: str | None, measure: bool) -> Forecast:
-    made = top_k_errors(asked, k, noise, measured=measure)
+def _top_k(
+    asked: Pure | ZeroConcentrated, k: int, noise: str | None, measure: bool, summed: ClippedValue | None
+) -> Forecast:
+    made = top_k_errors(asked, k, noise, measured=measure, **how_moved(summed))
     bars = None if made.width is None else ErrorBars(made.width, made.width, 0.0)
-    return Forecast("top-k", asked, made.charge, made.charge, made.gap, made.estimate, made.measured, bars)
+    errors = made.gap, made.estimate, made.measured
+    return _in_unit(Forecast("top-k", asked, made.charge, made.charge, *errors, bars), summed)
+
+
+def _in_unit(made: Forecast, summed: ClippedValue | None) -> Forecast:
+    """What was said of units, of values."""
+    if summed is None:
+        return made
+
+    def times(error: float | None) -> Any:
+        return None if error is None else error * float(summed.unit)
+
+    bars = made.bars and ErrorBars(times(made.bars.below), times(made.bars.above), times(made.bars.excess))
+    return replace(
+        made,
+        gap_error=times(made.gap_error),
+        estimate_error=times(made.estimate_error),
+        most_error=times(made.most_error),
+        bars=bars,
+        counted=what_is_counted(summed),
+    )
 
 
 def forecast_above(
@@ -256,6 +316,10 @@ def forecast_above(
     delta: Rational | None = None,
     people: int | None = None,
     items_per_person: int | None = None,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -270,27 +334,32 @@ def forecast_above(
     >>> forecast_above(k=20, epsilon=1, domain="unknown", delta="1e-6", items_per_person=1).bar
     14
     """
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, noise=noise, group=group)
+        refuse_with_unknown(rho=rho, noise=noise, value=value, group=group)
         of_unknown = UnknownCountsPlan.read(
             epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
         bar = bar_of(of_unknown, read_threshold(threshold, discrete=False))
         error, amount = of_unknown.standard_error, of_unknown.epsilon
         return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
-    noise_argument(noise, CONTINUOUS_NOISES)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise))
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    noise_argument(noise, CONTINUOUS_NOISES)
+    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise, summed), naming)
 
 
-def _above(asked: Pure | ZeroConcentrated, k: int, noise: str) -> Forecast:
+def _above(asked: Pure | ZeroConcentrated, k: int, noise: str, summed: ClippedValue | None) -> Forecast:
     amounts: dict[str, Any] = asked.arguments()
-    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, monotonic=True, noise=noise, **amounts)
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, **how_moved(summed), **amounts)
     of_gaps = gap_noise(plan, 0)
     error = math.sqrt(of_gaps.variance)
     least, most = plan.charge(plan.threshold_budget), plan.charge(plan.epsilon)
     # Where the number of all items is known, as it is for a table, the bars do not depend on it.
     bars = error_bars(of_gaps, among=plan.k)
-    return Forecast("above", plan.asked, least, most, error, error, bars=bars)
+    return _in_unit(Forecast("above", plan.asked, least, most, error, error, bars=bars), summed)

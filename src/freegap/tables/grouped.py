@@ -8,7 +8,7 @@ what is measured, and `above`, is drawn group by group.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,14 +27,17 @@ from freegap.mechanisms.batches import draw_top_k_batch
 from freegap.mechanisms.hybrids import hybrid_sparse_vector
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
-from freegap.tables.domains import ListedDomain, ObservedDomain, read_domain
-from freegap.tables.grouping import GroupArguments, Grouping
-from freegap.tables.groups import GroupCounts, Places, count_groups, listed, read_groups
+from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
+from freegap.mechanisms.unknown_slots import occurring
+from freegap.tables.domains import UNKNOWN, ListedDomain, ObservedDomain, read_domain
+from freegap.tables.grouping import GroupArguments, Grouping, whole_of
+from freegap.tables.groups import GroupCounts, Places, count_groups, groups_named, listed, read_groups
 from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems, of_people, privacy_of
 from freegap.tables.sources import TableSource, open_source
 from freegap.tables.spelling import normalized, warn_of_spellings
 from freegap.tables.tallies import Tally, require_items, tally_places
-from freegap.values.measures import Pure, ZeroConcentrated
+from freegap.tables.unknown import counts_above
+from freegap.values.measures import Measure, Pure, ZeroConcentrated
 from freegap.values.plans import PlainPlan
 
 _LISTED = 1 << 26
@@ -51,10 +54,42 @@ class GroupedTable:
     items: ListedDomain
     domain: str
     asked: Pure | ZeroConcentrated
+    naming: UnknownCountsPlan | None
+
+    @property
+    def whole(self) -> Measure:
+        """What the release may cost."""
+        return whole_of(self.asked, self.naming)
+
+    @property
+    def share(self) -> Pure | ZeroConcentrated:
+        """What each group may spend."""
+        named = Fraction(0) if self.naming is None else self.naming.epsilon
+        return self.grouping.share(self.asked.of(self.asked.spent - named))
+
+    def spent(self, of_groups: Sequence[Fraction]) -> Fraction:
+        """What the release has cost; with a δ what it may cost, as no theorem says less."""
+        return self.grouping.charge(of_groups) if self.naming is None else self.asked.spent
+
+    def prepared(self) -> Callable[[BitSource], tuple[GroupedTable, GroupCounts]]:
+        """Count what can be counted before anything is drawn; then, of a source of bits, the rest of it."""
+        if self.naming is None:
+            counts = self.count()
+            return lambda _: (self, counts)
+        naming, most = self.naming, self.grouping.touched if self.grouping.enforced else None
+        occurs = occurring(zip(*counts_above(self.source.turned(), 0, most), strict=True))
+
+        def named(bits: BitSource) -> tuple[GroupedTable, GroupCounts]:
+            groups = groups_named(draw_counts(naming, occurs, naming.reach, bits).labels)
+            found = replace(self, groups=groups, grouping=replace(self.grouping, labels=groups.items))
+            return found, found.count()
+
+        return named
 
     def count(self) -> GroupCounts:
         """The people of each item in each group."""
-        most = self.grouping.touched if self.grouping.enforced else None
+        bounded = self.grouping.enforced and not self.source.by_row  # a row is in one group
+        most = self.grouping.touched if bounded else None
         return count_groups(self.source, self.groups, self.items, most)
 
     @property
@@ -69,11 +104,10 @@ class GroupedTable:
         grouping, source = self.grouping, self.source
         rule = "declared" if grouping.declared else "enforced" if grouping.enforced else "any"
         return {
-            "item": source.item,
-            "person": source.person,
+            **source.public(),
             "domain": self.domain,
             "group": source.group,
-            "groups": len(grouping.labels),
+            "groups": len(grouping.labels) if self.naming is None else UNKNOWN,
             "groups_per_person": grouping.touched,
             "groups_of_a_person": rule,
         }
@@ -82,7 +116,7 @@ class GroupedTable:
         """The counts of each group, in groups of equal ones."""
         by_group = cells.sorted()
         for begin, end in pairwise(by_group.starts().tolist()):
-            yield tally_places(self.items, by_group.item[begin:end], by_group.people[begin:end])
+            yield tally_places(self.items.items, by_group.item[begin:end], by_group.people[begin:end])
 
 
 @contextmanager
@@ -90,6 +124,7 @@ def grouped(
     table: Any,
     of: GroupArguments,
     asked: Pure | ZeroConcentrated,
+    naming: UnknownCountsPlan | None,
     *,
     item: str | None,
     person: str | None,
@@ -100,8 +135,14 @@ def grouped(
 ) -> Iterator[GroupedTable]:
     """The table in its groups; it can be counted until the context ends."""
     with open_source(table, item, person, of.group) as opened:
-        groups, source = read_groups(of.groups, opened, normalize=normalize)
-        grouping = of.grouping(groups.items)
+        if naming is None:
+            groups, source = read_groups(of.groups, opened, normalize=normalize)
+            grouping = of.grouping(groups.items)
+        else:
+            groups, source, declared = groups_named(()), opened, of.one_group_per_person
+            grouping = Grouping(
+                source.group or "", (), naming.items_per_person, declared, not declared, naming.reach + 1
+            )
         chosen, source = read_domain(
             domain, domain_column, source, observed_keys_are_public=observed_keys_are_public
         )
@@ -113,7 +154,7 @@ def grouped(
         observed = isinstance(chosen, ObservedDomain)
         said = f"{len(items.items):,} public items, in each group"
         said = "the items that occur, declared to be public" if observed else said
-        yield GroupedTable(source, grouping, groups, items, said, asked)
+        yield GroupedTable(source, grouping, groups, items, said, asked, naming)
 
 
 def top_k_in_groups(
@@ -127,19 +168,19 @@ def top_k_in_groups(
     source: BitSource,
 ) -> TopItems:
     """The release of `top_k` with groups."""
-    share = within.grouping.share(within.asked)
-    plan = selection_plan(share, k, noise, measured=measured, resolution=resolution)
+    plan = selection_plan(within.share, k, noise, measured=measured, resolution=resolution)
     reason = "the last gap is to a runner-up" if plan.last_gap else "k of them are selected"
     require_items(k, len(within.items.items), plan.places, reason)
-    cells = within.count()
+    prepared = within.prepared()
     parameters = {"measure": measured} | plan.parameters | within.parameters
-    whole = PlainPlan("top_k", within.asked, parameters)
+    whole = PlainPlan("top_k", within.whole, parameters)
 
     def release() -> TopItems:
+        found, cells = prepared(source)
         if measured:
-            return _measured(within, plan, whole, cells, source)
-        places, gaps = _drawn(plan, cells, source)
-        items = within.items.items
+            return _measured(found, plan, whole, cells, source)
+        places, gaps = _drawn(plan, cells, source) if cells.groups else ([], [])
+        items = found.items.items
         return TopItems(
             plan=whole,
             labels=tuple(items[place] for place in places),
@@ -148,9 +189,9 @@ def top_k_in_groups(
             estimates=None,
             standard_errors=None,
             intervals=None,
-            privacy=within.privacy,
-            groups=replace(within.grouping, sizes=(k,) * cells.groups),
-            spent=within.grouping.charge([plan.charge] * cells.groups),
+            privacy=found.privacy,
+            groups=replace(found.grouping, sizes=(k,) * cells.groups),
+            spent=found.spent([plan.charge] * found.grouping.touched),
             private=source.private,
         )
 
@@ -192,9 +233,8 @@ def _absent(present: Places, member: int) -> int:
 def _measured(
     within: GroupedTable, plan: TopKPlan, whole: PlainPlan, cells: GroupCounts, source: BitSource
 ) -> TopItems:
-    share = within.grouping.share(within.asked)
     options: dict[str, Any] = {"monotonic": True, "noise": plan.law.name, "resolution": plan.resolution}
-    options |= share.arguments()
+    options |= within.share.arguments()
     tallies = list(within.tallies(cells))
     made = [select_and_measure(tally.counts, plan.k, bits=source, **options) for tally in tallies]
     return TopItems(
@@ -207,7 +247,7 @@ def _measured(
         intervals=of_people(_joined(fused.intervals() for fused in made)),
         privacy=within.privacy,
         groups=replace(within.grouping, sizes=(plan.k,) * len(made)),
-        spent=within.grouping.charge([fused.spent for fused in made]),
+        spent=within.spent([fused.spent for fused in made]),
         private=source.private,
     )
 
@@ -224,15 +264,16 @@ def above_in_groups(
 ) -> ItemsAbove:
     """The release of `above` with groups. What a group does not find it does not spend, under ε."""
     options: dict[str, Any] = {"k": k, "monotonic": True, "noise": noise, "resolution": resolution}
-    options |= within.grouping.share(within.asked).arguments()
+    options |= within.share.arguments()
     plan = ThresholdPlan.read("hybrid_sparse_vector", **options)
     require_items(k, len(within.items.items), k, "k items cannot be above")
-    cells = within.count()
+    prepared = within.prepared()
     parameters = {"threshold": threshold} | plan.parameters | within.parameters
-    whole = PlainPlan("above", within.asked, parameters)
+    whole = PlainPlan("above", within.whole, parameters)
 
     def release() -> ItemsAbove:
-        tallies = list(within.tallies(cells))
+        found_in, cells = prepared(source)
+        tallies = list(found_in.tallies(cells))
         made = [hybrid_sparse_vector(tally.counts, threshold, bits=source, **options) for tally in tallies]
         half = plan.resolution / 2  # a gap was rounded down: half a step is missing on average
         return ItemsAbove(
@@ -243,9 +284,9 @@ def above_in_groups(
             estimates=tuple(estimate + half for found in made for estimate in found.estimates),
             standard_errors=tuple(math.sqrt(v) for found in made for v in gap_variances(found)),
             intervals=of_people(_joined(confidence_intervals(found) for found in made)),
-            privacy=within.privacy,
-            groups=replace(within.grouping, sizes=tuple(len(found.labels) for found in made)),
-            spent=within.grouping.charge([found.spent for found in made]),
+            privacy=found_in.privacy,
+            groups=replace(found_in.grouping, sizes=tuple(len(found.labels) for found in made)),
+            spent=found_in.spent([found.spent for found in made]),
             private=source.private,
             threshold=threshold,
             complete=all(len(found.labels) < k for found in made),

@@ -11,6 +11,11 @@ Theorem  docs/mathematics/groups.md. One person more or less changes the counts 
 
 m is 1 where each person is in one group: declared by the caller, or enforced, as is any other bound
 (`freegap.tables.groups`). Else it is the number of all groups.
+
+Where nobody has listed the groups, half of ε, and δ, name those that enough people are in, by
+`freegap.mechanisms.unknown_counts` with groups for items; then the above with the other half, in the groups
+that were named. The charge is (ε, δ): each is private by itself, the second whatever the first has named, so
+that ε and δ add up (Dwork and Roth 2014, theorem 3.16).
 """
 
 from __future__ import annotations
@@ -22,8 +27,10 @@ from typing import Any, Self
 
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.arguments import flag_argument
+from freegap.mechanisms.unknown_counts import UnknownCountsPlan
+from freegap.tables.domains import UNKNOWN
 from freegap.values.columns import Column
-from freegap.values.measures import Measure, Pure, ZeroConcentrated
+from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
 from freegap.values.rationals import count_argument
 from freegap.values.written import jsonable
 
@@ -37,6 +44,7 @@ class Grouping:
     touched: m, in how many of them one person's rows can change counts.
     declared: whether that is the caller's statement, which nothing has checked.
     enforced: whether rows were left out so that it holds.
+    least: of groups that nobody has listed, the least noisy number of people with which one is named.
     sizes: how many items came out in each group.
     """
 
@@ -45,6 +53,7 @@ class Grouping:
     touched: int
     declared: bool
     enforced: bool
+    least: int | None = None
     sizes: tuple[int, ...] = field(default=(), repr=False)
 
     def share(self, asked: Pure | ZeroConcentrated) -> Pure | ZeroConcentrated:
@@ -74,7 +83,13 @@ class Grouping:
 
     def line(self, asked: Measure) -> str:
         """What is said of it to people."""
-        known = f"{len(self.labels):,} public values of the column {self.column!r}"
+        known, rest = f"{len(self.labels):,} public values of the column {self.column!r}", asked.symbol
+        if self.least is not None:
+            known = (
+                f"{UNKNOWN}; those values of the column {self.column!r} are named whose noisy number of "
+                f"people is {self.least:,} or more, with half of ε and δ"
+            )
+            rest = "the other half of ε"
         if self.declared:
             rule = "each person is in one of them only, which was declared and not checked"
         elif self.enforced:
@@ -85,12 +100,18 @@ class Grouping:
         else:
             rule = "a person may be in all of them"
         part = "all" if self.touched == 1 else f"1/{self.touched:,}"
-        return f"{known}; {rule}; each has noise of its own and {part} of {asked.symbol}"
+        return f"{known}; {rule}; each has noise of its own and {part} of {rest}"
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         said = {name: getattr(self, name) for name in ("column", "touched", "declared", "enforced")}
+        said |= {} if self.least is None else {"least": self.least}
         return said | {"labels": [jsonable(label) for label in self.labels], "sizes": list(self.sizes)}
+
+
+def whole_of(asked: Pure | ZeroConcentrated, naming: UnknownCountsPlan | None) -> Measure:
+    """What a release in groups may cost: with a δ, where the groups are named first."""
+    return asked if naming is None else Approximate(asked.spent, naming.delta)
 
 
 @dataclass(frozen=True)
@@ -131,6 +152,30 @@ class GroupArguments:
                     "has a meaning only with groups",
                     "Leave it out, or name the column of groups with group='…'.",
                 )
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody has listed the groups."""
+        return isinstance(self.groups, str) and self.groups == UNKNOWN
+
+    def naming(self, asked: Pure | ZeroConcentrated, delta: Any, people: Any) -> UnknownCountsPlan | None:
+        """How groups that nobody has listed are named: with half of ε; None where they are listed."""
+        if not self.unknown:
+            return None
+        if not isinstance(asked, Pure):
+            raise InvalidArgument(
+                "rho", asked.spent, "cannot go with unknown groups, which have a δ", "Pass epsilon and delta."
+            )
+        if self.groups_per_person is None and not self.one_group_per_person:
+            raise InvalidArgument(
+                "groups_per_person",
+                None,
+                "is needed where nobody has listed the groups: without it a person could bring in any number",
+                "Pass groups_per_person=1, or as many as a person may count in.",
+            )
+        most = self.groups_per_person or 1
+        half = asked.epsilon / 2
+        return UnknownCountsPlan.read(epsilon=half, delta=delta, items_per_person=most, people=people)
 
     def touched(self, number: int) -> int:
         """m, of so many groups in all."""

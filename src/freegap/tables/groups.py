@@ -13,6 +13,7 @@ of a person by themselves, among whole numbers and texts; elsewhere each group a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from freegap.errors import InvalidArgument
 from freegap.tables.bounded import can_choose, chosen_in_engine, of_one, persons_here
 from freegap.tables.domains import (
+    OBSERVED,
     UNKNOWN,
     Domain,
     HeldDomain,
@@ -31,19 +33,15 @@ from freegap.tables.domains import (
     read_domain,
 )
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.kinds import ENGINE_KINDS
+from freegap.tables.kinds import ENGINE_KINDS, type_kind
 from freegap.tables.sources import Frame, TableSource
 from freegap.tables.spelling import normalized, warn_of_spellings
 from freegap.tables.tallies import positions
+from freegap.values.labels import key_of_label
 
 Places = NDArray[np.int64]
 
 _MOST_GROUPS = 10**7
-
-_REFUSED = {
-    "observed": "would tell which groups occur, and one person alone may have brought a group in",
-    UNKNOWN: "is for items: groups that are private too have no theorem here",
-}
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,9 @@ class GroupCounts:
 
     def matrix(self) -> NDArray[np.int64]:
         """The count of each item, a row for each group."""
-        counts = np.zeros((self.groups, self.items), dtype=np.int64)
-        np.maximum.at(counts, (self.group, self.item), self.people)
-        return counts
+        counts = np.zeros(self.groups * self.items, dtype=np.int64)
+        np.maximum.at(counts, self.group * self.items + self.item, self.people)
+        return counts.reshape(self.groups, self.items)
 
     def sorted(self) -> GroupCounts:
         """By group and item, each pair once."""
@@ -87,10 +85,16 @@ def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[L
             "groups",
             None,
             "is needed: releasing only the groups that occur would reveal one that one person alone has",
-            "Pass a public list of groups, a range, a file, or a column of another table.",
+            "Pass a public list of groups, a range, a file, or a column of another table. Where nobody has a "
+            f'list there is groups="{UNKNOWN}", with a delta.',
         )
-    if isinstance(groups, str) and groups in _REFUSED:
-        raise InvalidArgument("groups", groups, _REFUSED[groups], "Pass a public list of groups.")
+    if isinstance(groups, str) and groups == OBSERVED:
+        raise InvalidArgument(
+            "groups",
+            groups,
+            "would tell which groups occur, and one person alone may have brought a group in",
+            f'Pass a public list of groups, or groups="{UNKNOWN}" with a delta.',
+        )
     try:
         chosen, turned = read_domain(groups, None, source.turned(), observed_keys_are_public=False)
         if normalize:
@@ -108,6 +112,14 @@ def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[L
             raise InvalidArgument("groups", *said)
         return known, turned.turned()
     raise InvalidArgument("groups", *said)
+
+
+def groups_named(labels: Iterable[Any]) -> ListedDomain:
+    """Groups that a release has named, in an order of their own; what Python calls equal is one."""
+    items = list(dict.fromkeys(sorted(labels, key=lambda label: key_of_label(label) or ())))  # all have keys
+    places = {label: place for place, label in enumerate(items)}
+    kinds = frozenset(map(type_kind, map(type, items)))
+    return ListedDomain(items, places.__getitem__, kinds, hashed=True)
 
 
 def listed(domain: Domain, source: TableSource) -> ListedDomain:

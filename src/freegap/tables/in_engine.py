@@ -103,19 +103,22 @@ def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
     histogram = inside.group_by("people").agg(nw.len().alias("items")).collect()
     values = np.asarray(histogram["people"].to_list(), dtype=np.int64)
     sizes = np.asarray(histogram["items"].to_list(), dtype=np.int64)
+    absent = int(sizes[values == 0].sum()) + (0 if size is None else size - int(sizes.sum()))
     order = np.argsort(-values)
+    order = order[values[order] != 0]  # a total of 0 is as if nobody had the item
     values, sizes = values[order], sizes[order]
-    absent = 0 if size is None else size - int(sizes.sum())
+    occupied = inside.filter(nw.col("people") != 0)
     if absent:
         values, sizes = np.append(values, 0), np.append(sizes, absent)
 
     def find(members: Sequence[Member]) -> list[Any]:
         found = _present(inside, [place for place in members if place[0]])
         missing = [member for value, member in members if value == 0]
-        if isinstance(domain, HeldDomain):
-            found |= _absent_of_table(domain.frame, inside, missing)
-        elif isinstance(domain, ListedDomain):
-            found |= _absent_of_range(domain, inside, missing)
+        if isinstance(domain, ListedDomain):
+            found |= _absent_of_range(domain, occupied, missing)
+        else:
+            known = domain.frame if isinstance(domain, HeldDomain) else inside.select("item")
+            found |= _absent_of_table(known, occupied, missing)
         return [found[place] for place in members]
 
     return Tally(values, sizes, lambda members: ask_engine(lambda: find(members)))

@@ -21,7 +21,7 @@ from freegap.errors import InvalidArgument
 ENGINE_KINDS = frozenset({"integer", "text"})
 """Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
 
-_NUMBERS = frozenset({"integer", "float", "decimal", "number"})
+NUMBERS = frozenset({"integer", "float", "decimal", "number"})
 
 _KIND_OF_DTYPE: tuple[tuple[type, str], ...] = (
     (nw.Boolean, "truth value"),
@@ -87,7 +87,7 @@ def require_kind(column: str, of_column: str, of_domain: frozenset[str]) -> None
     """
     if of_column == "other" or not of_domain or "other" in of_domain:
         return
-    if of_column in of_domain or (of_column in _NUMBERS and of_domain & _NUMBERS):
+    if of_column in of_domain or (of_column in NUMBERS and of_domain & NUMBERS):
         return
     raise InvalidArgument(
         "domain",

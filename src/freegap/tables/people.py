@@ -1,7 +1,8 @@
 """count(distinct person) group by item, by the engine that holds the table.
 
 Adding or removing one person, with whatever rows, changes each count by at most one, and all in the
-same direction: Δ = 1, monotonic, however many items the person touches.
+same direction: Δ = 1, monotonic, however many items the person touches. Where each row is protected by itself
+it is count(*) group by item: one row more or less changes one count by one.
 
 Where the table is in this process, or the domain is a list in this process, or a database behind Ibis
 cannot look items up, each item that occurs travels here with its count (`tally_pairs`). Else the counts
@@ -33,7 +34,8 @@ from freegap.tables.in_engine import can_keep, keep, tally_in_engine
 from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.sources import Frame, TableSource, open_source
 from freegap.tables.spelling import normalized, warn_of_spellings
-from freegap.tables.tallies import Tally, tally_pairs, tally_places
+from freegap.tables.tallies import Tally, occupied, tally_pairs, tally_places
+from freegap.tables.values import ClippedValue
 
 _ENGINE_LIMIT = 2**62  # beyond, sums of two positions leave the engines' integers
 
@@ -60,9 +62,13 @@ def counted(
     domain_column: str | None,
     observed_keys_are_public: bool,
     normalize: bool = False,
+    value: ClippedValue | None = None,
 ) -> Iterator[Counted]:
-    """Count the people of each item of the domain; names can be found until the context ends."""
-    with open_source(table, item, person) as opened:
+    """Count the people of each item of the domain; names can be found until the context ends.
+
+    value: add up these values instead, in units (`freegap.tables.values`).
+    """
+    with open_source(table, item, person, value=value) as opened:
         chosen, source = read_domain(
             domain, domain_column, opened, observed_keys_are_public=observed_keys_are_public
         )
@@ -80,7 +86,9 @@ def counted(
 
 
 def pairs_of(source: TableSource) -> Frame:
-    """Each "item" with each "person" who has it, once."""
+    """Each "item" with each "person" who has it, once; and "value", what the person adds to its total."""
+    if source.value is not None:
+        return source.value.of_people(source.rows())
     pairs: Frame = source.rows().group_by("item", "person").agg(nw.len().alias("rows"))
     return pairs.select("item", "person")
 
@@ -88,14 +96,25 @@ def pairs_of(source: TableSource) -> Frame:
 def count_people(source: TableSource, most: int | None = None) -> Frame:
     """One row for each item that occurs: "item" and "people", how many distinct persons have it.
 
+    Of a source with a value, "people" is what these persons add up to.
     most: count each person for so many items only, where the engine can choose them (`tables.bounded`).
 
     As two groupings: engines do that in less memory and time than count(distinct …), and can spill it.
     """
+    if source.by_row and source.value is None:
+        return count_pairs(source.present(), source)  # a row has one item
     pairs = pairs_of(source)
-    if most is not None:
+    if most is not None and not source.by_row:
         pairs = chosen_in_engine(pairs, most, by_line=source.by_line)
-    grouped: Frame = pairs.group_by("item").agg(nw.len().alias("people"))
+    return count_pairs(pairs, source)
+
+
+def count_pairs(pairs: Frame, source: TableSource) -> Frame:
+    """The same, of the pairs that count."""
+    people = nw.len() if source.value is None else nw.col("value").sum()
+    grouped: Frame = pairs.group_by("item").agg(people.alias("people"))
+    if source.value is not None:
+        grouped = grouped.with_columns(nw.col("people").cast(nw.Int64))
     if source.kind == "integer":
         grouped = grouped.with_columns(nw.col("item").cast(nw.Int64))
     return grouped
@@ -127,7 +146,7 @@ def _bring(frame: Frame, source: TableSource, domain: Domain) -> Tally:
         texts = domain.column.to_frame().with_row_index("place").lazy()
         found = texts.join(frame.lazy(), on="item", how="inner").select("place", "people").collect()
         places, people = (found[name].to_numpy().astype(np.int64) for name in ("place", "people"))
-        return tally_places(domain, places, people)
+        return tally_places(domain.items, *occupied(places, people))
     pairs = frame.lazy().collect()
     whole = isinstance(domain, ListedDomain) and isinstance(domain.items, range) and source.kind == "integer"
     items: Any = pairs["item"].to_numpy() if whole else pairs["item"].to_list()

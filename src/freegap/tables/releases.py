@@ -1,7 +1,8 @@
 """`top_k` and `above`: private selection from any table.
 
 count(distinct person) group by item has sensitivity Δ = 1 and is monotonic (`freegap.tables.people`),
-so the mechanisms' theorems apply with monotonic=True: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
+so the mechanisms' theorems apply with monotonic=True; sums of a value are so within public bounds
+(`freegap.tables.values`). They are: noisy top-k with gap (Ding 2020, theorem 5.7; under ρ
 docs/mathematics/concentrated.md), select and measure (composition), hybrid sparse vector (Ding 2020, lemma
 5.11); and what an unknown domain has (docs/mathematics/unknown.md), which is about such counts.
 """
@@ -26,13 +27,22 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.described import ProtectName, described
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
-from freegap.tables.grouping import GroupArguments
+from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
-from freegap.tables.results import ItemsAbove, TopItems, of_people, privacy_of
+from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
+from freegap.tables.values import (
+    ClippedValue,
+    how_moved,
+    in_values,
+    refuse_in_groups,
+    unit_of,
+    what_is_counted,
+)
 from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
@@ -47,6 +57,8 @@ def top_k(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     k: int,
     epsilon: Rational | None = None,
     rho: Rational | None = None,
@@ -54,6 +66,10 @@ def top_k(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -77,21 +93,28 @@ def top_k(
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
     item, person: the names of two columns.
+    where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
         anything sized and indexable. "observed" takes the items that occur, and then
         observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
         are private too, under (ε, δ), and those that are too rare to be named do not come out.
-    delta, people, pool: with domain="unknown" as in `unknown_top_k`. δ is the chance with which privacy may
-        fail, at most one in a million, or one over a public number of people.
+    delta, people, pool: with domain="unknown" as in `unknown_top_k`; with groups="unknown" the first two. δ
+        is the chance with which privacy may fail, at most one in a million, or one over a public number of
+        people.
     items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
         digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
         the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
+    value, low, high, unit: instead of the number of people, the total of this column of numbers. What one
+        person adds to an item is the sum of their rows there, clipped to between low and high, which are
+        public; gaps and estimates are then of totals. Rows are rounded to multiples of the unit, such as
+        "0.01"; left out, a power of ten of which the larger bound has 10^8 at most.
     group, groups: release the top k in each of these public groups, which are values of the column `group`: a
         list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
-        groups that are not listed are left out.
+        groups that are not listed are left out. groups="unknown" needs no list: with half of ε and a delta
+        the groups are named that enough people are in.
     groups_per_person: count each person in so many groups at most, m, chosen by a digest of the person and
         the group. Each group then has 1/m of the budget; without it, one part for each group there is.
     one_group_per_person: your declaration that no person is in two groups. Each group then has the whole
@@ -121,13 +144,17 @@ def top_k(
     >>> [(row.group, row.rank, row.item) for row in release]
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
+    table = described(table, where=where, protect=protect)
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
         )
         plan = UnknownPlan.read(
@@ -149,17 +176,21 @@ def top_k(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, pool=pool, items_per_person=items_per_person)
-    k = count_argument("k", k)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(pool=pool, items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
+    k = count_argument("k", k)
     grid = resolution_argument(resolution)
     measured = flag_argument("measure", measure)
     respelt = flag_argument("normalize", normalize)
     # Whatever the mechanisms would refuse is refused here, before anything is reserved.
-    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid)
+    moved = how_moved(summed)
+    selecting = selection_plan(asked, k, noise, measured=measured, resolution=grid, **moved)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -169,20 +200,20 @@ def top_k(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return top_k_in_groups(
                 within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, **columns) as tallied:
+    with counted(table, value=summed, **columns) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
         require_items(k, tallied.tally.items, selecting.places, reason)
         counts = tallied.tally.counts
         shared: dict[str, Any] = {
             asked.name: asked.spent,
-            "monotonic": True,
             "noise": noise,
             "resolution": grid,
             "bits": source,
+            **moved,
         }
 
         def release() -> TopItems:
@@ -201,6 +232,8 @@ def above(
     *,
     item: str | None = None,
     person: str | None = None,
+    protect: ProtectName | None = None,
+    where: Any = None,
     threshold: Rational,
     k: int,
     epsilon: Rational | None = None,
@@ -209,6 +242,10 @@ def above(
     domain_column: str | None = None,
     observed_keys_are_public: bool = False,
     normalize: bool = False,
+    value: str | None = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    unit: Rational | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -243,14 +280,18 @@ def above(
     >>> release.labels, release.threshold, release.delta
     (('tea', 'milk'), Fraction(18, 1), Fraction(1, 100000000))
     """
+    table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
             domain_column=domain_column,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
+            value=value,
             rho=rho,
             noise=noise,
             resolution=resolution,
@@ -267,20 +308,22 @@ def above(
             account=ledger_argument(ledger),
             source=source_or_system(bits),
         )
-    refuse_with_known(delta=delta, people=people, items_per_person=items_per_person)
     respelt = flag_argument("normalize", normalize)
     asked = measure_argument(epsilon=epsilon, rho=rho)
+    naming = by_group.naming(asked, delta, people)
+    refuse_with_known(items_per_person=items_per_person)
+    if naming is None:
+        refuse_with_known(delta=delta, people=people)
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
     bar = _numberof_people(threshold)
+    moved, step = how_moved(summed), unit_of(summed)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
-    plan = ThresholdPlan.read(
-        "hybrid_sparse_vector", k=k, monotonic=True, noise=noise, resolution=grid, **amounts
-    )
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, asked)
+    require(account, whole_of(asked, naming))
     columns: dict[str, Any] = {
         "item": item,
         "person": person,
@@ -290,17 +333,17 @@ def above(
         "normalize": respelt,
     }
     if group is not None:
-        with grouped(table, by_group, asked, **columns) as within:
+        with grouped(table, by_group, asked, naming, **columns) as within:
             return above_in_groups(
                 within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, **columns) as tallied:
+    with counted(table, value=summed, **columns) as tallied:
         require_items(k, tallied.tally.items, k, "k items cannot be above")
         counts = tallied.tally.counts
 
         def release() -> ItemsAbove:
             found = hybrid_sparse_vector(
-                counts, bar, k=k, monotonic=True, noise=noise, resolution=grid, bits=source, **amounts
+                counts, bar / step, k=k, noise=noise, resolution=grid, bits=source, **moved, **amounts
             )
             return _items_above(tallied, plan, found, bar)
 
@@ -317,14 +360,18 @@ def _numberof_people(threshold: Any) -> Fraction:
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
     whole = selection if fused is None else fused
+    summed, unit = people.source.value, unit_of(people.source.value)
     return TopItems(
-        plan=whole.plan,
+        plan=in_values(whole.plan, summed),
         labels=people.tally.names(places),
         gap_multiples=selection.gap_multiples,
-        resolution=selection.resolution,
-        estimates=None if fused is None else fused.estimates,
-        standard_errors=None if fused is None else fused.standard_errors,
-        intervals=None if fused is None else of_people(fused.intervals()),
+        resolution=selection.resolution * unit,
+        estimates=None if fused is None else tuple(estimate * unit for estimate in fused.estimates),
+        standard_errors=None
+        if fused is None
+        else tuple(error * float(unit) for error in fused.standard_errors),
+        intervals=None if fused is None else of_totals(summed, fused.intervals()),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -333,16 +380,18 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
 
 def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, bar: Fraction) -> ItemsAbove:
     # A gap was rounded down: half a step is missing on average.
+    summed, unit = people.source.value, unit_of(people.source.value)
     step = found.resolution
-    estimates = tuple(estimate + step / 2 for estimate in found.estimates)
+    estimates = tuple((estimate + step / 2) * unit for estimate in found.estimates)
     return ItemsAbove(
-        plan=plan,
+        plan=in_values(plan, summed),
         labels=people.tally.names(found.labels),
         gap_multiples=found.gap_multiples or (),
-        resolution=step,
+        resolution=step * unit,
         estimates=estimates,
-        standard_errors=tuple(map(math.sqrt, gap_variances(found))),
-        intervals=of_people(confidence_intervals(found)),
+        standard_errors=tuple(float(unit) * math.sqrt(variance) for variance in gap_variances(found)),
+        intervals=of_totals(summed, confidence_intervals(found)),
+        counted=what_is_counted(summed),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,
@@ -352,4 +401,5 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
 
 
 def _public(people: Counted) -> dict[str, Any]:
-    return {"item": people.source.item, "person": people.source.person, "domain": people.domain}
+    summed = {} if people.source.value is None else people.source.value.parameters
+    return {**people.source.public(), "domain": people.domain, **summed}

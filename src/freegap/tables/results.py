@@ -6,8 +6,9 @@ the positions of the selected items among the counts, which the mechanisms know 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -17,6 +18,7 @@ from freegap.estimate.intervals import Interval
 from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.grouping import Grouping
 from freegap.tables.sources import TableSource
+from freegap.tables.values import ClippedValue
 from freegap.values.columns import Column, items, one_each, ranks
 from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
@@ -27,6 +29,15 @@ _EMPTY = (
     "the threshold with the number of people."
 )
 
+_PEOPLE = (
+    "two tables of which one has all rows of one more person; an item counts its distinct "
+    "people, so each count differs by at most one, and all in the same direction"
+)
+_ROW = (
+    "one row, as was asked for: somebody with several rows is not protected as a whole",
+    "two tables of which one has one row more; an item counts its rows, so one count differs by one",
+)
+
 Intervals = tuple[tuple[float, float], ...]
 
 
@@ -35,29 +46,47 @@ def of_people(intervals: Iterable[Interval]) -> Intervals:
     return tuple((max(low or 0.0, 0.0), max(high or 0.0, 0.0)) for low, high in intervals)
 
 
+def of_totals(value: ClippedValue | None, intervals: Iterable[Interval]) -> Intervals:
+    """Intervals of totals from those of their units, rounded outwards; of people, where there is no value."""
+    if value is None:
+        return of_people(intervals)
+    least, most = value.range
+    unit = float(value.unit)
+
+    def end(units: float | None, unknown: float, way: float) -> float:
+        number = unknown if units is None else math.nextafter(units * unit, way)
+        return min(max(number, least), most)
+
+    return tuple((end(low, least, -math.inf), end(high, most, math.inf)) for low, high in intervals)
+
+
 @dataclass(frozen=True)
 class PrivacyUnit:
     """What ε protects.
 
     unit: what one person is. neighbours: which tables may not be told apart.
-    domain: where the items come from.
+    domain: where the items come from. filter: which rows were looked at; None for all.
     groups: where the groups come from, and in how many of them a person counts; None without groups.
+    clipped: what was, where something was.
     """
 
     unit: str
     neighbours: str
     domain: str
     groups: str | None = None
+    clipped: str | None = None
+    filter: str | None = None
 
     def lines(self) -> list[str]:
         """For people."""
         lines = [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
-        return lines if self.groups is None else [*lines, f"Groups: {self.groups}."]
+        more = {"Groups": self.groups, "Clipped": self.clipped}
+        lines += [f"{name}: {said}." for name, said in more.items() if said is not None]
+        return lines if self.filter is None else [*lines, f"Rows: those where {self.filter}."]
 
     def to_dict(self) -> dict[str, str]:
         """For programs."""
-        said = {"unit": self.unit, "neighbours": self.neighbours, "domain": self.domain}
-        return said if self.groups is None else said | {"groups": self.groups}
+        return {name: said for name, said in asdict(self).items() if said is not None}
 
 
 def privacy_of(table: TableSource, domain: str, groups: str | None = None, touched: int = 0) -> PrivacyUnit:
@@ -66,18 +95,20 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
     touched: in how many groups a person counts, where there are groups.
     """
     unit = "one line of the file" if table.by_line else f"one value of the column {table.person!r}"
-    if groups is None:
-        neighbours = (
-            "two tables of which one has all rows of one more person; an item counts its distinct "
-            "people, so each count differs by at most one, and all in the same direction"
-        )
+    if table.by_row:
+        unit, neighbours = _ROW
+    elif groups is None:
+        neighbours = _PEOPLE
     else:
         neighbours = (
             "two tables of which one has all rows of one more person; in a group an item counts its distinct "
             f"people, so counts differ in at most {touched:,} of the groups, each by at most one, and all in "
             "the same direction"
         )
-    return PrivacyUnit(unit=unit, neighbours=neighbours, domain=domain, groups=groups)
+    clipped = None
+    if table.value is not None:
+        neighbours, clipped = table.value.neighbours(by_row=table.by_row), table.value.clipped()
+    return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +122,7 @@ class TableRelease(Release):
     intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     groups: into which groups it is divided, where it is; the items of each come one after the other.
+    counted: what the numbers are of: people, or the total of a column.
     """
 
     labels: tuple[Any, ...]
@@ -101,6 +133,7 @@ class TableRelease(Release):
     intervals: Intervals | None
     privacy: PrivacyUnit
     groups: Grouping | None = None
+    counted: str = "people"
 
     gap_title = "gap"
 
@@ -131,10 +164,10 @@ class TableRelease(Release):
         columns = [
             *([ranks(rows)] if self.groups is None else self.groups.columns()),
             items(self.labels),
-            Column(self.gap_title, gaps, float, "gap", unit="people"),
+            Column(self.gap_title, gaps, float, "gap", unit=self.counted),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
-            columns.append(Column("people", self.estimates, float, "estimate", ",.1f"))
+            columns.append(Column(self.counted, self.estimates, float, "estimate", ",.1f"))
             columns.append(Column("std. error", self.standard_errors, float, "standard_error", ",.1f"))
             columns.append(Column("95 % interval", self.intervals, tuple, form=",.0f"))
         return columns
@@ -178,10 +211,11 @@ class TopItems(TableRelease):
     @property
     def title(self) -> str:
         """One line that says what this is."""
+        by = "number of people" if self.counted == "people" else self.counted
         if self.groups is None:
-            return f"Private top {len(self.labels)}, by number of people"
-        groups = len(self.groups.labels)
-        return f"Private top {len(self.labels) // groups} in each of {groups:,} groups, by number of people"
+            return f"Private top {len(self.labels)}, by {by}"
+        k, groups = self.parameters["k"], len(self.groups.labels)
+        return f"Private top {k} in each of {groups:,} groups, by {by}"
 
     @property
     def everything_else(self) -> str | None:
@@ -212,9 +246,10 @@ class ItemsAbove(TableRelease):
     def title(self) -> str:
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
+        more = f"more than {self.threshold}"
+        over = f"{more} people" if self.counted == "people" else f"a {self.counted} of {more}"
         among = "" if self.groups is None else f" in {len(self.groups.labels):,} groups"
-        found = f"{len(self.labels)} items with more than {self.threshold} people{among}"
-        return f"{found} ({extent}), privately"
+        return f"{len(self.labels)} items with {over}{among} ({extent}), privately"
 
     @property
     def everything_else(self) -> str | None:

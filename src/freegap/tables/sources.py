@@ -13,14 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.databases import database_kind, open_database
+from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.files import FileTable, is_path, open_connection, read_columns, read_lines
+from freegap.tables.files import FileTable, is_path, open_connection
+from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import column_kind
+from freegap.tables.readers import read_columns, read_lines, readable
+
+if TYPE_CHECKING:
+    from freegap.tables.values import ClippedValue
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -32,24 +39,36 @@ _INSIDE = {"group": "cohort"}
 class TableSource:
     """A table of items and persons.
 
-    frame: the columns "item" and "person", and "cohort" where there are groups; rows as they came.
+    frame: the columns "item" and "person", "cohort" where there are groups, and those that were asked for
+        besides; rows as they came.
     kind: of the items, by the schema; see `freegap.tables.kinds`.
     typed: False where the format has no types, so that all items are text until the domain says more.
     item, person: what the columns are called, for messages and for the statement of privacy.
     connection: our own DuckDB, where the table is a file.
     by_line: whether each line of the file is a person.
+    by_row: whether each row is protected by itself; then the frame has no column "person".
+    where: the condition that its rows fulfil, for the statement of privacy.
     group, group_kind: the name and the kind of the column of groups, where there is one.
+    value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
     """
 
     frame: Frame
     kind: str
     typed: bool
     item: str
-    person: str
+    person: str | None
     connection: Any | None
     by_line: bool = False
+    by_row: bool = False
+    where: str | None = None
     group: str | None = None
     group_kind: str = ""
+    value: ClippedValue | None = None
+
+    def public(self) -> dict[str, Any]:
+        """What a release says of the table among its parameters."""
+        unit = {"protect": "rows"} if self.by_row else {"person": self.person}
+        return {"item": self.item, **unit, **({} if self.where is None else {"where": self.where})}
 
     @property
     def lazy(self) -> bool:
@@ -77,7 +96,9 @@ class TableSource:
 
     def turned(self) -> TableSource:
         """The same rows with groups for items and items for groups: what is done to items, done to groups."""
-        exchanged = (nw.col("cohort").alias("item"), "person", nw.col("item").alias("cohort"))
+        names = self.frame.collect_schema().names()
+        others: list[Any] = [name for name in names if name not in ("item", "cohort")]
+        exchanged = [nw.col("cohort").alias("item"), *others, nw.col("item").alias("cohort")]
         return replace(
             self,
             frame=self.frame.select(*exchanged),
@@ -87,8 +108,8 @@ class TableSource:
             group_kind=self.kind,
         )
 
-    def rows(self) -> Frame:
-        """The rows that have an item, a person, and a group where there are groups."""
+    def present(self) -> Frame:
+        """The rows that have a value in every column: an item, a person where there are persons, a group."""
         schema = self.frame.collect_schema()
         floats = [column for column, dtype in schema.items() if dtype.is_float()]
         present = [~nw.col(column).is_null() for column in schema.names()]
@@ -98,28 +119,51 @@ class TableSource:
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
 
+    def rows(self) -> Frame:
+        """The rows that have an item and a person; where each row is one, numbers tell them apart.
+
+        Which number a row has depends on other rows: nothing but equality of persons may be looked at.
+        """
+        return _numbered(self.present()) if self.by_row else self.present()
+
 
 @contextmanager
 def open_source(
-    table: Any, item: str | None, person: str | None, group: str | None = None
+    table: Any,
+    item: str | None,
+    person: str | None,
+    group: str | None = None,
+    value: ClippedValue | None = None,
 ) -> Iterator[TableSource]:
-    """The table's columns; a file's connection stays open meanwhile."""
+    """The table's columns; a file's connection stays open meanwhile.
+
+    table: or a description of one, which says of which rows and of whom (`freegap.tables.described`).
+    """
+    described = table if isinstance(table, SourceTable) else SourceTable(table)
     named = {"item": item, "person": person} | ({} if group is None else {"group": group})
-    if not is_path(table):
-        names = _names(named)
-        yield _source(_frame_argument(table), names, typed=True, connection=None)
+    named |= {} if value is None else {"value": value.column}
+    if not is_path(described.table):
+        names = _names(named, described)
+        yield _source(_frame_argument(described.table), names, value, described, typed=True, connection=None)
         return
-    files = FileTable(table, "table")
-    with open_connection() as connection:
+    if database_kind(described.table) is not None:
+        names = _names(named, described)
+        with open_database(described.table, described.name) as (native, own_connection):
+            yield _source(frame_of(native), names, value, described, typed=True, connection=own_connection)
+        return
+    found = FileTable(described.table, "table", described.reading)
+    with open_connection() as connection, readable(found) as files:
         if files.format == "fimi":
-            _refuse_names(files, named)
+            _refuse_names(files, named, described)
             frame = frame_of(read_lines(connection, files))
-            lines = _source(frame, {"item": "item", "person": "person"}, typed=False, connection=connection)
+            own = {"item": "item", "person": "person"}
+            lines = _source(frame, own, None, described, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
-            names = _names(named)
-            frame = frame_of(read_columns(connection, files, list(dict.fromkeys(names.values()))))
-            yield _source(frame, names, typed=files.typed, connection=connection)
+            names = _names(named, described)
+            wanted = list(dict.fromkeys((*names.values(), *columns_of(described.where))))
+            frame = frame_of(read_columns(connection, files, wanted))
+            yield _source(frame, names, value, described, typed=files.typed, connection=connection)
 
 
 def as_frame(native: Any, argument: str) -> Any:
@@ -156,7 +200,7 @@ def pick(frame: Frame, **columns: str) -> Frame:
         for new, old in columns.items():
             if old == "*" or (old.startswith("^") and old.endswith("$")):
                 raise InvalidArgument(
-                    new, old, "is a pattern of many columns to Polars, and no name", "Rename the column."
+                    _of(new), old, "is a pattern of many columns to Polars, and no name", "Rename the column."
                 )
     picked: Frame = frame.select(*(nw.col(old).alias(new) for new, old in columns.items()))
     return picked
@@ -184,33 +228,56 @@ def exact_text(frame: Frame) -> Frame:
     return frame
 
 
-def _source(frame: Frame, names: dict[str, str], *, typed: bool, connection: Any | None) -> TableSource:
+def _source(
+    frame: Frame,
+    names: dict[str, str],
+    value: ClippedValue | None,
+    described: SourceTable,
+    *,
+    typed: bool,
+    connection: Any | None,
+) -> TableSource:
+    """names: of the columns, by what they are for."""
     columns = ask_engine(lambda: frame.collect_schema().names())
-    for argument, name in names.items():
-        if name not in columns:
-            raise InvalidArgument(argument, name, "is not a column of the table", _elsewhere(frame, columns))
+    condition = described.where
+    looked_at = {f"where_{place}": name for place, name in enumerate(columns_of(condition))}
+    allowed = [name for name in columns if described.columns is None or name in described.columns]
+    for argument, name in (names | looked_at).items():
+        if name not in (columns if argument in looked_at else allowed):
+            raise InvalidArgument(
+                _of(argument), name, "is not a column of the table", _elsewhere(frame, columns)
+            )
 
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
-    chosen = ask_engine(lambda: exact_text(pick(frame, **picked)))
+    chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
     _refuse_lost_offsets(chosen, names)
-    group = names.get("group")
+    if condition is not None:
+        places = {name: place for place, name in looked_at.items()}
+        chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
+    group, kind = names.get("group"), _kind(chosen, "item", names["item"])
+    if value is not None:
+        value.require_items(names["item"], kind)
+        chosen = ask_engine(lambda: value.in_units(chosen, typed=typed))
     return TableSource(
         chosen,
-        _kind(chosen, "item", names["item"]),
+        kind,
         typed,
         names["item"],
-        names["person"],
+        names.get("person"),
         connection,
+        by_row=described.by_row,
+        where=None if condition is None else str(condition),
         group=group,
         group_kind="" if group is None else _kind(chosen, "group", group),
+        value=value,
     )
 
 
 def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
     """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
     if frame.implementation.is_duckdb():
-        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=True):
+        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=False):
             if str(type_) == "TIME WITH TIME ZONE":
                 raise InvalidArgument(
                     argument,
@@ -225,6 +292,29 @@ def _kind(frame: Frame, argument: str, name: str) -> str:
     if frame.implementation.is_pandas_like() and nw.to_native(frame)[column].dtype == object:
         return "other"  # narwhals would call it text by its values, which are private
     return column_kind(frame.collect_schema()[column], name, argument)
+
+
+def _of(new: str) -> str:
+    """The argument that names a column."""
+    return "where" if new.startswith("where_") else new
+
+
+def _numbered(frame: Frame) -> Frame:
+    """The rows with numbers as "person", which no two of them share."""
+    engine, native = frame.implementation, nw.to_native(frame)
+    if isinstance(frame, nw.DataFrame):
+        return frame.with_row_index("person")
+    if engine.is_duckdb():
+        return frame_of(native.project("*, row_number() OVER () AS person"))
+    if engine.is_polars():
+        return frame_of(native.with_row_index("person"))
+    if engine.is_ibis():
+        import ibis
+
+        return frame_of(native.mutate(person=ibis.row_number()))
+    from pyspark.sql import functions
+
+    return frame_of(native.withColumn("person", functions.monotonically_increasing_id()))
 
 
 def _elsewhere(frame: Frame, columns: list[Any]) -> str:
@@ -255,20 +345,36 @@ def _frame_argument(table: Any) -> Frame:
     return frame
 
 
-def _names(named: dict[str, str | None]) -> dict[str, str]:
-    for argument, name in named.items():
+def _names(named: dict[str, str | None], described: SourceTable) -> dict[str, str]:
+    """The columns that are named; of persons none, where rows are the persons."""
+    if described.by_row and named["person"] is not None:
+        raise InvalidArgument(
+            "person",
+            named["person"],
+            'cannot be named with protect="rows": one person is a value of this column, or one row',
+            "Leave out protect to protect persons.",
+        )
+    names = dict(named)
+    if described.by_row:
+        del names["person"]
+    for argument, name in names.items():
         if not isinstance(name, str):
             raise InvalidArgument(
                 argument,
                 name,
                 "must name a column",
-                f"Pass {argument}='…'. One person is one value of the person column.",
+                f"Pass {argument}='…'. One person is one value of the person column; where there is none, "
+                'and each row is to be protected by itself, say protect="rows".',
             )
-    return {argument: str(name) for argument, name in named.items()}
+    return {argument: str(name) for argument, name in names.items()}
 
 
-def _refuse_names(files: FileTable, named: dict[str, str | None]) -> None:
-    for argument, name in named.items():
+def _refuse_names(files: FileTable, named: dict[str, str | None], described: SourceTable) -> None:
+    said = {
+        "where": described.where and str(described.where),
+        "protect": "rows" if described.by_row else None,
+    }
+    for argument, name in (named | said).items():
         if name is not None:
             raise InvalidArgument(
                 argument,

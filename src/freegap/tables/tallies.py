@@ -1,6 +1,6 @@
 """How many items have each count: all that a selection needs, and the names only of what it selects.
 
-    value → how many items of the domain have it, falling, zero last
+    value → how many items of the domain have it, falling, zero last (totals may be negative, and still)
     (value, member) → the member-th item with that value, in the order of the domain
 
 The groups and the order of their members depend on the counts and the domain alone, never on the
@@ -66,14 +66,24 @@ def require_items(k: int, items: int, needed: int, reason: str) -> None:
 
 def tally_pairs(domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: Any) -> Tally:
     """A tally from each item that occurs and its count; items outside the domain are dropped."""
-    return tally_places(domain, *_in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
+    return tally_places(
+        domain.items, *occupied(*in_domain(domain, items, np.asarray(counts, dtype=np.int64)))
+    )
 
 
-def tally_places(domain: ListedDomain, places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
-    """A tally from the places of the items that occur, each once, and their counts."""
+def occupied(
+    places: NDArray[np.int64], people: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same without totals of 0, which are as if nobody had the item."""
+    some = people != 0
+    return places[some], people[some]
+
+
+def tally_places(items: Sequence[Any], places: NDArray[np.int64], people: NDArray[np.int64]) -> Tally:
+    """A tally from the places in a list of items that occur, each once, and their counts, none of them 0."""
     rising, sizes = np.unique(people, return_counts=True)
     values, sizes = rising[::-1], sizes[::-1].astype(np.int64)
-    absent = len(domain.items) - len(places)
+    absent = len(items) - len(places)
     if absent:
         values, sizes = np.append(values, 0), np.append(sizes, absent)
 
@@ -91,13 +101,13 @@ def tally_places(domain: ListedDomain, places: NDArray[np.int64], people: NDArra
                 place = member + int(absent_before.searchsorted(member, side="right"))
             else:
                 place = int(some_places[int(some_people.searchsorted(value)) + member])
-            found.append(domain.items[place])
+            found.append(items[place])
         return found
 
     return Tally(values, sizes, find)
 
 
-def _in_domain(
+def in_domain(
     domain: ListedDomain, items: Sequence[Any] | NDArray[Any], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions in the domain, each once, and their counts.

@@ -51,6 +51,7 @@ _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
     "normalize": (False, "there is no public spelling to compare with"),
+    "value": (None, "the theorem is about numbers of people"),
     "noise": ("exponential", "the noise in a count is two-sided and geometric"),
     "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
     "group": (None, "there is no theorem here for groups of items that are private too"),
@@ -116,7 +117,7 @@ def top_k_of_unknown(
             private=found.private,
         )
 
-    public = {"item": opened.item, "person": opened.person, "domain": UNKNOWN}
+    public = {**opened.public(), "domain": UNKNOWN}
     return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
@@ -157,7 +158,7 @@ def largest_counts(source: TableSource, number: int, most: int | None = None) ->
         return ask_engine(lambda: _with_ties(kept, number))
 
 
-def counts_above(source: TableSource, bar: int, most: int) -> Pairs:
+def counts_above(source: TableSource, bar: int, most: int | None) -> Pairs:
     """Items and for how many people each counts, where these are more than `bar`."""
     frame = _counts(source, most)
     if isinstance(frame, tuple):

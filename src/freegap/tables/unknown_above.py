@@ -73,7 +73,7 @@ def above_of_unknown(
             private=drawn.private,
         )
 
-    public = {"k": k, "threshold": bar, "item": opened.item, "person": opened.person, "domain": UNKNOWN}
+    public = {"k": k, "threshold": bar, **opened.public(), "domain": UNKNOWN}
     return charged(account, PlainPlan("above", plan.asked, plan.parameters | public), release)
 
 

@@ -1,4 +1,7 @@
-"""Ball arithmetic: what a ball holds is proved, whatever the precision. flint computes it."""
+"""Ball arithmetic: what a ball holds is proved, whatever the precision. flint computes it.
+
+Most releases need no ball, so that flint is loaded by the first that does: it takes as long as half of NumPy.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import flint
-from flint import arb, fmpq
-
 _MOST_REPETITIONS = 100
 
 _precision_lock = threading.RLock()
@@ -17,6 +17,8 @@ _precision_lock = threading.RLock()
 
 def as_ball(number: Fraction) -> Any:
     """A rational in ball arithmetic, at the precision that is set."""
+    from flint import arb, fmpq
+
     return arb(fmpq(number.numerator, number.denominator))
 
 
@@ -27,6 +29,8 @@ def at_precision(bits: int, compute: Callable[[], Any]) -> Any:
     process: the lock keeps our own threads apart, and where foreign code changes it meanwhile, the
     computation is repeated, a limited number of times.
     """
+    import flint
+
     with _precision_lock:
         previous = flint.ctx.prec
         try:

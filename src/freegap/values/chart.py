@@ -15,6 +15,7 @@ from freegap.report.pictures import BLUE, ORANGE, panels
 from freegap.values.columns import Column
 from freegap.values.results import NOT_PRIVATE, Release
 
+_PLACES = ("release", "rank", "question", "branch")
 _LONGEST_LABEL = 40
 _LONGEST_TITLE = 90
 _LONGEST_CHART = 500
@@ -63,7 +64,9 @@ def draw(release: Release, *, titled: bool = True) -> Any:
 def _drawn(columns: Sequence[Column]) -> Column | None:
     """Estimates where there are any, else the first numbers that are not ranks or positions."""
     named = {column.name or column.title: column for column in columns if column.numeric}
-    numbers = [column for name, column in named.items() if name not in ("rank", "question", "branch")]
+    numbers = [
+        column for name, column in named.items() if name not in ("release", "rank", "question", "branch")
+    ]
     return named.get("estimate") or next((c for c in numbers if c.kind is not tuple), None)
 
 

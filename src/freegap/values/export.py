@@ -9,16 +9,17 @@ file is told. Parquet and Excel files say of each cell what it is, and nothing i
 
 from __future__ import annotations
 
-import csv
 import io
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freegap.errors import InvalidArgument, MissingExtra
+
+if TYPE_CHECKING:  # every release loads this module, and few of them write a file
+    from pathlib import Path
 
 _FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "\0")
 _QUOTED = (
@@ -78,6 +79,8 @@ def csv_text(columns: Sequence[Plain], *, formulas: bool = False) -> str:
 def _csv_line(cells: Sequence[Any]) -> str:
     """One line. A name with the end of a line of any system in it is quoted, else what follows begins a row:
     Python quotes the ends that it writes itself."""
+    import csv
+
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(cells)
     return text.getvalue().removesuffix("\r\n") + "\n"
@@ -132,6 +135,13 @@ _WRITERS: dict[str, tuple[tuple[str, str] | None, Callable[[Sequence[Plain], Pat
     ".xlsx": (("xlsxwriter", "excel"), _excel),
 }
 """By the ending of a file's name: the package that is needed with its extra, and what writes it."""
+
+
+def as_path(path: Any) -> Path:
+    """What names a file, as a path."""
+    from pathlib import Path
+
+    return Path(path)
 
 
 def writer_for(path: Path, ending: str | None = None) -> Callable[[Sequence[Plain], Path], None]:

@@ -38,7 +38,13 @@ def page(release: Release, *, version: str, when: datetime | None = None) -> str
     )
 
 
-_PRIVACY = {"unit": "One person", "neighbours": "Neighbours", "domain": "Domain", "groups": "Groups"}
+_PRIVACY = {
+    "unit": "One person",
+    "neighbours": "Neighbours",
+    "domain": "Domain",
+    "groups": "Groups",
+    "filter": "Rows",
+}
 
 
 def _table(columns: list[Column]) -> str:

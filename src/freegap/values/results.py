@@ -7,12 +7,10 @@ and as JSON, and it is a table: a class says its columns once, and every form of
 
 from __future__ import annotations
 
-import html
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from freegap.errors import printable
@@ -170,26 +168,26 @@ class Release:
         text = export.csv_text(self._plain(exact=exact), formulas=formulas)
         if path is None:
             return text
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        export.as_path(path).write_text(text, encoding="utf-8", newline="")
         return None
 
     def to_parquet(self, path: Any, *, exact: bool = False) -> None:
         """A Parquet file. exact: as in `to_polars`."""
-        export.writer_for(Path(path), ".parquet")(self._plain(exact=exact), Path(path))
+        export.writer_for(export.as_path(path), ".parquet")(self._plain(exact=exact), export.as_path(path))
 
     def to_excel(self, path: Any, *, exact: bool = False) -> None:
         """A sheet for Excel, which takes no name for a formula. exact: as in `to_polars`."""
-        export.writer_for(Path(path), ".xlsx")(self._plain(exact=exact), Path(path))
+        export.writer_for(export.as_path(path), ".xlsx")(self._plain(exact=exact), export.as_path(path))
 
     def plot(self, path: Any = None) -> Any:
         """The chart, as a figure of matplotlib; with a path also in a file, .svg, .png or .pdf."""
         from freegap.report.pictures import require_drawable, save
         from freegap.values.chart import draw
 
-        require_drawable(None if path is None else Path(path))
+        require_drawable(None if path is None else export.as_path(path))
         figure = draw(self)
         if path is not None:
-            save(figure, Path(path))
+            save(figure, export.as_path(path))
         return figure
 
     def _plain(self, *, exact: bool, objects: bool = False) -> list[export.Plain]:
@@ -228,6 +226,8 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The released table for a notebook."""
+        import html
+
         columns = self.columns()
         head = "".join(f"<th>{html.escape(column.title)}</th>" for column in columns)
         rows = "".join(

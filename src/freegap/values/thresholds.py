@@ -31,13 +31,21 @@ class Offsets:
 
     def doubles(self, begin: int, end: int) -> NDArray[np.float64]:
         """Offsets begin, …, end − 1, each within 2^-50·(1 + |offset|): a grain is at most 1."""
-        whole = math.floor(self.constant / self.grain)
-        rest = float(self.constant - whole * self.grain)
+        if self.constant.denominator == 1 and self.grain.denominator == 1:  # the grain is 1
+            whole, rest = self.constant.numerator, 0.0
+        else:
+            whole = math.floor(self.constant / self.grain)
+            rest = float(self.constant - whole * self.grain)
         part = self.values[begin:end]
         if isinstance(part, list) or abs(whole) >= 2**62:
             return np.array([double(self.exact(i)) for i in range(begin, begin + len(part))])
         # The whole part is subtracted exactly; the rest is less than one grain.
-        return (part - np.int64(whole)).astype(np.float64) * float(self.grain) - rest
+        offsets = (part - np.int64(whole)).astype(np.float64)
+        if self.grain.denominator != 1:
+            offsets *= float(self.grain)
+        if rest:
+            offsets -= rest
+        return offsets
 
     def part(self, begin: int, end: int) -> Offsets:
         """Those of the answers begin, …, end − 1."""

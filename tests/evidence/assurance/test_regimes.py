@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from freegap_evidence.assurance.checks import QUICK, check_regimes
+from freegap_evidence.assurance.regimes import populations, thresholds
 from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
@@ -22,9 +23,10 @@ from freegap_evidence.assurance.rows import ROWS
 
 import freegap as fg
 from freegap.bits import RecordedBits, SeededBits
+from freegap.exact import noisy_threshold, ranking
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.mechanisms import top_k
+from freegap.mechanisms import sparse_vector, top_k
 from freegap.mechanisms.top_k_plan import TopKPlan
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -94,6 +96,7 @@ def test_every_row_is_compared_or_says_why_not() -> None:
         "select_private_candidate",
         "best_private_candidate",
         "base2.unclamped_sparse_vector",
+        "histogram",  # in ρ, and for several bins a person
         "measure",  # in ρ
         "select_and_measure",  # in ρ
         "unknown_counts",
@@ -220,6 +223,13 @@ def test_an_error_is_a_disagreement_and_what_is_not_visited_is_red() -> None:
     assert found["number_of_disagreements"] == 2
     assert "OverflowError" in found["disagreements"][0]
     assert check_regimes(row, replace(QUICK, first=3, more=0))["cells_not_visited"] > 0
+
+
+def test_the_cells_lie_on_both_sides_of_the_limits_of_the_code() -> None:
+    """A limit that moves takes the cells with it, or nothing visits what lies beyond it."""
+    assert populations.LIMIT == ranking._SCREENED_ABOVE
+    assert thresholds._AHEAD > 3 * noisy_threshold._LEAST_AHEAD  # noise is drawn ahead more than twice
+    assert thresholds._CHUNK == sparse_vector._FIRST_CHUNK
 
 
 # Laws that no release draws groups from -------------------------------------------------------

@@ -17,7 +17,11 @@ from freegap.prover.registry import LibraryEntry, PrivacyClaim
 
 ROOT = Path(__file__).parents[3]
 HALVED = ("", ", halved once", ", halved twice")
-NOISE = {"measure": "laplace", "base-2 sparse vector with gap": "discrete laplace"}
+NOISE = {
+    "measure": "laplace",
+    "histogram": "discrete laplace",
+    "base-2 sparse vector with gap": "discrete laplace",
+}
 Line = tuple[str, ...]
 
 

@@ -43,6 +43,7 @@ class CheckEffort:
     draws: releases for the test of the distribution.
     narrow: how much too narrow the noise is of the twin in that test.
     samples, search: of the audit; 0 to leave it out.
+    at_once: how many times as many where releases are made at once.
     first, more: cases of the regime matrix: so many of those that visit every cell (None for all), and how
         many whose levels are drawn.
     """
@@ -54,10 +55,18 @@ class CheckEffort:
     search: int
     first: int | None
     more: int
+    at_once: int = 1
 
 
 FULL = CheckEffort(
-    claims=None, draws=16_000, narrow=Fraction(4, 5), samples=14_000, search=1_000, first=None, more=300
+    claims=None,
+    draws=16_000,
+    narrow=Fraction(4, 5),
+    samples=14_000,
+    search=1_000,
+    first=None,
+    more=300,
+    at_once=75,
 )
 COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
 QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=8)
@@ -213,17 +222,23 @@ def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
 
 
 def _audited(row: Row, epsilon: Fraction, claimed: Fraction, effort: CheckEffort, *, tight: bool) -> Any:
-    def mechanism(answers: Sequence[float], rng: np.random.Generator) -> Any:
+    at_once = row.at_once
+
+    def single(answers: Sequence[float], rng: np.random.Generator) -> Any:
         return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
 
+    def many(answers: Sequence[float], rng: np.random.Generator, size: int) -> Any:
+        return at_once(answers, epsilon, SeededBits(rng.bytes(16)), size) if at_once else None
+
     claim: dict[str, Any] = row.measure.of(claimed, row.delta).arguments()
+    times = 1 if at_once is None else effort.at_once
     return audit(
-        mechanism,
+        single if at_once is None else many,
         **claim,
         neighbours="each",
         inputs=list(row.pairs),
-        samples=effort.samples,
-        search_samples=effort.search,
+        samples=times * effort.samples,
+        search_samples=times * effort.search,
         stop_early=not tight,
         shrink=False,
         jobs=1,

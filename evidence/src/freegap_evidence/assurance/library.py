@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from freegap.base2 import ideal
 from freegap.estimate import selection
 from freegap.laws import law_named
-from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
+from freegap.mechanisms import histogram, hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
@@ -149,6 +149,12 @@ def _measure_claims() -> Claims:
         yield PrivacyClaim(_ONE, n, "each", {"scale": Fraction(n), "each": _ONE / n}, tight=_ONE)
 
 
+def _histogram_claims() -> Claims:
+    """One bin moves by at most Δ, and nothing is known of how many there are."""
+    for delta, n in ((_ONE, None), (3 * _ONE, None), (_ONE, 2)):
+        yield PrivacyClaim(_ONE, n, "one", {"scale": delta}, delta, resolution=_ONE, tight=_ONE)
+
+
 # Selecting, and measuring what was selected ---------------------------------------------------
 
 
@@ -228,6 +234,7 @@ LIBRARY: tuple[LibraryEntry, ...] = (
         _schema("composed_schema"),
     ),
     LibraryEntry("measure", measurement.form, tuple(_measure_claims()), _schema("measure_schema")),
+    LibraryEntry("histogram", histogram.form, tuple(_histogram_claims())),
     LibraryEntry(
         "base-2 sparse vector with gap", ideal.form, tuple(_base2_claims()), _schema("base2_schema")
     ),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from freegap.bits import BitSource
 from freegap.values.measures import Measure, Pure
+from freegap_evidence.assurance.at_once import ReleaseMany
 from freegap_evidence.assurance.regimes.case import Matrix
 
 EPSILON = Fraction(3, 2)
@@ -78,6 +79,7 @@ class Row:
     law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
     delta: the δ that goes with it.
     costly: a release takes milliseconds, so there are fewer of them.
+    at_once: many releases by the same function, for the audit, which can then look at many more.
     """
 
     function: str
@@ -95,6 +97,7 @@ class Row:
     measure: type[Measure] = Pure
     law_at: Callable[[Sequence[float], Fraction], Mapping[Any, float]] | None = None
     costly: bool = False
+    at_once: ReleaseMany | None = None
 
     @property
     def title(self) -> str:

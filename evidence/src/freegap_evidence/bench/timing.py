@@ -46,3 +46,12 @@ def record(benchmark: str, rows: list[dict[str, Any]], **more: Any) -> dict[str,
     """What `freegap bench … --json` prints: the rows, and where they were measured."""
     machine = {"python": platform.python_version(), "numpy": np.__version__}
     return {"benchmark": benchmark, **more, "rows": rows, "machine": machine}
+
+
+def number(value: float) -> str:
+    """Three digits or so.
+
+    >>> number(0.01234), number(12345.6), number(1.0)
+    ('0.0123', '12,346', '1')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -23,7 +23,7 @@ def adaptive_sparse_vector_second_try_free(
     """Twin."""
     middle = epsilon / (2 * bound)
     top = middle / 2
-    margin = 2 * 2 * 2**0.5 / top
+    margin = 4 * 1.4142 / top
     line = threshold + rng.laplace(scale=2 / epsilon, size=size)
     shape = (size, len(answers))
     above = np.ma.array(np.zeros(shape, dtype=np.bool_), mask=True)

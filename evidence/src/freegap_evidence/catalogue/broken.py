@@ -201,7 +201,7 @@ def adaptive_sparse_vector_second_try_free(
     spent = epsilon / 2
     middle = epsilon / (2 * bound)
     top = middle / 2
-    margin = 2 * 2 * 2**0.5 / top
+    margin = 4 * 1.4142 / top
     noisy_threshold = threshold + noise.laplace(2 / epsilon)
     for answer in answers:
         first = answer + noise.laplace(2 / top) - noisy_threshold

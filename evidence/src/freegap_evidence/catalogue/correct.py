@@ -141,22 +141,22 @@ def adaptive_sparse_vector(
 ) -> list[Any]:
     """Ding 2020, algorithm 16 with θ = 1/2: a first try with twice the noise costs half as much."""
     out: list[Any] = []
-    spent = epsilon / 2
+    spent = 0  # in shares of ε/(4·bound), besides the threshold's half
     middle = epsilon / (2 * bound)
     top = middle / 2
-    margin = 2 * 2 * 2**0.5 / top  # two standard deviations of Laplace noise of scale 2/top
+    margin = 4 * 1.4142 / top  # two standard deviations of Laplace noise of scale 2/top
     noisy_threshold = threshold + noise.laplace(2 / epsilon)
     for answer in answers:
         first = answer + noise.laplace(2 / top) - noisy_threshold
         second = answer + noise.laplace(2 / middle) - noisy_threshold
         if first >= margin:
             out.append(first)
-            spent = spent + top
+            spent = spent + 1
         elif second >= 0:
             out.append(second)
-            spent = spent + middle
+            spent = spent + 2
         else:
             out.append(False)
-        if spent > epsilon - middle + 1e-9 * epsilon:
+        if spent + 2 > 2 * bound:
             break
     return out

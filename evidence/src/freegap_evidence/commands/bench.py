@@ -141,6 +141,30 @@ def sparse_vector(as_json: bool = _JSON) -> None:
     _show(run, as_json, tables)
 
 
+@app.command("batches")
+def batches(
+    as_json: bool = _JSON, rounds: int = typer.Option(5, help="How often each contestant runs.", min=1)
+) -> None:
+    """Many releases at once, against insecure vectorised NumPy programs."""
+    from freegap_evidence.bench.batches import run
+
+    columns = {
+        "form": "{form}",
+        "releases": "{releases:,}",
+        "n": "{n}",
+        "k": "{k}",
+        "freegap": "{secure_ms:,.0f}",
+        "insecure": "{insecure_ms:,.0f}",
+        "ratio": "{ratio:.2f}",
+        "releases per second": "{per_second:,.0f}",
+    }
+
+    def tables(result: Record) -> list[TitledTable]:
+        return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+
+
 @app.command("tables")
 def tables(
     as_json: bool = _JSON,
@@ -241,3 +265,105 @@ def _told(record: Record) -> str:
     verdict = "told apart" if record["told_apart"] else "not told apart"
     chance = f"{record['critical']:.4f} by chance, {record['trials']:,} trials"
     return f"{verdict:<14}  advantage {record['advantage']:.4f} ({chance})"
+
+
+@app.command("peers")
+def peers(
+    environments: Path | None = typer.Option(
+        None, help="Where the libraries' environments are kept.", show_default="the user's cache"
+    ),
+    only: list[str] = typer.Option([], help="Compare only this library; may be given several times."),
+    install: bool = typer.Option(True, help="Install libraries that are not there yet; the network is used."),
+    quick: bool = typer.Option(False, "--quick", help="Small sizes, few rounds and no audits."),
+    rounds: int = typer.Option(100, help="How often each contestant runs.", min=1),
+    seconds: float = typer.Option(20.0, help="A contestant stops after so many seconds in all.", min=0.0),
+    page: Path | None = typer.Option(None, help="Write the page to this file, and its figure beside it."),
+    as_json: bool = _JSON,
+) -> None:
+    """Other libraries on the same work and data: time, memory, error at equal ε, and what each cannot do."""
+    from freegap_evidence.bench.peers.comparison import LIBRARIES, OURS, run
+    from freegap_evidence.bench.peers.page import TASKS, cells, chart
+    from freegap_evidence.bench.peers.page import page as written
+    from freegap_evidence.bench.peers.tasks import CASES, QUICK
+    from freegap_evidence.environments import cache_folder
+
+    unknown = set(only) - {library.name for library in LIBRARIES}
+    if unknown:
+        names = ", ".join(library.name for library in LIBRARIES)
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))} is none of {names}", param_hint="--only")
+    with progress_bar(as_json) as bar:
+        result = run(
+            folder=environments or cache_folder(),
+            libraries=[one for one in LIBRARIES if not only or one.name in (OURS, *only)],
+            cases=QUICK if quick else CASES,
+            rounds=min(rounds, 5) if quick else rounds,
+            seconds=seconds,
+            install=install,
+            audited=not quick,
+            progress=shown_in(bar, "peers"),
+        )
+    if page is not None:
+        command = "freegap bench peers" + (" --quick" if quick else "")
+        _write_page(page, "peers", result, chart, written, command)
+    if as_json:
+        print_json(result)
+        return
+    for task in TASKS:
+        rows = [row for row in result["rows"] if row["task"] == task.name]
+        table = Table("", "library", "way", title=task.title, title_justify="left")
+        for heading in ("ms", "to freegap", "memory, MB", task.errors):
+            table.add_column(heading, justify="right")
+        for row in rows:
+            table.add_row(row["case"], row["library"], row["way"], *cells(row))
+        if rows:
+            Console().print(table)
+    for library in result["libraries"]:
+        if "skipped" in library:
+            typer.echo(f"{library['name']} {library['skipped']}")
+
+
+@app.command("growth")
+def growth(
+    largest: str = typer.Option("", help="Leave out sizes above, such as 1e6."),
+    page: Path | None = typer.Option(None, help="Write the page to this file, and its figure beside it."),
+    as_json: bool = _JSON,
+) -> None:
+    """How time and memory grow with answers, k, distinct counts, groups and rows; with fitted exponents."""
+    from freegap_evidence.bench.growth import run
+    from freegap_evidence.bench.growth_page import chart
+    from freegap_evidence.bench.growth_page import page as written
+    from freegap_evidence.bench.timing import number
+
+    try:
+        most = int(float(largest)) if largest else None
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{largest!r} is not a size, such as 1e6") from None
+    with progress_bar(as_json) as bar:
+        result = run(largest=most, progress=shown_in(bar, "growth"))
+    if page is not None:
+        _write_page(page, "growth", result, chart, written, "freegap bench growth")
+    if as_json:
+        print_json(result)
+        return
+    columns = {"size": "{size:,}", "ms": "{ms}", "added MB": "{added_mb:,.1f}"}
+    for row in result["rows"]:
+        exponents = (row[f"{what}_exponent"] for what in ("time", "memory"))
+        time, memory = ("–" if one is None else f"{one:.2f}" for one in exponents)
+        title = f"{row['title']}: exponents {time} of time (theory {row['theory']:g}), {memory} of memory"
+        points = [point | {"ms": number(point["ms"])} for point in row["points"]]
+        Console().print(_table(title, points, columns))
+
+
+def _write_page(
+    page: Path,
+    name: str,
+    result: Record,
+    chart: Callable[[Record, Path], None],
+    written: Callable[..., str],
+    command: str,
+) -> None:
+    """The page, and the figure in the folder `figures` beside it."""
+    figure = Path("figures") / f"{name}.svg"
+    (page.parent / figure.parent).mkdir(parents=True, exist_ok=True)
+    chart(result, page.parent / figure)
+    page.write_text(written(result, command=command, figure=figure.as_posix()), encoding="utf-8")

@@ -16,7 +16,8 @@ def sizes_at(level: str, n: int, choices: Choices) -> list[int]:
     if level == "ones":
         return [1] * n
     if level == "twos and threes":
-        return [choices.of((1, 2, 2, 3)) for _ in range(n)]
+        # Few, so that a bar that is chosen without their sizes is not lower for it, and misses them.
+        return [choices.of((1, 1, 1, 1, 1, 1, 2, 3)) for _ in range(n)]
     if level == "one dominant":
         sizes = [choices.of((1, 1, 2)) for _ in range(n - 1)]
         return choices.shuffled([choices.log_uniform(2**50) + 2**10, *sizes])

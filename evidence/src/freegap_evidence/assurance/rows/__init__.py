@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from freegap_evidence.assurance.row import Row
-from freegap_evidence.assurance.rows import candidates, concentrated, selection, tables, thresholds
+from freegap_evidence.assurance.rows import (
+    candidates,
+    concentrated,
+    quantiles,
+    selection,
+    tables,
+    thresholds,
+)
 
 __all__ = ["ROWS"]
 
@@ -13,4 +20,5 @@ ROWS: tuple[Row, ...] = (
     *thresholds.rows(),
     *candidates.rows(),
     *tables.rows(),
+    *quantiles.rows(),
 )

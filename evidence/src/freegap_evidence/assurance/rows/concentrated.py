@@ -36,6 +36,7 @@ def rows() -> Iterator[Row]:
     yield _hybrid_top_k()
     yield _exponential()
     yield _measure()
+    yield _histogram()
     yield _select_and_measure()
 
 
@@ -64,7 +65,7 @@ def _row(
         return Released(output(answers, found), found.spent)
 
     return Row(
-        function=function.__name__,
+        function=getattr(function, "func", function).__name__,  # of a partial function
         noise=noise,
         variant=variant,
         theorem=theorem,
@@ -181,6 +182,29 @@ def _measure() -> Row:
         ),
         noise="discrete Gaussian",
         theorem=f"{cited}, for each of the answers",
+        proof=Cited(f"a shift of Gaussian noise has no price in ε: {cited}"),
+    )
+
+
+def _histogram() -> Row:
+    """Two disjoint bins with σ = 1/ε each: ε²/2 for the one that moves."""
+
+    def law_at(answers: Sequence[float], epsilon: Fraction) -> dict[Any, float]:
+        singles = [gaussian_cells(answer, 1 / float(epsilon) ** 2, 12) for answer in answers]
+        return {(i, j): singles[0][i] * singles[1][j] for i, j in product(*singles)}
+
+    cited = "Canonne, Kamath and Steinke 2020, theorem 4"
+    return _row(
+        partial(fg.histogram, items_per_person=1),
+        divisor=2,
+        output=lambda _, found: found.multiples,
+        law_at=law_at,
+        answers=(1, -1),
+        pairs=(((0, 0), (1, 0)),),
+        regimes=NoFastPath("the noise of measure in ρ, which has a row of its own"),
+        noise="discrete Gaussian",
+        variant="in ρ, disjoint",
+        theorem=f"{cited}, for the bin that moves",
         proof=Cited(f"a shift of Gaussian noise has no price in ε: {cited}"),
     )
 

@@ -14,6 +14,7 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap.values.measures import Approximate
+from freegap_evidence.assurance.at_once import ranked_at_once
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -47,6 +48,8 @@ def rows() -> Iterator[Row]:
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
+    yield _histogram(1)
+    yield _histogram(2)
 
 
 # Max and top-k --------------------------------------------------------------------------------
@@ -59,6 +62,7 @@ def _noisy_max(noise: ContinuousNoiseName) -> Row:
         theorem=TOP_K[noise],
         proof=Proved("noisy top-k with gap", {"k": 1}),
         release=releasing(fg.noisy_max, lambda it: (it.indices, it.gap_multiples), noise=noise, resolution=1),
+        at_once=ranked_at_once(fg.noisy_max, noise=noise, resolution=1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseDensity(noise, 2 / float(EPSILON)), 1.0, 26),
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
         regimes=ranking.noisy_max(noise),
@@ -74,6 +78,7 @@ def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
         release=releasing(
             fg.noisy_top_k, lambda it: (it.indices, wide(it.gap_multiples)), 2, noise=noise, resolution=1
         ),
+        at_once=ranked_at_once(fg.noisy_top_k, 2, noise=noise, resolution=1),
         answers=(1, -1, 0),
         law=partial(_two_of_three, noise),
         pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
@@ -108,6 +113,7 @@ def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
         release=releasing(
             getattr(fg, function), lambda it: it.indices, *(() if first else (k,)), noise=noise, gap=False
         ),
+        at_once=ranked_at_once(getattr(fg, function), *(() if first else (k,)), noise=noise, gap=False),
         answers=(1, -1, 0),
         law=law,
         pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if first else (((1, 1, 0, 0), (0, 0, 1, 1)),),
@@ -275,6 +281,31 @@ def _measure() -> Row:
         law=law,
         pairs=(((0, 0), (1, 1)),),
         regimes=measurement.measure(),
+    )
+
+
+def _histogram(touched: int) -> Row:
+    """Two bins; one person is in one of them, or in both."""
+
+    def law() -> dict[Any, float]:
+        q = math.exp(-float(EPSILON) / touched)
+        noise = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-30, 31)}
+        return {(1 + x, y - 1): p * r for (x, p), (y, r) in product(noise.items(), noise.items())}
+
+    disjoint = touched == 1
+    cited = (
+        "Dwork et al. 2006: a factor e^(|d|/b) for each bin that moves by d; proved here for disjoint bins"
+    )
+    return Row(
+        function="histogram",
+        noise="discrete laplace",
+        variant="disjoint" if disjoint else "two bins a person",
+        theorem="Ghosh, Roughgarden and Sundararajan 2009" + ("" if disjoint else "; Dwork et al. 2006"),
+        proof=Proved("histogram") if disjoint else Cited(cited),
+        release=releasing(fg.histogram, lambda it: it.multiples, items_per_person=touched),
+        law=law,
+        pairs=(((0, 0), (1, 0)),) if disjoint else (((0, 0), (1, 1)), ((0, 0), (1, -1))),
+        regimes=measurement.histogram() if disjoint else NoFastPath("as disjoint bins, at half of the rate"),
     )
 
 

@@ -13,7 +13,7 @@ import freegap as fg
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
-from freegap_evidence.assurance.row import EPSILON, Cited, Row, releasing
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Row, releasing
 from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measurement
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
@@ -33,6 +33,24 @@ def rows() -> Iterator[Row]:
         yield _top_k(noise)
         yield _top_k_measured(noise)
         yield _above(noise)
+    # In groups there is no other noise than without, and counting takes most of the time.
+    yield _top_k_in_groups("exponential")
+    yield _above_in_groups("exponential")
+
+
+GROUPS = ["g", "h"]
+IN_GROUPS = (3, 1, 1, 2)
+# One person more may be in both groups, with either item or both in each.
+PAIRS_IN_GROUPS = (((1, 1, 1, 1), (2, 1, 1, 2)), ((1, 1, 1, 1), (2, 2, 2, 2)), ((1, 1, 1, 1), (2, 1, 1, 1)))
+_SLOWLY = "tests compare what is counted with sets, and what is drawn with a draw from each group by itself"
+_row_in_groups = partial(
+    Row,
+    answers=IN_GROUPS,
+    pairs=PAIRS_IN_GROUPS,
+    variant="in groups",
+    regimes=NoFastPath(_SLOWLY),
+    costly=True,
+)
 
 
 @cache
@@ -112,4 +130,67 @@ def _above(noise: ContinuousNoiseName) -> Row:
         release=releasing(_counting(fg.above), output, threshold=THRESHOLD, k=2, noise=noise),
         law=law,
         regimes=regimes.above(noise),
+    )
+
+
+@cache
+def _table_in_groups(counts: tuple[int, ...]) -> pa.Table:
+    """The first two counts in one group and the last two in another; a person may be in both."""
+    parts = zip(GROUPS, (_table(counts[:2]), _table(counts[2:])), strict=True)
+    return pa.concat_tables(part.append_column("group", [[group] * len(part)]) for group, part in parts)
+
+
+def _in_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on a table with these counts in two groups."""
+
+    def count(answers: Sequence[float], **options: Any) -> Any:
+        table = _table_in_groups(tuple(int(a) for a in answers))
+        options |= {"item": "item", "person": "person", "domain": ITEMS, "resolution": 1}
+        return function(table, group="group", groups=GROUPS, **options)
+
+    return count
+
+
+def _output_of_groups(found: fg.TableRelease) -> Any:
+    parts = [found.by_group[group] for group in GROUPS]
+    return tuple(
+        (_places([row.item for row in part]), wide([int(row.gap) for row in part])) for part in parts
+    )
+
+
+def _of_both(laws: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+    """The groups are independent."""
+    one, other = laws
+    return {(a, b): p * q for a, p in one.items() for b, q in other.items()}
+
+
+def _top_k_in_groups(noise: ContinuousNoiseName) -> Row:
+    def law() -> Mapping[Any, float]:
+        density = NoiseDensity(noise, 2 / float(EPSILON))  # half of ε for each group
+        parts = (IN_GROUPS[:2], IN_GROUPS[2:])
+        return _of_both([top_k_cells([*map(float, part)], 1, density, float(WIDE), 3) for part in parts])
+
+    return _row_in_groups(
+        function="top_k",
+        noise=noise,
+        theorem="as noisy_top_k, monotonic; docs/mathematics/groups.md",
+        proof=Cited(COUNTED + "noisy_top_k in each group, of which a person is in at most m, at ε/m"),
+        release=releasing(_in_groups(fg.top_k), _output_of_groups, k=1, noise=noise),
+        law=law,
+    )
+
+
+def _above_in_groups(noise: ContinuousNoiseName) -> Row:
+    def law() -> Mapping[Any, float]:
+        setting = ThresholdSetting(noise, float(EPSILON) / 2, 1, 1 / 2, c=1.0)
+        parts = ([float(count - THRESHOLD) for count in part] for part in (IN_GROUPS[:2], IN_GROUPS[2:]))
+        return _of_both([HybridSparseVector(setting, part, float(WIDE)).law(3) for part in parts])
+
+    return _row_in_groups(
+        function="above",
+        noise=noise,
+        theorem="as hybrid_sparse_vector, monotonic; docs/mathematics/groups.md",
+        proof=Cited(COUNTED + "hybrid_sparse_vector in each group, charged where most was spent"),
+        release=releasing(_in_groups(fg.above), _output_of_groups, threshold=THRESHOLD, k=1, noise=noise),
+        law=law,
     )

@@ -12,6 +12,7 @@ from freegap import base2
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
+from freegap_evidence.assurance.at_once import runs_at_once
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import ranking, thresholds
 from freegap_evidence.assurance.regimes.case import asked, entries_of
@@ -78,6 +79,7 @@ def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: b
         theorem="Ding 2020, theorem 5.3 for algorithm 16" if halvings else "Ding 2020, theorem 5.3",
         proof=Proved("adaptive sparse vector" if halvings else "sparse vector", selected),
         release=online if is_class else in_batch,
+        at_once=None if is_class else runs_at_once(mechanism, 0, **options),
         answers=ANSWERS,
         law=lambda: _law(noise, halvings=halvings, gap=gap),
         pairs=PAIRS,

@@ -99,7 +99,8 @@ def data_sets(
 
 def read_counts(path: Path, *, item: str | None = None, person: str | None = None) -> DataSet:
     """The histogram of a file: FIMI transactions, a table with an item and a person column, or item,count."""
-    from freegap.tables.files import FileTable, open_connection, read_columns, read_lines
+    from freegap.tables.files import FileTable, open_connection
+    from freegap.tables.readers import read_columns, read_lines
 
     files = FileTable(path, "data")
     with open_connection() as connection:

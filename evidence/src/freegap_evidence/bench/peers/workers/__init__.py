@@ -1,0 +1,1 @@
+"""What runs in a peer's interpreter: only the standard library is imported at the top of a module here."""

@@ -1,0 +1,76 @@
+"""`freegap quantiles`: several quantiles of people's numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from freegap.cli import release as shared
+from freegap.cli.files import OUT
+
+
+def quantiles(
+    table: str = shared.TABLE,
+    value: str | None = typer.Option(None, help="The column of numbers.", show_default=False),
+    person: str | None = shared.PERSON,
+    protect: str | None = shared.PROTECT,
+    where: str | None = shared.WHERE,
+    q: str = typer.Option(..., help="The quantiles, such as 0.1,0.5,0.9.", show_default=False),
+    low: str | None = typer.Option(
+        None, help="The least that is counted; left out with --high, a range is found.", show_default=False
+    ),
+    high: str | None = typer.Option(None, help="The most that is counted.", show_default=False),
+    resolution: str = typer.Option("1", help="The grid of what comes out."),
+    per_person: str = typer.Option(
+        "median", help="Which of a person's rows counts: median, smallest, largest."
+    ),
+    intervals: bool = typer.Option(
+        False, "--intervals", help="Draw a 95 % interval for each, of the same ε."
+    ),
+    epsilon: str | None = shared.EPSILON,
+    ledger: str | None = shared.LEDGER,
+    as_json: bool = shared.JSON,
+    out: list[Path] | None = OUT,
+    dry_run: bool = shared.DRY_RUN,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    partitions: list[str] | None = shared.PARTITIONS,
+    seed: int | None = shared.SEED,
+) -> None:
+    """Release several quantiles of people's numbers at once."""
+    import freegap
+
+    asked: dict[str, Any] = {
+        "q": q.split(","),
+        "low": low,
+        "high": high,
+        "resolution": resolution,
+        "per_person": per_person,
+        "intervals": intervals,
+        "epsilon": epsilon,
+    }
+    if dry_run:
+        from freegap.tables.quantiles_forecast import forecast_quantiles
+
+        shared.forecast(forecast_quantiles(**asked), as_json=as_json)
+        return
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    reading: dict[str, Any] = {"protect": protect, "where": where}
+    shared.deliver(
+        lambda: freegap.quantiles(
+            source,
+            value=value,
+            person=person,
+            **reading,
+            ledger=None if ledger is None else (freegap.Ledger(), ledger),
+            bits=None if seed is None else freegap.SeededBits(seed),
+            **asked,
+        ),
+        as_json=as_json,
+        out=out,
+    )

@@ -1,0 +1,53 @@
+"""`freegap watch`: an alert when a count of people passes a threshold, day after day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from freegap.cli import release as shared
+from freegap.cli.files import OUT
+
+
+def watch(
+    table: str = shared.TABLE,
+    item: str = typer.Option(..., help="The column of items.", show_default=False),
+    of: str = typer.Option(..., help="The item whose people are counted.", show_default=False),
+    person: str = typer.Option(..., help="The column of persons.", show_default=False),
+    threshold: str = typer.Option(..., help="How many people are too many.", show_default=False),
+    k: int = typer.Option(1, "-k", help="How many alerts there may be before the watch is over."),
+    epsilon: str = typer.Option(
+        ..., help="The privacy budget in ε, for all days together.", show_default=False
+    ),
+    state: Path = typer.Option(
+        ..., help="The watch's own file: it holds a secret. Made by the first question.", show_default=False
+    ),
+    question: str | None = typer.Option(
+        None, help="A public name; the date (UTC) where it is left out.", show_default=False
+    ),
+    ledger: str | None = shared.LEDGER,
+    as_json: bool = shared.JSON,
+    out: list[Path] | None = OUT,
+    seed: int | None = shared.SEED,
+) -> None:
+    """Ask about new data each day, for one ε: an alert comes when a count passes a threshold."""
+    import freegap
+    from freegap.tables.watch import watch as ask
+
+    asked: dict[str, Any] = {"item": item, "of": of, "person": person, "threshold": threshold, "k": k}
+    shared.deliver(
+        lambda: ask(
+            table,
+            **asked,
+            epsilon=epsilon,
+            state=state,
+            question=question or datetime.now(UTC).date().isoformat(),
+            ledger=None if ledger is None else (freegap.Ledger(), ledger),
+            bits=None if seed is None else freegap.SeededBits(seed),
+        ),
+        as_json=as_json,
+        out=out,
+    )

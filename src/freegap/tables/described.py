@@ -1,0 +1,152 @@
+"""A table together with how it is to be read: which rows, and what is protected in it.
+
+Everything that answers questions about tables takes such a description in place of a table, because all of
+them open it with `freegap.tables.sources.open_source`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from freegap.errors import InvalidArgument
+from freegap.tables.condition_readers import read_where
+from freegap.tables.condition_text import RowQuery, read_query
+from freegap.tables.conditions import Every, RowCondition
+from freegap.tables.copies import encoding_argument
+from freegap.tables.databases import database_kind, shown
+from freegap.tables.files import AS_NAMED, FileReading, is_path
+
+ProtectName = Literal["rows"]
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table and how it is read; made by `source`.
+
+    table: it may be an address with a password, and is not shown.
+    where: the rows that are looked at. by_row: whether each row is somebody.
+    reading: what the names of files do not say.
+    name: of a table in a database. columns: those that may be asked for; None for all.
+    """
+
+    table: Any = field(repr=False)
+    where: RowCondition | None = None
+    by_row: bool = False
+    reading: FileReading = AS_NAMED
+    name: str | None = None
+    columns: tuple[str, ...] | None = None
+
+
+def source(
+    table: Any,
+    *,
+    where: Any = None,
+    protect: ProtectName | None = None,
+    name: str | None = None,
+    query: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    partitions: Sequence[str] = (),
+) -> SourceTable:
+    """A table and how it is to be read, to be passed on in place of the table itself.
+
+    table: a table, the path of files, "-" for standard input, or a database: the path of a .duckdb or .sqlite
+        file, or an address: postgresql://user@host/database, duckdb:///path, sqlite:///path.
+    where: a condition on one row, as SQL writes it: comparisons of columns with values, IN, BETWEEN, LIKE
+        with % at the ends, IS NULL, joined by AND, OR and NOT. Or the same as an expression of narwhals, or
+        of Ibis for a table of Ibis. It is public, and stands in every result.
+    protect: "rows" where there is no column of persons: then each row is protected by itself, and somebody
+        with many rows is not protected as a whole. Nothing is taken for granted: without a person column this
+        must be said.
+    name, query: the table of a database; or SELECT columns FROM table WHERE condition, and nothing more,
+        because rows are looked at one by one.
+    format: of files, as the ending of their names would say it.
+    delimiter: of CSV files, where it is not a comma.
+    encoding: of files of text, where it is not UTF-8: utf-16, latin-1, cp1252 and others with one byte for
+        each character. Bytes that mean nothing in it become U+FFFD.
+    partitions: the columns that folders state by names such as year=2026; they are texts.
+
+    >>> import freegap as fg
+    >>> import pandas as pd
+    >>> stays = pd.DataFrame({"ward": ["A", "B"] * 300, "age": [10, 20, 30] * 200})
+    >>> adults = fg.source(stays, where="age >= 18", protect="rows")
+    >>> release = fg.top_k(adults, item="ward", k=1, epsilon=1, domain=["A", "B"], bits=fg.SeededBits(1))
+    >>> release.privacy.filter
+    'age >= 18'
+    """
+    known = described(table, where=where, protect=protect)
+    if query is not None:
+        asked = _query(query, name)
+        known = replace(described(known, where=asked.where), name=asked.table, columns=asked.columns)
+    elif name is not None:
+        known = replace(known, name=name)
+    if (known.name is not None) != (database_kind(known.table) is not None):
+        known_as = shown(known.table) if is_path(known.table) else f"<{type(known.table).__name__}>"
+        raise InvalidArgument(
+            "name",
+            known.name,
+            f"is needed for a database, and for nothing else; the table is {known_as}",
+            "Pass name='…' or query='…' with the path of a .duckdb or .sqlite file, or with an address.",
+        )
+    said = {"format": format, "delimiter": delimiter, "encoding": encoding, "partitions": partitions}
+    for argument, value in said.items():
+        if value and (known.name is not None or not is_path(known.table)):
+            raise InvalidArgument(argument, value, "is for files", f"Leave out {argument}.")
+    reading = FileReading(format, _delimiter(delimiter), encoding_argument(encoding), _partitions(partitions))
+    return known if reading == AS_NAMED else replace(known, reading=reading)
+
+
+def described(table: Any, *, where: Any = None, protect: str | None = None) -> SourceTable:
+    """A table, or what was said of one, and this besides; rows must fulfil all conditions."""
+    known = table if isinstance(table, SourceTable) else SourceTable(table)
+    condition = read_where(where, known.table)
+    if condition is not None and known.where is not None:
+        condition = Every((known.where, condition))
+    return replace(known, where=condition or known.where, by_row=_by_row(protect) or known.by_row)
+
+
+def _by_row(protect: Any) -> bool:
+    if protect is None:
+        return False
+    if protect != "rows":
+        raise InvalidArgument(
+            "protect",
+            protect,
+            'must be "rows", or left out',
+            "Name the column of persons with person='…'; protect=\"rows\" is for tables that have none.",
+        )
+    return True
+
+
+def _query(query: Any, name: str | None) -> RowQuery:
+    if name is not None or not isinstance(query, str):
+        raise InvalidArgument(
+            "query", query, "must be a text, and takes the place of a name", "Leave out one."
+        )
+    return read_query(query)
+
+
+def _delimiter(delimiter: Any) -> str | None:
+    if delimiter is None:
+        return None
+    tab = "\t" if delimiter == "\\t" else delimiter
+    if not isinstance(tab, str) or len(tab) != 1 or not tab.isascii() or tab.isalnum() or tab in '"\r\n\0\\':
+        raise InvalidArgument(
+            "delimiter", delimiter, "must be one sign, and no letter, digit, quotation mark or backslash",
+            "Pass for example delimiter=';'.",
+        )  # fmt: skip
+    return tab
+
+
+def _partitions(partitions: Any) -> tuple[str, ...]:
+    named = () if isinstance(partitions, str) else tuple(partitions)
+    if isinstance(partitions, str) or not all(isinstance(name, str) for name in named):
+        raise InvalidArgument(
+            "partitions", partitions, "must be a list of names", "Pass for example partitions=['year']."
+        )
+    if len(set(named)) != len(named):
+        raise InvalidArgument("partitions", partitions, "names a column twice", "Name it once.")
+    return named

@@ -1,0 +1,107 @@
+"""A range for quantiles where nobody has one: the online sparse vector, on counts of people further out.
+
+    R_j = γ·4^j for j = 0, 1, …: is the number of people above R_j less than s? The first R_j of which the
+    sparse vector says so is high. Below zero the same: are there fewer than s people below 0? Then low is 0.
+    Else R_j is asked for people below −R_j, and the first is −low.
+
+Charge   ε₀, an eighth of what the quantiles are asked for
+Theorem  Ding 2020, theorem 5.3, for each of the two: the counts have sensitivity 1 and are monotonic, and
+         questions may depend on earlier replies. A person has one number: whoever has one below 0 is in no
+         count of the first, and everybody else in none of the second. So both together cost ε₀ (parallel
+         composition).
+
+The threshold s is four noise scales, a public number. The grid is then that of the range, γ·4^i with the
+least i that leaves few enough cells. Durfee 2023 finds quantiles themselves in this way; here it finds but
+the range, for the exponential mechanism needs but its order of magnitude.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+
+from freegap.bits import BitSource
+from freegap.errors import InvalidArgument
+from freegap.mechanisms.online import SparseVector
+from freegap.mechanisms.quantiles import LARGEST, MOST_CELLS, Grid
+from freegap.mechanisms.quantiles_node import Integers
+from freegap.values.rationals import positive_rational
+
+SEARCHING = Fraction(1, 8)
+"""The share of ε that finds the range."""
+
+_FURTHEST = 20
+
+
+@dataclass(frozen=True)
+class RangeSearch:
+    """What ranges there are to find.
+
+    step: γ. epsilon: what the search costs.
+    """
+
+    step: Fraction
+    epsilon: Fraction
+
+    @classmethod
+    def read(cls, resolution: Any, epsilon: Fraction) -> Self:
+        """Read the arguments; epsilon: that of the whole release."""
+        step = positive_rational("resolution", resolution)
+        if max(step.numerator, step.denominator) * 4 > LARGEST:
+            raise InvalidArgument(
+                "resolution", resolution, "must have at most 15 digits", "Pass for example resolution=1."
+            )
+        return cls(step, epsilon * SEARCHING)
+
+    @property
+    def reaches(self) -> list[Fraction]:
+        """R_0, R_1, … as far as doubles tell the cells apart."""
+        reach = [self.step * 4**j for j in range(_FURTHEST + 1)]
+        return [one for one in reach if one * self.step.denominator <= LARGEST]
+
+    @property
+    def few(self) -> int:
+        """s: so many people may be outside."""
+        return math.ceil(4 / self.epsilon)
+
+    def zone_expression(self, column: str) -> nw.Expr:
+        """How far out a row is: j where it is above R_0, …, R_(j−1) alone; −1 below 0, −1 − j below −R_(j−1).
+
+        It rises with the number, so that it picks the same row of a person as the number itself does.
+        """
+        number = nw.col(column)
+        zone = nw.when(number < 0.0).then(nw.lit(-1)).otherwise(nw.lit(0))
+        for reach in map(float, self.reaches):
+            zone = zone + nw.when(number > reach).then(nw.lit(1)).otherwise(nw.lit(0))
+            zone = zone - nw.when(number < -reach).then(nw.lit(1)).otherwise(nw.lit(0))
+        return zone.cast(nw.Int64)
+
+    def zone_of(self, number: Any) -> int:
+        """The zone of one number."""
+        outside = sum(1 for reach in map(float, self.reaches) if number > reach or number < -reach)
+        return -1 - outside if number < 0 else outside
+
+    def find(self, zones: Integers, people: Integers, source: BitSource) -> Grid:
+        """The grid, from how many people are in each zone."""
+        reaches = self.reaches
+        above = [int(people[zones > j].sum()) for j in range(len(reaches))]
+        below = [int(people[zones < -j].sum()) for j in range(len(reaches) + 1)]
+        high = reaches[self._first(above, source)]
+        place = self._first(below, source)
+        low = reaches[place - 1] if place else Fraction(0)
+        step = self.step
+        while (low + high) / step >= MOST_CELLS - 2:
+            step *= 4
+        return Grid(-(math.ceil(low / step) * step), math.ceil(high / step) * step, step)
+
+    def _first(self, outside: Sequence[int], source: BitSource) -> int:
+        """The first place with few people outside, as the sparse vector sees it; else the last."""
+        with SparseVector(
+            -self.few, k=1, epsilon=self.epsilon, monotonic=True, gap=False, bits=source
+        ) as ask:
+            return next((place for place, many in enumerate(outside) if ask.ask(-many)), len(outside) - 1)

@@ -1,0 +1,46 @@
+"""The releases that an audit looks at, many at once, are those of the row, one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from freegap_evidence.assurance.at_once import NOT_ASKED
+from freegap_evidence.assurance.row import EPSILON, Row
+from freegap_evidence.assurance.rows import selection, thresholds
+
+from freegap.bits import SeededBits
+
+ROWS = {row.title: row for row in [*selection.rows(), *thresholds.rows()] if row.at_once is not None}
+
+
+def test_every_noisy_top_k_and_sparse_vector_is_audited_at_once() -> None:
+    functions = [row.function for row in ROWS.values()]
+    assert {name: functions.count(name) for name in functions} == {
+        "noisy_max": 5,
+        "noisy_top_k": 5,
+        "sparse_vector": 6,
+        "adaptive_sparse_vector": 3,
+    }
+
+
+@pytest.mark.parametrize("title", ROWS)
+def test_one_at_once_is_the_release_on_the_same_bits(title: str) -> None:
+    row: Row = ROWS[title]
+    assert row.at_once is not None
+    for seed in range(4):
+        single: Any = row.release(row.answers, EPSILON, SeededBits(seed)).output
+        made = row.at_once(row.answers, EPSILON, SeededBits(seed), 1)
+        gaps = made[1][0] if isinstance(made, tuple) else None
+        first = (made[0] if isinstance(made, tuple) else made)[0].tolist()
+        if row.function in ("noisy_max", "noisy_top_k"):
+            assert tuple(first) == (single if gaps is None else single[0])
+            if row.function == "noisy_max" and gaps is not None:
+                assert tuple(gaps.tolist()) == single[1]
+        else:
+            answered = [entry for entry in first if entry != NOT_ASKED]
+            assert [entry >= 0 for entry in answered] == [entry is not None for entry in single]
+            if gaps is not None:
+                listed = [entry[1] for entry in single if entry is not None]
+                assert np.ma.compressed(gaps).tolist() == listed

@@ -1,0 +1,162 @@
+"""Histograms of tables: for how many items a person counts, and what another person changes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+
+import freegap as fg
+from freegap.tables import categories
+from freegap.tables.categories import bins_of
+from freegap.tables.values import ClippedValue
+from tests.tables.engines import ENGINES, Row, arrow
+
+NUMBERS = [(i * i % 37, i % 23) for i in range(300)]
+TEXTS = [(f"item {item:02}", f"p{person}") for item, person in NUMBERS]
+DOMAIN = [f"item {i:02}" for i in range(0, 40, 2)]
+ASK: dict[str, Any] = {"item": "item", "person": "person", "domain_column": None, "value": None}
+ASK |= {"observed_keys_are_public": True, "normalize": False}
+
+
+def by_hand(rows: list[Row], domain: Any, most: int | None) -> dict[Any, int]:
+    """The rule, once more."""
+    counts = dict.fromkeys(domain, 0)
+    for person in {person for _, person in rows}:
+        items = {item for item, one in rows if one == person and item in counts}
+        for item in sorted(items, key=lambda item: _digest(person, item))[:most]:
+            counts[item] += 1
+    return counts
+
+
+def _digest(person: Any, item: Any) -> str:
+    return hashlib.md5(f"{person}\n{item}".encode()).hexdigest()  # noqa: S324
+
+
+def counts_of(table: Any, domain: Any, most: int | None, **more: Any) -> dict[Any, int]:
+    bins = bins_of(table, domain=domain, most=most, **(ASK | more))
+    return dict(zip(bins.labels, bins.totals, strict=True))
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow", "duckdb", "ibis", "csv"])
+def test_every_engine_counts_each_person_for_the_same_items(engine: str, tmp_path: Path) -> None:
+    table = ENGINES[engine](TEXTS, tmp_path)
+    for most in (1, 3, None):
+        assert counts_of(table, DOMAIN, most) == by_hand(TEXTS, DOMAIN, most)
+    numbers = ENGINES[engine](NUMBERS, tmp_path)
+    assert counts_of(numbers, range(5, 30), 2) == by_hand(NUMBERS, range(5, 30), 2)
+
+
+def test_duckdb_chooses_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the pairs travelled")
+
+    monkeypatch.setattr(categories, "chosen_here", refuse)
+    connection = duckdb.connect()
+    connection.register("rows", arrow(TEXTS))
+    connection.register("items", arrow([(item, "x") for item in DOMAIN]))
+    table, held = connection.sql("FROM rows"), connection.sql("SELECT item FROM items")
+    assert counts_of(table, DOMAIN, 2) == counts_of(table, held, 2) == by_hand(TEXTS, DOMAIN, 2)
+    with pytest.raises(fg.EngineFailed, match="AssertionError"):
+        counts_of(arrow(TEXTS), DOMAIN, 2)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+@pytest.mark.parametrize("most", [1, 4])
+def test_one_person_changes_no_more_bins_and_nobody_elses(engine: str, most: int, tmp_path: Path) -> None:
+    more = [(f"item {i:02}", "p99") for i in range(60)]
+    before = counts_of(ENGINES[engine](TEXTS, tmp_path), DOMAIN, most)
+    after = counts_of(ENGINES[engine]([*more[:30], *TEXTS, *more[30:]], tmp_path), DOMAIN, most)
+    changes = [after[item] - before[item] for item in DOMAIN]
+    assert sorted(changes) == [0] * (len(DOMAIN) - most) + [1] * most
+
+
+def test_values_of_the_items_that_count(tmp_path: Path) -> None:
+    """Which items count does not depend on the values, so a sum is that of the same people."""
+    by = ClippedValue.read("cost", -2, 3, 1)
+    table = pd.DataFrame(TEXTS, columns=["item", "person"]).astype("string")
+    table["cost"] = [i % 11 - 5 for i in range(len(table))]
+    sums: dict[tuple[Any, Any], int] = {}
+    for (item, person), cost in zip(TEXTS, table["cost"], strict=True):
+        sums[item, person] = sums.get((item, person), 0) + max(-3, min(3, int(cost)))
+    wanted = dict.fromkeys(DOMAIN, 0)
+    for person in {person for _, person in TEXTS}:
+        own = sorted(
+            (item for item, one in sums if one == person and item in wanted), key=lambda i: _digest(person, i)
+        )
+        for item in own[:2]:
+            wanted[item] += max(-2, min(3, sums[item, person]))
+    connection = duckdb.connect()
+    connection.register("rows", table)
+    for frame in (table, pl.from_pandas(table), connection.sql("FROM rows")):
+        assert counts_of(frame, DOMAIN, 2, value=by) == wanted
+
+
+def test_lines_of_a_file_are_people(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text("1 2 3\n2 3\n3\n")
+    asked: dict[str, Any] = {"domain": range(1, 5), "epsilon": 10**4, "bits": fg.SeededBits(1)}
+    release = fg.histogram(tmp_path / "a.dat", items_per_person=None, **asked)
+    assert [*map(int, release.values)] == [1, 2, 3, 0]
+    single = fg.histogram(tmp_path / "a.dat", items_per_person=1, **asked)
+    assert sum(single.values) == 3
+
+
+def test_the_release_is_that_of_the_counts_and_says_so() -> None:
+    asked: dict[str, Any] = {"items_per_person": 2, "epsilon": 1}
+    named: dict[str, Any] = {"item": "item", "person": "person", "domain": DOMAIN}
+    release = fg.histogram(arrow(TEXTS), bits=fg.SeededBits(3), **named, **asked)
+    counts = by_hand(TEXTS, DOMAIN, 2)
+    assert release.values == fg.histogram(list(counts.values()), bits=fg.SeededBits(3), **asked).values
+    assert release.labels == tuple(DOMAIN)
+    assert [release.scale, release.spent] == [2, 1]
+    assert "Clipped: each person to at most 2 of their items" in str(release)
+    assert all(low >= 0 for low, _ in release.intervals())
+    free = fg.histogram(arrow(TEXTS), bits=fg.SeededBits(3), **named, **(asked | {"items_per_person": None}))
+    assert free.scale == len(DOMAIN)
+    assert "Clipped" not in str(free)
+
+
+def test_items_that_occur_come_out_also_where_nobody_counts_for_them() -> None:
+    """Else which items a digest left over would be told, and that was not declared."""
+    rows = [(item, "one") for item in "abcdef"]
+    asked: dict[str, Any] = {"item": "item", "person": "person", "items_per_person": 1, "epsilon": 10**4}
+    release = fg.histogram(arrow(rows), domain="observed", observed_keys_are_public=True, **asked)
+    assert release.labels == tuple("abcdef")
+    assert sorted(release.values) == [0] * 5 + [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"domain": None}, "domain"),
+        ({"domain": []}, "domain"),
+        ({"domain": range(10**12)}, "domain.*10,000,000"),
+        ({"domain": "observed"}, "observed"),
+        ({"items_per_person": 0}, "items_per_person"),
+        ({"value": "cost"}, "low.*missing"),
+        ({"low": 1}, "low"),
+        ({"epsilon": 1, "rho": 1}, "epsilon"),
+    ],
+)
+def test_bad_arguments_charge_nothing(options: dict[str, Any], names: str, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"item": "item", "person": "person", "domain": range(3), "items_per_person": 1}
+    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("shop", epsilon=2)
+    with pytest.raises(fg.InvalidArgument, match=names):
+        fg.histogram(arrow(NUMBERS), ledger=(ledger, "shop"), **({"epsilon": 1} | asked | options))
+    assert ledger.account("shop").spent == 0
+
+
+def test_a_ledger_is_charged(tmp_path: Path) -> None:
+    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("shop", epsilon=2)
+    named: dict[str, Any] = {"item": "item", "person": "person", "domain": range(40)}
+    fg.histogram(arrow(NUMBERS), items_per_person=1, epsilon="1/2", ledger=(ledger, "shop"), **named)
+    assert ledger.account("shop").spent == fg.histogram([1], items_per_person=1, epsilon="1/2").spent
+    with pytest.raises(fg.BudgetExceeded):
+        fg.histogram("nowhere.csv", items_per_person=1, epsilon=5, ledger=(ledger, "shop"), **named)

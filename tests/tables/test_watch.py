@@ -1,0 +1,230 @@
+"""A watch: its noise is drawn once, whatever crashes; what it has said, it says again."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import freegap as fg
+from freegap import cli
+from freegap.exact.digits import KeyedDigits
+from freegap.mechanisms.sparse_vector import noisy_threshold
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.tables import watch as watching
+from freegap.tables.watch import watch
+from tests.budget.mechanisms import Untouchable
+
+ASKED: dict[str, Any] = {
+    "item": "code",
+    "of": "flu",
+    "person": "patient",
+    "threshold": 50,
+    "k": 2,
+    "epsilon": 2,
+}
+
+
+def visits(people: int, others: int = 5) -> pa.Table:
+    """So many people with flu, some of them twice, and others."""
+    codes = ["flu"] * (people + people // 2) + ["rash"] * others
+    persons = [*range(people), *range(people // 2), *range(others)]
+    return pa.table({"code": codes, "patient": persons})
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "flu.watch"
+
+
+def ask(state: Path, people: int | None, question: str, **more: Any) -> watching.WatchReport:
+    table = None if people is None else visits(people)
+    return watch(table, **({"bits": fg.SeededBits(1)} | ASKED | more), state=state, question=question)
+
+
+def test_replies_are_those_of_the_sparse_vector_with_the_noise_of_the_key(state: Path) -> None:
+    days = {f"day {day}": people for day, people in enumerate([0, 48, 50, 51, 49, 53, 47, 300])}
+    made: list[int | None] = []
+    plan = ThresholdPlan.read("SparseVector", k=2, epsilon=2, monotonic=True)
+    for day, people in days.items():
+        report = ask(state, people, day)
+        key = json.loads(state.read_text())["key"]
+        bar = noisy_threshold(plan, KeyedDigits(fg.SeededBits(1), 0))
+        branch, multiple = bar.one(watching._number(day, key), people - 50)
+        made.append(multiple if branch >= 0 else None)
+        assert report.gap_multiples == tuple(made)
+        assert report.alert == (made[-1] is not None)
+        if report.left == 0:
+            break
+    assert sum(one is not None for one in made) == 2
+    assert key == f"{fg.SeededBits(1).bits(256):064x}"
+    assert watching._number("day 0", key) != watching._number("day 1", key)
+    assert watching._number("day 0", key) != watching._number("day 0", "0" * 64)
+
+
+def test_nothing_is_drawn_again(state: Path) -> None:
+    """After the first question, no bit is asked for: not for others, and not after a restart."""
+    ask(state, 0, "Monday")
+    before = json.loads(state.read_text())
+    ask(state, 10, "Tuesday", bits=Untouchable())
+    after = json.loads(state.read_text())
+    assert before["key"] == after["key"]
+    assert list(after["replies"]) == ["Monday", "Tuesday"]
+
+
+def test_a_question_has_one_reply(state: Path) -> None:
+    """Asked again, of whatever table, it is the same, and the table is not looked at."""
+    first = ask(state, 300, "Monday")
+    again = ask(state, None, "Monday")
+    assert first.alert
+    assert again.to_dict() == first.to_dict()
+
+
+def test_a_crash_before_the_reply_is_written_shows_nothing(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(state, 0, "Monday")
+    before = state.read_bytes()
+
+    def crash(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", crash)
+        with pytest.raises(KeyboardInterrupt):
+            ask(state, 300, "Tuesday")
+    assert state.read_bytes() == before
+    assert not ask(state, 0, "Tuesday").alert
+
+
+def test_a_crash_when_it_begins_is_charged_and_leaves_nothing_to_ask(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("clinic", epsilon=5)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(watching, "_replace", full)
+        with pytest.raises(fg.FreegapError, match="No space left"):
+            ask(state, 300, "Monday", ledger=(ledger, "clinic"))
+    account = ledger.account("clinic")
+    assert account.spent + account.reserved == 2
+    assert not state.exists()
+
+
+def test_it_is_charged_once_and_the_ledger_does_not_know_the_key(state: Path, tmp_path: Path) -> None:
+    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("clinic", epsilon=2)
+    for day in range(4):
+        assert ask(state, 3, f"day {day}", ledger=(ledger, "clinic")).spent == 2
+    assert ledger.account("clinic").spent == 2
+    key = json.loads(state.read_text())["key"]
+    assert key.encode() not in (tmp_path / "ledger.db").read_bytes()
+    with pytest.raises(fg.BudgetExceeded):
+        ask(tmp_path / "other.watch", 3, "day 0", ledger=(ledger, "clinic"))
+    assert not (tmp_path / "other.watch").exists()
+
+
+def test_the_file_is_its_owners_alone(state: Path) -> None:
+    before = os.umask(0)
+    try:
+        ask(state, 0, "Monday")
+    finally:
+        os.umask(before)
+    assert state.stat().st_mode & 0o777 == 0o600
+    state.chmod(0o640)
+    with pytest.raises(fg.InvalidArgument, match="may be read by others"):
+        ask(state, 0, "Tuesday")
+
+
+@pytest.mark.parametrize(
+    ("other", "argument"),
+    [
+        ({"threshold": 49}, "threshold"),
+        ({"k": 3}, "k"),
+        ({"epsilon": 3}, "epsilon"),
+        ({"of": "rash"}, "of"),
+    ],
+)
+def test_it_is_asked_what_it_was_begun_with(state: Path, other: dict[str, Any], argument: str) -> None:
+    ask(state, 0, "Monday")
+    with pytest.raises(fg.InvalidArgument, match="begun with") as caught:
+        ask(state, 0, "Tuesday", **other)
+    assert caught.value.argument == argument
+
+
+def test_it_ends_after_k_alerts(state: Path) -> None:
+    assert ask(state, 900, "Monday").left == 1
+    assert ask(state, 900, "Tuesday").left == 0
+    with pytest.raises(fg.BudgetSpent, match="2 replies above"):
+        ask(state, None, "Wednesday")
+    assert ask(state, None, "Tuesday").alert
+
+
+def test_one_process_at_a_time(state: Path) -> None:
+    with (state.parent / "flu.watch.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(fg.FreegapError, match="another process"):
+            ask(state, 0, "Monday")
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "freegap watch 1", "key": "zz"}', "\x00"])
+def test_other_files_are_left_alone(state: Path, text: str) -> None:
+    state.write_text(text)
+    state.chmod(0o600)
+    with pytest.raises(fg.InvalidArgument, match="not the state of a watch"):
+        ask(state, 0, "Monday")
+    assert state.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("more", "argument"),
+    [
+        ({"question": ""}, "question"),
+        ({"question": "a\nb"}, "question"),
+        ({"question": 7}, "question"),
+        ({"state": None}, "state"),
+        ({"state": "."}, "state"),
+        ({"state": "\ud800"}, "state"),
+        ({"state": "/nowhere/at/all"}, "state"),
+        ({"k": 0}, "k"),
+        ({"item": "nope"}, "item"),
+        ({"threshold": "many"}, "threshold"),
+    ],
+)
+def test_bad_arguments_begin_nothing(state: Path, more: dict[str, Any], argument: str) -> None:
+    given = ASKED | {"state": state, "question": "Monday"} | more
+    with pytest.raises(fg.InvalidArgument) as caught:
+        watch(visits(3), **given, bits=Untouchable())
+    assert caught.value.argument == argument
+    assert not state.exists()
+
+
+def test_people_are_counted_once_and_others_not_at_all() -> None:
+    counts = [watching._people(visits(people), "code", "flu", "patient") for people in (0, 1, 7, 8)]
+    assert counts == [0, 1, 7, 8]
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    table = tmp_path / "visits.csv"
+    table.write_text("code,patient\n" + "".join(f"flu,{person}\n" for person in range(300)))
+    words = ["watch", str(table), "--item", "code", "--of", "flu", "--person", "patient", "--threshold", "50"]
+    words += ["--epsilon", "2", "--state", str(tmp_path / "flu.watch"), "--question", "Monday", "--seed", "1"]
+    made = [CliRunner().invoke(cli.app, [*words, "--json"]) for _ in range(2)]
+    assert [one.exit_code for one in made] == [0, 0]
+    assert made[0].stdout == made[1].stdout
+    record = json.loads(made[0].stdout)
+    assert (record["alert"], record["left"], record["private"]) == (True, 0, False)
+    assert Fraction(record["spent"]) == 2
+    assert "ALERT, above 50 people" in CliRunner().invoke(cli.app, words).stdout
