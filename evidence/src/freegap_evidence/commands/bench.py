@@ -331,7 +331,7 @@ def peers(
     for task in TASKS:
         rows = [row for row in result["rows"] if row["task"] == task.name]
         table = Table("", "library", "way", title=task.title, title_justify="left")
-        for heading in ("ms", "to freegap", "memory, MB", task.errors):
+        for heading in ("ms", "processor ms", "to freegap", "memory, MB", task.errors):
             table.add_column(heading, justify="right")
         for row in rows:
             table.add_row(row["case"], row["library"], row["way"], *cells(row))
@@ -365,12 +365,15 @@ def growth(
     if as_json:
         print_json(result)
         return
-    columns = {"size": "{size:,}", "ms": "{ms}", "added MB": "{added_mb:,.1f}"}
+    columns = {"size": "{size:,}", "ms": "{ms}", "processor ms": "{processor_ms}"}
+    columns["added MB"] = "{added_mb:,.1f}"
     for row in result["rows"]:
         exponents = (row[f"{what}_exponent"] for what in ("time", "memory"))
         time, memory = ("–" if one is None else f"{one:.2f}" for one in exponents)
         title = f"{row['title']}: exponents {time} of time (theory {row['theory']:g}), {memory} of memory"
-        points = [point | {"ms": number(point["ms"])} for point in row["points"]]
+        points = [
+            point | {name: number(point[name]) for name in ("ms", "processor_ms")} for point in row["points"]
+        ]
         Console().print(_table(title, points, columns))
 
 
