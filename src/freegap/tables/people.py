@@ -51,6 +51,12 @@ class Counted:
             "the items that occur, declared to be public" if observed else f"{tally.items:,} public items"
         )
 
+    @property
+    def public(self) -> dict[str, Any]:
+        """What a release says of it among its parameters."""
+        summed = {} if self.source.value is None else self.source.value.parameters
+        return {**self.source.public(), "domain": self.domain, **summed}
+
 
 @contextmanager
 def counted(

@@ -15,7 +15,6 @@ from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
-from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_variances
 from freegap.estimate.expected import selection_plan
 from freegap.estimate.intervals import confidence_intervals
@@ -27,12 +26,12 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.described import ProtectName, described
+from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
-from freegap.tables.tallies import require_items
+from freegap.tables.tallies import number_of_people, require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
 from freegap.tables.values import ClippedValue, how_moved, in_values, unit_of, what_is_counted
@@ -40,9 +39,6 @@ from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
-from freegap.values.thresholds import read_threshold
-
-_MOST_PEOPLE = 2**62
 
 
 def top_k(
@@ -138,8 +134,9 @@ def top_k(
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
     table = described(table, where=where, protect=protect)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     summed = ClippedValue.read(value, low, high, unit, group)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
@@ -215,7 +212,7 @@ def top_k(
             fused = select_and_measure(counts, k, **shared)
             return _top_items(tallied, fused.labels, fused.selection, fused)
 
-        parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | _public(tallied)
+        parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | tallied.public
         return charged(account, PlainPlan("top_k", asked, parameters), release)
 
 
@@ -274,8 +271,9 @@ def above(
     """
     table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     summed = ClippedValue.read(value, low, high, unit, group)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
@@ -294,7 +292,7 @@ def above(
             table,
             item=item,
             person=person,
-            threshold=_numberof_people(threshold),
+            threshold=number_of_people(threshold),
             k=k,
             account=ledger_argument(ledger),
             source=source_or_system(bits),
@@ -308,7 +306,7 @@ def above(
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
-    bar = _numberof_people(threshold)
+    bar = number_of_people(threshold)
     moved, step = how_moved(summed), unit_of(summed)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
     plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
@@ -338,15 +336,8 @@ def above(
             )
             return _items_above(tallied, plan, found, bar)
 
-        parameters = {"k": k, "threshold": bar, "noise": noise} | _public(tallied)
+        parameters = {"k": k, "threshold": bar, "noise": noise} | tallied.public
         return charged(account, PlainPlan("above", asked, parameters), release)
-
-
-def _numberof_people(threshold: Any) -> Fraction:
-    bar = read_threshold(threshold, discrete=False)
-    if abs(bar) > _MOST_PEOPLE:
-        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
-    return bar
 
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
@@ -389,8 +380,3 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         threshold=bar,
         complete=len(estimates) < plan.k,
     )
-
-
-def _public(people: Counted) -> dict[str, Any]:
-    summed = {} if people.source.value is None else people.source.value.parameters
-    return {**people.source.public(), "domain": people.domain, **summed}
