@@ -140,7 +140,7 @@ def grouped(
     with open_source(table, item, person, of.group) as opened:
         if naming is None:
             groups, source = read_groups(of.groups, opened, normalize=normalize)
-            grouping = of.grouping(groups.items)
+            grouping = of.grouping(groups.items, by_row=source.by_row)
         else:
             groups, source, declared = groups_named(()), opened, of.one_group_per_person
             grouping = Grouping(

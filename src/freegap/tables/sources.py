@@ -260,6 +260,7 @@ def _source(
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
     chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
+    _refuse_lost_offsets(chosen, names)
     if condition is not None:
         places = {name: place for place, name in looked_at.items()}
         chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
@@ -284,6 +285,19 @@ def _source(
         group_kind="" if group is None else _kind(chosen, "group", group),
         value=value,
     )
+
+
+def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
+    """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
+    if frame.implementation.is_duckdb():  # what a condition looks at comes behind these
+        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=False):
+            if str(type_) == "TIME WITH TIME ZONE":
+                raise InvalidArgument(
+                    argument,
+                    name,
+                    "is a column of times with a time zone, which is lost on the way out of the engine",
+                    "Cast it to VARCHAR.",
+                )
 
 
 def _kind(frame: Frame, argument: str, name: str) -> str:

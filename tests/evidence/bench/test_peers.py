@@ -69,9 +69,10 @@ def test_a_contestant_releases_and_says_what_it_took(made_up: Library) -> None:
     with Contestant(Environment(made_up, HERE), job("largest"), folder=made_up_in(), limit=60) as one:
         one.ready()
         for _ in range(2):
-            taken, result = one.run()
+            taken, processor, result = one.run()
             assert result == [1, 3]
             assert taken > 0
+            assert processor >= 0
         before, peak = one.end()
     assert 0 < before <= peak
 
@@ -123,7 +124,7 @@ def test_a_comparison_of_what_can_be_had(
     ]
     first, second, failed = result["rows"]
     assert first["ratio"] == 1
-    assert second["ratio"] == second["median_ms"] / first["median_ms"]
+    assert second["ratio"] == second["processor_ms"] / first["processor_ms"]
     assert (first["error"], first["error_deviation"], first["rounds"]) == (1, 0, 2)
     assert cells(failed)[0].startswith("failed: IndexError")
     assert result["libraries"][2]["skipped"].startswith("is not installed")
@@ -256,13 +257,14 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = {"task": "top-k", "case": "n = 5", "library": "freegap", "way": "noisy_top_k", "rounds": 1}
     row |= {
         "median_ms": 2.5,
+        "processor_ms": 1.5,
         "error": 1.0,
         "error_deviation": None,
         "before_mb": 50.0,
         "peak_mb": 62.0,
         "ratio": 1.0,
     }
-    result: dict[str, Any] = {"date": "2026-01-01", "cores": 2, "processor": "x"}
+    result: dict[str, Any] = {"date": "2026-01-01", "cores": 2, "processor": "x", "load": 1.0}
     result |= {"machine": {"python": "3", "numpy": "2"}, "rows": [row], "audits": [], "published": []}
     ours = {"name": "freegap", "cannot": "little", "versions": {"freegap": "0"}}
     absent = {"name": "absent", "cannot": "much", "versions": {}, "skipped": "is not installed"}

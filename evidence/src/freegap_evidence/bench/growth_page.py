@@ -21,7 +21,8 @@ Written by `{command}` on {result["date"]}, with Python {machine["python"]} and 
 [side by side](peers.md) compares with other libraries.
 
 One size grows while the others stay. Each point is a process of its own; *time* is the median of up to seven
-releases, *memory* what they added to the data that was there before. The exponent p is that of the line
+releases, on the clock and of the processor (which is what is fitted, and does not depend on what else the
+machine does), *memory* what they added to the data that was there before. The exponent p is that of the line
 c·sizeᵖ through the points from the size named in the table on, where the fixed cost of a call counts no more.
 Theory says how time grows at most; more than {result["tolerance"]} above it is called faster.
 
@@ -38,9 +39,10 @@ Theory says how time grows at most; more than {result["tolerance"]} above it is 
         )
     text += "\n## The points\n"
     for row in result["rows"]:
-        text += f"\n{row['title']}:\n\n| size | ms | added MB |\n|---:|---:|---:|\n"
+        text += f"\n{row['title']}:\n\n| size | ms | processor ms | added MB |\n|---:|---:|---:|---:|\n"
         for point in row["points"]:
-            text += f"| {point['size']:,} | {number(point['ms'])} | {point['added_mb']:,.1f} |\n"
+            clock, processor = number(point["ms"]), number(point["processor_ms"])
+            text += f"| {point['size']:,} | {clock} | {processor} | {point['added_mb']:,.1f} |\n"
     return text
 
 
@@ -56,13 +58,13 @@ def chart(result: Record, path: Path) -> None:
         axis.set_visible(False)
     for axis, row in zip(axes, rows, strict=False):
         sizes = [point["size"] for point in row["points"]]
-        axis.loglog(sizes, [point["ms"] for point in row["points"]], "o-", color=BLUE, label="ms")
+        axis.loglog(sizes, [point["processor_ms"] for point in row["points"]], "o-", color=BLUE, label="ms")
         used = [(point["size"], point["added_mb"]) for point in row["points"] if point["added_mb"] >= 0.1]
         axis.loglog([size for size, _ in used], [mb for _, mb in used], "s--", color=ORANGE, label="MB")
         last = row["points"][-1]
-        line = [last["ms"] * (size / last["size"]) ** row["theory"] for size in sizes]
+        line = [last["processor_ms"] * (size / last["size"]) ** row["theory"] for size in sizes]
         axis.loglog(sizes, line, ":", color=GREY, label=f"exponent {row['theory']:g}")
-        lowest = min(point["ms"] for point in row["points"])
+        lowest = min(point["processor_ms"] for point in row["points"])
         axis.set_ylim(bottom=min(lowest, *(mb for _, mb in used)) / 3 if used else lowest / 3)
         axis.set_title(f"{row['title']}: {_or_dash(row['time_exponent'])}", fontsize=9)
         axis.tick_params(labelsize=7)

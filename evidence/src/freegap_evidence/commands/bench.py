@@ -102,6 +102,7 @@ def top_k(
         "in ρ": "{gumbel_ms:.3f}",
         "to ε": "{gumbel_ratio:.2f}",
     }
+    few = {name: columns[name] for name in ("n", "k", "freegap", "insecure", "ratio")}
     within = {
         "k": "{k}",
         "freegap": "{secure_ms:.2f}",
@@ -115,7 +116,11 @@ def top_k(
         n, domain = result["large"][0]["n"], result["large"][0]["domain"]
         large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
         title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
-        return [_table(title, result["rows"], columns), _table(large, result["large"], within)]
+        return [
+            _table(title, result["rows"], columns),
+            _table("Other sizes", result["small"], few),
+            _table(large, result["large"], within),
+        ]
 
     _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
 
@@ -139,6 +144,21 @@ def sparse_vector(as_json: bool = _JSON) -> None:
         return [_table(title, rows, columns, left=("form", "noise"))]
 
     _show(run, as_json, tables)
+
+
+@app.command("start")
+def start(
+    as_json: bool = _JSON, rounds: int = typer.Option(7, help="How often each is started.", min=1)
+) -> None:
+    """How long imports and commands take to start, each in a process of its own."""
+    from freegap_evidence.bench.start import run
+
+    columns = {"start": "{start}", "ms": "{ms:.0f}", "to import numpy": "{to_numpy:.2f}"}
+
+    def tables(result: Record) -> list[TitledTable]:
+        return [_table("From start to end: milliseconds", result["rows"], columns, left=("start",))]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("batches")
@@ -311,7 +331,7 @@ def peers(
     for task in TASKS:
         rows = [row for row in result["rows"] if row["task"] == task.name]
         table = Table("", "library", "way", title=task.title, title_justify="left")
-        for heading in ("ms", "to freegap", "memory, MB", task.errors):
+        for heading in ("ms", "processor ms", "to freegap", "memory, MB", task.errors):
             table.add_column(heading, justify="right")
         for row in rows:
             table.add_row(row["case"], row["library"], row["way"], *cells(row))
@@ -345,12 +365,15 @@ def growth(
     if as_json:
         print_json(result)
         return
-    columns = {"size": "{size:,}", "ms": "{ms}", "added MB": "{added_mb:,.1f}"}
+    columns = {"size": "{size:,}", "ms": "{ms}", "processor ms": "{processor_ms}"}
+    columns["added MB"] = "{added_mb:,.1f}"
     for row in result["rows"]:
         exponents = (row[f"{what}_exponent"] for what in ("time", "memory"))
         time, memory = ("–" if one is None else f"{one:.2f}" for one in exponents)
         title = f"{row['title']}: exponents {time} of time (theory {row['theory']:g}), {memory} of memory"
-        points = [point | {"ms": number(point["ms"])} for point in row["points"]]
+        points = [
+            point | {name: number(point[name]) for name in ("ms", "processor_ms")} for point in row["points"]
+        ]
         Console().print(_table(title, points, columns))
 
 

@@ -84,10 +84,16 @@ def run(
         cores=os.cpu_count(),
         processor=platform.machine(),
         rounds=rounds,
+        load=_load(),
         libraries=[_library(found) for found in environments],
         audits=audits,
         published=[dict(zip(("tool", "figure", "source"), line, strict=True)) for line in PUBLISHED],
     )
+
+
+def _load() -> float | None:
+    """How many processes wanted a processor in the last minutes, where that is known."""
+    return round(os.getloadavg()[2], 1) if hasattr(os, "getloadavg") else None
 
 
 def _library(found: Environment) -> Row:
@@ -119,7 +125,7 @@ def _case(
                     "library": found.library.name,
                     "way": way,
                 }
-                rows.append(row | {"times": [], "errors": []})
+                rows.append(row | {"times": [], "processor": [], "errors": []})
                 contestant = Contestant(found, told | {"way": way}, folder=folder, limit=limit)
                 racing.append((rows[-1], stack.enter_context(contestant)))
         for row, contestant in list(racing):
@@ -133,12 +139,13 @@ def _case(
         while racing:
             for row, contestant in list(racing):
                 try:
-                    taken, result = contestant.run()
+                    taken, processor, result = contestant.run()
                 except NoAnswer as error:
                     row["failed"] = str(error)
                     racing.remove((row, contestant))
                     continue
                 row["times"].append(taken)
+                row["processor"].append(processor)
                 row["errors"].append(case.task.error(job, result))
                 if len(row["times"]) >= rounds or sum(row["times"]) >= seconds:
                     racing.remove((row, contestant))
@@ -149,19 +156,21 @@ def _case(
 
 
 def _summed(rows: list[Row]) -> list[Row]:
-    """Medians, and ratios to the first of ours."""
+    """Medians, and ratios of processor time to the first of ours."""
     for row in rows:
-        times, errors = row.pop("times"), row.pop("errors")
+        times, processor, errors = (row.pop(name) for name in ("times", "processor", "errors"))
         if "failed" in row or not times:
             continue
         row |= {
             "rounds": len(times),
             "median_ms": 1000 * median(times),
+            "processor_ms": 1000 * median(processor),
             "error": fmean(errors),
             "error_deviation": stdev(errors) / math.sqrt(len(errors)) if len(errors) > 1 else None,
         }
-    ours = next((row["median_ms"] for row in rows if row["library"] == OURS and "median_ms" in row), None)
-    for row in rows:
-        if ours and "median_ms" in row:
-            row["ratio"] = row["median_ms"] / ours
+    timed = [row for row in rows if "processor_ms" in row]
+    ours = next((row["processor_ms"] for row in timed if row["library"] == OURS), None)
+    for row in timed:
+        if ours:
+            row["ratio"] = row["processor_ms"] / ours
     return rows

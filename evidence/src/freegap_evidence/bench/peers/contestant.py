@@ -66,11 +66,11 @@ class Contestant:
         """Wait until it has imported its library and prepared the job."""
         self._heard()
 
-    def run(self) -> tuple[float, Any]:
-        """One release: its seconds, and what came out."""
+    def run(self) -> tuple[float, float, Any]:
+        """One release: its seconds, those of processors, and what came out."""
         self._tell("run")
         answer = self._heard()
-        return answer["seconds"], answer["result"]
+        return answer["seconds"], answer["processor"], answer["result"]
 
     def end(self) -> tuple[float, float]:
         """Memory in megabytes before the first release, and at the peak."""

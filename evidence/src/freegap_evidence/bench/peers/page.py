@@ -32,11 +32,14 @@ that what else the machine does strikes all alike.
 
 - *ms* is the median time of one release, from data in memory (from a file, where the task says so) to its
   result. Starting Python, importing the library and the first release are not counted.
-- *to freegap* is that time over freegap's in the same turns, of its first line.
+- *processor ms* is the median processor time, of all threads and processes. It does not depend on what else
+  the machine does; on average {result["load"]} processes wanted one of its cores meanwhile. Where that is
+  more than there are cores, *ms* is an upper bound.
+- *to freegap* is the processor time over freegap's in the same turns, of its first line.
 - *memory* is what the process and those it started held at the peak; in brackets, what the releases added.
 - The *error* is the mean over the releases that were timed, with its standard error.
 
-![Time of a release, by task and library]({figure})
+![Processor time of a release, by task and library]({figure})
 """
     parts = [head, *(_section(result, task) for task in TASKS), _audit(result), _libraries(result)]
     return "\n".join(part.strip() + "\n" for part in parts if part)
@@ -48,7 +51,8 @@ def _section(result: Record, task: Any) -> str:
         return ""
     direction = "more is better" if task.more_is_better else "less is better"
     text = f"## {task.title}\n\nError: {task.errors}; {direction}. {task.note}\n\n"
-    text += "| | library | way | ms | to freegap | memory, MB | error |\n|---|---|---|---:|---:|---:|---:|\n"
+    text += "| | library | way | ms | processor ms | to freegap | memory, MB | error |\n"
+    text += "|---|---|---|---:|---:|---:|---:|---:|\n"
     case = ""
     for row in rows:
         shown = row["case"] if row["case"] != case else ""
@@ -58,15 +62,15 @@ def _section(result: Record, task: Any) -> str:
     return text + (f"\nNot compared here: {without}.\n" if without else "")
 
 
-def cells(row: Record) -> tuple[str, str, str, str]:
-    """Time, ratio, memory and error of a line, as texts."""
+def cells(row: Record) -> tuple[str, str, str, str, str]:
+    """Time, processor time, ratio, memory and error of a line, as texts."""
     if "failed" in row:
-        return (f"failed: {row['failed'].replace('|', '/')}", "", "", "")
+        return (f"failed: {row['failed'].replace('|', '/')}", "", "", "", "")
     deviation = row["error_deviation"]
     error = number(row["error"]) + (f" ± {number(deviation)}" if deviation else "")
     ratio = number(row["ratio"]) if "ratio" in row else ""
     memory = f"{row['peak_mb']:.0f} ({row['peak_mb'] - row['before_mb']:.0f})"
-    return (number(row["median_ms"]), ratio, memory, error)
+    return (number(row["median_ms"]), number(row["processor_ms"]), ratio, memory, error)
 
 
 def _without(result: Record, task: str, with_one: Iterable[str]) -> str:
@@ -115,25 +119,25 @@ def _libraries(result: Record) -> str:
 
 
 def chart(result: Record, path: Path) -> None:
-    """Time of a release on a logarithmic scale, a panel for each task, at its largest size."""
+    """Processor time of a release, logarithmically, a panel for each task, at its largest size."""
     names = [library["name"] for library in result["libraries"]]
     drawn = []
     for task in TASKS:
-        rows = [row for row in result["rows"] if row["task"] == task.name and "median_ms" in row]
+        rows = [row for row in result["rows"] if row["task"] == task.name and "processor_ms" in row]
         if rows:
             drawn.append((task, [row for row in rows if row["case"] == rows[-1]["case"]]))
     figure, axes = panels(-(-len(drawn) // 2), 2, size=(5.4, 2.3), lines="x")
     for axis in axes[len(drawn) :]:
         axis.set_visible(False)
     for axis, (task, rows) in zip(axes, drawn, strict=False):
-        rows = sorted(rows, key=lambda row: -row["median_ms"])
+        rows = sorted(rows, key=lambda row: -row["processor_ms"])
         places = range(len(rows))
         colours = [_COLOURS[names.index(row["library"]) % len(_COLOURS)] for row in rows]
-        axis.barh(places, [row["median_ms"] for row in rows], color=colours, height=0.6)
+        axis.barh(places, [row["processor_ms"] for row in rows], color=colours, height=0.6)
         labels = [row["library"] if row["library"] != OURS else f"{OURS}: {row['way']}" for row in rows]
         axis.set_yticks(list(places), labels=labels, fontsize=8)
         axis.set_xscale("log")
-        axis.set_xlabel("ms", fontsize=8)
+        axis.set_xlabel("processor ms", fontsize=8)
         axis.tick_params(axis="x", labelsize=7)
         axis.set_title(f"{task.name}: {rows[0]['case']}", fontsize=9)
     save(figure, path)

@@ -155,7 +155,9 @@ THRESHOLD = Task(
     True,
     _named,
     _named_items,
-    "python-dp selects first and counts then, each at half of ε; the others do both with one noise.",
+    "python-dp selects first and counts then, each at half of ε; the others do both with one noise. OpenDP's "
+    "threshold is the lowest for which it states this δ; what it states is too small by a factor e here "
+    "(its issue 2922), so it names more than it should.",
 )
 MEDIAN = Task(
     "median",
@@ -180,7 +182,6 @@ TABLE = Task(
 )
 CASES = (
     Case(TOP_K, (("n", 1_000), ("k", 10))),
-    Case(TOP_K, (("n", 41_270), ("k", 10))),
     Case(TOP_K, (("n", 41_270), ("k", 100))),
     Case(CHOICE, (("n", 1_000),)),
     Case(CHOICE, (("n", 41_270),)),
