@@ -49,8 +49,14 @@ def filtered(frame: Any, condition: RowCondition, places: Mapping[str, str], *, 
     def look(name: str, value: Value | None) -> tuple[nw.Expr, Any]:
         place = where[name, None if typed else _type_for(value)]
         dtype, column = schema[place], nw.col(place)
-        if dtype.is_float():  # NaN is a missing value
+        if dtype.is_float() or dtype == nw.Decimal:
+            # As doubles: engines convert a number to the column's type or the column to the number's, and
+            # some fail on values that do not fit. NaN is a missing value.
+            column = column.cast(nw.Float64)
             column = nw.when(~column.is_nan()).then(column)
+            value = float(value) if isinstance(value, int) else value
+        elif dtype.is_integer() and isinstance(value, float):
+            value = int(value)
         elif dtype in (nw.Categorical, nw.Enum):
             column = column.cast(nw.String)
         if dtype == nw.Datetime and type(value) is datetime.date:
@@ -106,6 +112,10 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
         if value is None or kind == "other":
             continue
         wanted = type_kind(type(value))
+        if kind == "number":
+            raise _misfit(condition, name, "holds whole numbers of more than 64 bits, or without a sign")
+        if kind == "integer" and isinstance(value, float) and not (value.is_integer() and abs(value) < 2**63):
+            raise _misfit(condition, name, "holds whole numbers, and is compared with another one")
         dated = wanted == "date" and kind == "date and time"
         if not (wanted == kind or dated or (wanted in NUMBERS and kind in NUMBERS)):
             raise _misfit(condition, name, f"holds values of the kind {kind}, and is compared with {wanted}")
@@ -114,8 +124,16 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             if zone != (isinstance(value, datetime.datetime) and value.tzinfo is not None):
                 raise _zoned(condition, name)
     for pair in _pairs(condition):
-        if kinds[pair.left] != kinds[pair.right] and not {kinds[pair.left], kinds[pair.right]} <= NUMBERS:
-            raise _misfit(condition, pair.left, f"is of another kind than {pair.right!r}")
+        left, right = (schema[places[name]] for name in (pair.left, pair.right))
+        zones = [getattr(dtype, "time_zone", None) for dtype in (left, right)]
+        if (
+            kinds[pair.left] != kinds[pair.right]
+            or kinds[pair.left] in ("number", "other")
+            or len({*zones}) > 1
+        ):
+            raise _misfit(
+                condition, pair.left, f"is of another kind than {pair.right!r}, or of one that is not sure"
+            )
 
 
 def _kind(frame: Any, name: str, place: str, dtype: Any) -> str:
