@@ -33,8 +33,8 @@ that what else the machine does strikes all alike.
 - *ms* is the median time of one release, from data in memory (from a file, where the task says so) to its
   result. Starting Python, importing the library and the first release are not counted.
 - *processor ms* is the median processor time, of all threads and processes. It does not depend on what else
-  the machine does; on average {result["load"]} processes wanted one of its cores meanwhile. Where that is more
-  than there are cores, *ms* is an upper bound.
+  the machine does; on average {result["load"]} processes wanted one of its cores meanwhile. Where that is
+  more than there are cores, *ms* is an upper bound.
 - *to freegap* is the processor time over freegap's in the same turns, of its first line.
 - *memory* is what the process and those it started held at the peak; in brackets, what the releases added.
 - The *error* is the mean over the releases that were timed, with its standard error.
