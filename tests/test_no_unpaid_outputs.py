@@ -70,6 +70,8 @@ def _online(asking: Any, answers: Any) -> None:
     for answer in answers:
         if not asking.exhausted:
             asking.ask(answer)
+    if hasattr(asking, "ask_many") and not asking.exhausted:
+        asking.ask_many(list(answers))
 
 
 def _candidates(answers: Any, bits: fg.SeededBits) -> dict[str, Any]:

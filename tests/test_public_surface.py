@@ -67,6 +67,7 @@ RECORDS = {
     "KeptRelease",
     "Measurement",
     "NoisyHistogram",
+    "NoisyMeans",
     "PlannedRelease",
     "PrivacyUnit",
     "LowerBound",

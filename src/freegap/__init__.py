@@ -51,6 +51,7 @@ _HOMES = {
     "freegap.tables.described": "SourceTable source",
     "freegap.tables.grouping": "Grouping",
     "freegap.tables.histograms": "NoisyHistogram histogram",
+    "freegap.tables.means": "NoisyMeans",
     "freegap.tables.quantiles": "Quantiles quantiles",
     "freegap.tables.releases": "above top_k",
     "freegap.tables.results": "ItemsAbove PrivacyUnit TableRelease TopItems",

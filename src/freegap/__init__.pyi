@@ -82,6 +82,7 @@ from freegap.tables.described import source as source
 from freegap.tables.grouping import Grouping as Grouping
 from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
 from freegap.tables.histograms import histogram as histogram
+from freegap.tables.means import NoisyMeans as NoisyMeans
 from freegap.tables.quantiles import Quantiles as Quantiles
 from freegap.tables.quantiles import quantiles as quantiles
 from freegap.tables.releases import above as above

@@ -122,6 +122,17 @@ class _Reservoir:
         return taken
 
 
+def drawn_bytes(source: BitSource, count: int) -> bytes:
+    """The next 8·count bits of a source, first bit most significant: the same as `bits`, without one integer
+    of that length where the source can do without."""
+    own = getattr(source, "_bytes", None) if type(source) in (SystemBits, SeededBits) else None
+    if own is None:
+        return source.bits(8 * count).to_bytes(count, "big")
+    note_draw()
+    drawn: bytes = own(count)
+    return drawn
+
+
 class OfOneProcess:
     """What holds noise, or the right to draw some: of the process that made it, and there is one of it."""
 
@@ -179,6 +190,10 @@ class SystemBits(OfOneProcess):
                 reservoir.fill(os.urandom(_BLOCK_BYTES))
             return reservoir.take(n)
 
+    def _bytes(self, count: int) -> bytes:
+        """As many bytes, not from the buffer: for `drawn_bytes`, of 128 bits and more."""
+        return os.urandom(count) if count >= 16 else self.bits(8 * count).to_bytes(count, "big")
+
     def __reduce__(self) -> tuple[object, ...]:
         """A copy in another process starts with bits of its own."""
         return SystemBits, ()
@@ -216,6 +231,15 @@ class SeededBits:
                 missing = (n - self._reservoir.count + 7) // 8
                 self._reservoir.fill(self._stream.update(bytes(max(missing, _BLOCK_BYTES))))
             return self._reservoir.take(n)
+
+    def _bytes(self, count: int) -> bytes:
+        """As many bytes, the ones that are kept first: for `drawn_bytes`."""
+        with self._lock:
+            kept, odd = divmod(self._reservoir.count, 8)
+            if not odd and kept <= count:
+                first = self._reservoir.take(8 * kept).to_bytes(kept, "big")
+                return first + self._stream.update(bytes(count - kept))
+        return self.bits(8 * count).to_bytes(count, "big")
 
     def __repr__(self) -> str:
         return f"SeededBits({self.seed!r})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from typing import Any, Self
 
@@ -95,11 +95,9 @@ class Dialogue(OfOneProcess, ABC):
         if self._claim is not None:
             self._claim.close(self._charge())
 
-    @contextmanager
-    def _between_questions(self) -> Iterator[None]:
+    def _between_questions(self) -> AbstractContextManager[Any]:
         """While a question is being answered, what is spent is not known yet."""
-        with self._lock if self._in_own_process else nullcontext():
-            yield
+        return self._lock if self._in_own_process else nullcontext()
 
     def __enter__(self) -> Self:
         return self

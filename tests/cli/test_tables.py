@@ -247,6 +247,10 @@ def test_totals_and_histograms(shop: Path) -> None:
         "nothing was read"
         in run("above", *asked[:-3], *summed, "-k", "1", "--threshold", "9", "--dry-run").stdout
     )
+    means = json.loads(run("histogram", *asked, *summed, "--items-per-person", "1", "--mean").stdout)
+    assert means["centre"] == "5"
+    with pytest.raises(InvalidArgument, match="mean"):
+        run("histogram", *asked, *summed, "--items-per-person", "1", "--mean", "--dry-run")
     for wrong, named_in_error in (("0", "items"), ("x", "whole number"), ("any", "dry run")):
         with pytest.raises(InvalidArgument, match=named_in_error):
             run("histogram", *asked, "--items-per-person", wrong, "--dry-run")

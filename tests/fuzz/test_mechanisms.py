@@ -78,7 +78,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "histogram": without(SELECT, "k", "noise", "monotonic", "answers")
     | {"table": COUNTS, "items_per_person": 1, "item": None, "person": None, "domain": None, "value": None}
     | {"domain_column": None, "observed_keys_are_public": False, "normalize": False}
-    | {"low": None, "high": None, "unit": None},
+    | {"low": None, "high": None, "unit": None, "mean": False},
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},

@@ -140,10 +140,11 @@ def test_two_people_by_hand(few_places: int) -> None:
 def test_draws_follow_the_law(few_places: int, monkeypatch: pytest.MonkeyPatch, flat: float) -> None:
     """Also where all of a cell is proposed at its best, so that much is rejected; and not with a wrong ε."""
     monkeypatch.setattr(quantiles_node, "_FLAT", flat)
+    fifth = Fraction(1, 5)
     counts, source, draws = [0, 6, 0, 2], fg.SeededBits(1), 300
-    seen = Counter(draw_place(spread_of(counts), 2, 15, THIRD, Fraction(4), source) for _ in range(draws))
-    assert fit_p(seen, place_law(counts, 2, 15, THIRD, 4, few_places)) > ALPHA
-    assert fit_p(seen, place_law(counts, 2, 15, THIRD, 1, few_places)) < ALPHA
+    seen = Counter(draw_place(spread_of(counts), 2, 15, fifth, Fraction(1), source) for _ in range(draws))
+    assert fit_p(seen, place_law(counts, 2, 15, fifth, 1, few_places)) > ALPHA
+    assert fit_p(seen, place_law(counts, 2, 15, fifth, 4, few_places)) < ALPHA
 
 
 def test_halves_follow_the_law(few_places: int) -> None:

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import random
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -345,6 +346,22 @@ def test_above_in_groups_that_nobody_has_listed_is_charged_in_full() -> None:
     assert release.spent == 8
 
 
+def test_a_row_that_is_protected_by_itself_is_in_one_group() -> None:
+    release = fg.top_k(TABLE, **_asked(person=None, protect="rows"))
+    plan = TopKPlan.read("noisy_top_k", k=2, epsilon=3, monotonic=True)
+    counts = Counter((group, item) for group, item, _ in ROWS)
+    values = np.array([counts[group, item] for group in WARDS for item in ITEMS])
+    drawn = draw_top_k_batch(plan, values, np.array([0, 4, 8, 12]), fg.SeededBits(7))
+    assert release.labels == tuple(ITEMS[place] for place in drawn.places.ravel())
+    assert "a row is in one of them; each has noise of its own and all of ε" in str(release)
+
+
+def test_only_some_rows_count() -> None:
+    release = fg.top_k(TABLE, **_asked(where="dx <> 'flu'", groups_per_person=1))
+    kept = _arrow([row for row in ROWS if row[1] != "flu"])
+    assert release.labels == fg.top_k(kept, **_asked(groups_per_person=1)).labels
+
+
 def test_rows_in_groups_that_are_not_listed_leave_no_trace() -> None:
     kept = [row for row in ROWS if row[0] in WARDS]
     for bound in ({}, {"groups_per_person": 1}, {"one_group_per_person": True}):
@@ -421,7 +438,7 @@ def test_groups_from_a_file_and_a_table(tmp_path: Path) -> None:
 def test_spellings_of_groups() -> None:
     composed, taken_apart = (unicodedata.normalize(form, "Süd") for form in ("NFC", "NFD"))
     rows = [(composed, "flu", 1), (taken_apart, "flu", 2), (" süd", "flu", 3)]
-    with pytest.warns(SpellingWarning):
+    with pytest.warns(SpellingWarning, match="The list of groups has"):
         assert _cells(_arrow(rows), None, [taken_apart])[taken_apart, "flu"] == 1
     for table in (_arrow(rows), _frame(rows), pl.DataFrame(pl.from_arrow(_arrow(rows)))):
         counts = _cells(table, None, [composed], normalize=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 import freegap as fg
 from freegap.tables import categories
 from freegap.tables.categories import bins_of
+from freegap.tables.histograms import reach_of
+from freegap.tables.means import NoisyMeans
 from freegap.tables.values import ClippedValue
 from tests.tables.engines import ENGINES, Row, arrow
 
@@ -160,3 +163,86 @@ def test_a_ledger_is_charged(tmp_path: Path) -> None:
     assert ledger.account("shop").spent == fg.histogram([1], items_per_person=1, epsilon="1/2").spent
     with pytest.raises(fg.BudgetExceeded):
         fg.histogram("nowhere.csv", items_per_person=1, epsilon=5, ledger=(ledger, "shop"), **named)
+
+
+# Means ------------------------------------------------------------------------------------------------
+
+COSTS = pd.DataFrame({
+    "item": ["a", "a", "b", "a", "b", "b", "a"],
+    "person": [1, 1, 1, 2, 3, 4, 5],
+    "cost": [2.0, 3.0, 9.0, 40.0, -7.0, None, 1.0],
+}).astype({"item": "string"})  # fmt: skip
+MEANS: dict[str, Any] = {"item": "item", "person": "person", "value": "cost", "low": 0, "high": 10, "unit": 1}
+
+
+def means(table: Any = COSTS, **more: Any) -> NoisyMeans:
+    asked = {"domain": ["a", "b", "c"], "items_per_person": None, "epsilon": 10**6, "mean": True}
+    release = fg.histogram(table, **(MEANS | asked | more))
+    assert isinstance(release, NoisyMeans)
+    return release
+
+
+def test_means_by_hand() -> None:
+    """a: 5, 10 (of 40) and 1; b: 9 and 0 (of -7), and one row without a value. The middle is 5."""
+    connection = duckdb.connect()
+    connection.register("rows", COSTS)
+    for table in (COSTS, pl.from_pandas(COSTS), connection.sql("FROM rows")):
+        release = means(table)
+        assert release.counts == (3, 2, 0)
+        assert [*release.values] == [16 - 15, 9 - 10, 0]
+        assert [*release.means] == [Fraction(16, 3), Fraction(9, 2), 5]
+        assert sum(means(table, items_per_person=1).counts) == 4
+
+
+def test_half_of_the_budget_for_each_and_all_of_it_charged() -> None:
+    release = means(epsilon=1, items_per_person=2, bits=fg.SeededBits(4))
+    assert [release.of_counts.scale, release.scale, release.spent] == [4, 2 * 5 * 2, 1]
+    bits = fg.SeededBits(4)
+    asked: dict[str, Any] = {"items_per_person": 2, "epsilon": "1/2", "bits": bits}
+    counts = fg.histogram([3, 2, 0], **asked)
+    assert [*counts.values] == [*release.counts]
+    assert release.values == fg.histogram([1, -1, 0], sensitivity=5, **asked).values
+    in_rho = means(epsilon=None, rho=1, low=1, bits=fg.SeededBits(4))
+    assert in_rho.centre == 5  # the middle is 5.5: one side is longer
+    assert in_rho.plan.sensitivity == 5
+    assert Fraction(999, 1000) < in_rho.spent <= 1
+    lopsided = means(low=0, high=9, bits=fg.SeededBits(4))
+    assert [lopsided.centre, lopsided.plan.sensitivity] == [4, 5]
+
+
+def test_the_interval_of_a_mean_has_every_ratio_of_what_may_be() -> None:
+    release = means(epsilon=2, bits=fg.SeededBits(5))
+    ends = zip(release.intervals(), release.values, release.counts, strict=True)
+    people, width = reach_of(release.of_counts, 0.025), reach_of(release.plan, 0.025)
+    assert width >= 5 * people > 0
+    for (low, high), value, count in ends:
+        ratios = [
+            min(max(5 + Fraction(s) / c, Fraction(0)), Fraction(10))
+            for s in range(int(value - width), int(value + width) + 1)
+            for c in range(max(int(count - people), 1), max(int(count + people), 1) + 1)
+        ]
+        assert low <= min(ratios) < low + 0.001
+        assert high - 0.001 < max(ratios) <= high
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"value": None, "low": None, "high": None, "unit": None}, "mean.*value"),
+        ({"low": 10}, "mean.*bounds that differ"),
+        ({"mean": "yes"}, "mean"),
+        ({"table": COSTS.astype({"item": object})}, "mean.*astype"),
+    ],
+)
+def test_means_that_cannot_be(options: dict[str, Any], names: str) -> None:
+    with pytest.raises(fg.InvalidArgument, match=names):
+        means(**options)
+    with pytest.raises(fg.InvalidArgument, match=r"mean.*is for a table"):
+        fg.histogram([1, 2], mean=True, items_per_person=1, epsilon=1)
+
+
+def test_what_a_release_of_means_says() -> None:
+    release = means(bits=fg.SeededBits(1))
+    assert "the number of people by one and the sum about 5 by at most 5." in str(release)
+    assert list(release.to_pandas().columns) == ["item", "people", "mean", "low", "high"]
+    assert fg.Release.from_json(release.to_json()).rows() == release.rows()

@@ -58,10 +58,13 @@ def answer_units(
     >>> [answer_units(x, Fraction(1, 2), 0, 10) for x in (1.3, -7, math.inf, math.nan, None)]
     [2, 0, 10, 0, 0]
     """
-    integer = int(value) if isinstance(value, np.bool_) else whole(value)
-    if integer is not None:
-        exact = Fraction(integer)
-    elif isinstance(value, numbers.Rational) and not isinstance(value, np.timedelta64):
+    if type(value) is int:  # the usual one
+        integer: int | None = value
+    else:
+        integer = int(value) if isinstance(value, np.bool_) else whole(value)
+    if integer is not None:  # without a Fraction, which costs more than all the rest of a question
+        return max(low, min(high, sign * integer * grid.denominator // grid.numerator))
+    if isinstance(value, numbers.Rational) and not isinstance(value, np.timedelta64):
         exact = Fraction(int(value.numerator), int(value.denominator))
     elif is_missing_number(value):
         return low
@@ -114,7 +117,9 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: i
     if array.dtype.kind in "iub" and largest < 2**62:
         if array.dtype == np.uint64:
             array = np.minimum(array, np.uint64(2**62))
-        steps = np.clip(array.astype(np.int64), least, most) * per_unit
+        steps = np.clip(array.astype(np.int64), least, most)
+        if per_unit != 1:
+            steps *= per_unit
     elif array.dtype.kind == "f" and array.dtype.itemsize <= 8 and largest < 2**53:
         doubles = array.astype(np.float64)
         inside = (doubles >= least) & (doubles <= most)
@@ -123,5 +128,8 @@ def _on_grid(array: NDArray[Any], grid: Fraction, low: int, high: int, origin: i
         steps = np.where(inside, np.asarray(within, dtype=np.int64), beyond)
     else:
         return np.array([answer_units(value, grid, low, high) - origin for value in array], dtype=np.int64)
-    units: NDArray[np.int64] = np.clip(steps // grid.numerator, low, high) - origin
-    return units
+    if grid.numerator != 1:
+        steps //= grid.numerator
+    np.clip(steps, low, high, out=steps)
+    steps -= origin
+    return steps

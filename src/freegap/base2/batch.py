@@ -11,6 +11,8 @@ The table of t covers every τ in [−w, w], so that its cost depends on public 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from freegap.base2.draws import WORD, BitDraws
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
 from freegap.base2.weights import Weights
-from freegap.bits import BitSource
+from freegap.bits import BitSource, drawn_bytes
 
 _BLOCK = 1 << 16
 # Fraction bits of the running power of B beyond those of a word: enough that its error of at most one
@@ -42,8 +44,8 @@ class _Words:
         """The next n words, without taking them."""
         missing = n - len(self._ahead)
         if missing > 0:
-            data = self._source.bits(self._digits * missing).to_bytes(missing * self._digits // 8, "big")
-            self._ahead = np.concatenate([self._ahead, np.frombuffer(data, dtype=self._kind)])
+            data = np.frombuffer(drawn_bytes(self._source, missing * self._digits // 8), dtype=self._kind)
+            self._ahead = np.concatenate([self._ahead, data]) if len(self._ahead) else data
         return self._ahead[:n]
 
     def skip(self, n: int) -> None:
@@ -53,9 +55,17 @@ class _Words:
 
     def bits(self, n: int) -> int:
         """The next word, which has n bits."""
-        word = int(self.look(1)[0])
+        if not len(self._ahead):
+            self.taken += 1
+            return self._source.bits(n)
+        word = int(self._ahead[0])
         self.skip(1)
         return word
+
+    def put_back(self, word: int) -> None:
+        """Let the word that was taken last be the next one again."""
+        self._ahead = np.concatenate([np.array([word], dtype=self._kind), self._ahead])
+        self.taken -= 1
 
 
 class FastRun:
@@ -66,17 +76,20 @@ class FastRun:
 
     def __init__(self, plan: Base2Plan, source: BitSource, *, digits: int = WORD) -> None:
         self._words = _Words(source, digits)
+        self._digits = digits
         self._width = plan.width
         self._table = threshold_words(plan.answer_weights, plan.width, digits)
         self.run = Run(plan, BitDraws(self._words, digits))
 
     def ask(self, answer: int) -> int | None:
         """As `Run.ask`."""
-        tau = self.run.distance(answer)
-        limit = self._table[tau + self._width]
-        if self.run.exhausted or (word := self._words.look(1)[0]) == limit:
+        tau = max(-self._width, min(self._width, self.run.rho - answer))  # `Run.distance`, as in a block
+        if self.run.exhausted:
+            return self.run.ask(answer)  # which refuses
+        word, limit = self._words.bits(self._digits), int(self._table[tau + self._width])
+        if word == limit:
+            self._words.put_back(word)
             return self.run.ask(answer)
-        self._words.skip(1)
         return self.run.passed(tau) if word < limit else None
 
     def ask_all(self, answers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -117,16 +130,24 @@ def threshold_words(weights: Weights, width: int, digits: int) -> NDArray[np.uns
     Where both ends of that interval have the same quotient, that is the word; else it is computed
     from the exact sum.
     """
+    return _table(weights.base, weights.reach, width, digits, _GUARD)
+
+
+@lru_cache(maxsize=8)  # of public parameters, which runs alike share; an entry has 8·(2·width + 1) bytes
+def _table(base: Fraction, reach: int, width: int, digits: int, guard: int) -> NDArray[np.unsignedinteger]:
+    weights = Weights(base, reach)
     numerator, shift = weights.base.numerator, weights.base.denominator.bit_length() - 1
     total = weights.base.denominator + numerator  # 1 + B in units of 2^−shift
-    power = 1 << (digits + _GUARD)
+    power = 1 << (digits + guard)
     upper = []  # for τ = 0, …, width + 1
     for tau in range(width + 2):
-        word = (power << shift) // (total << _GUARD)
-        if word != ((power + tau) << shift) // (total << _GUARD):
+        word = (power << shift) // (total << guard)
+        if word != ((power + tau) << shift) // (total << guard):
             word = (weights.tail(tau) << digits) // weights.total
         upper.append(word)
         power = power * numerator >> shift
     # 1 + B = (2^s + b)/2^s, where 2^s + b is odd and prime to b: no 2^digits·P is a whole number.
     lower = [(1 << digits) - 1 - word for word in upper[:1:-1]]
-    return np.array([*lower, *upper[:-1]], dtype=f"u{digits // 8}")
+    table = np.array([*lower, *upper[:-1]], dtype=f"u{digits // 8}")
+    table.flags.writeable = False
+    return table

@@ -47,12 +47,17 @@ def above(
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
     partitions: list[str] | None = shared.PARTITIONS,
+    every: str | None = shared.EVERY,
+    time: str | None = shared.TIME,
+    since: str | None = shared.SINCE,
+    until: str | None = shared.UNTIL,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the items with more distinct people than a threshold; unspent budget comes back."""
     unknown: dict[str, Any] = {"delta": delta, "people": people, "items_per_person": items_per_person}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
+    windows: dict[str, Any] = {"every": every, "time": time, "since": since, "until": until}
     if dry_run:
         from freegap.tables.forecast import forecast_above
 
@@ -65,7 +70,7 @@ def above(
             threshold=threshold,
             **unknown,
             **summed,
-            **grouping,
+            **shared.in_windows(grouping, windows, protect),
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -86,7 +91,7 @@ def above(
         epsilon=epsilon,
         rho=rho,
     )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
     shared.deliver(
         lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,

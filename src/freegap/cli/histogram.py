@@ -44,6 +44,7 @@ def histogram(
     low: str | None = shared.LOW,
     high: str | None = shared.HIGH,
     unit: str | None = shared.UNIT,
+    mean: bool = typer.Option(False, "--mean", help="Means of the value over people, in place of totals."),
     name: str | None = shared.NAME,
     query: str | None = shared.QUERY,
     format_: str | None = shared.FORMAT,
@@ -55,6 +56,13 @@ def histogram(
     """Release how many people each item has, or the total of a value, with noise."""
     asked: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "items_per_person": _number(items_per_person)}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
+    if dry_run and mean:
+        raise InvalidArgument(
+            "mean",
+            mean,
+            "has no dry run: how exact a mean is depends on how many people there are",
+            "Ask for one of the totals.",
+        )
     if dry_run:
         from freegap.tables.histogram_forecast import forecast_histogram
 
@@ -79,7 +87,7 @@ def histogram(
     )
     source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
     shared.deliver(
-        lambda: freegap.histogram(source, **(options | asked | summed)),
+        lambda: freegap.histogram(source, mean=mean, **(options | asked | summed)),
         as_json=as_json,
         out=out,
     )

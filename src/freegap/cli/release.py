@@ -37,7 +37,8 @@ PERSON = typer.Option(
 )
 PROTECT = typer.Option(
     None,
-    help="'rows' where there is no column of persons: each row is protected by itself.",
+    help="'rows' where there is no column of persons: each row is protected by itself. With --every, "
+    "'windows': what one person does in one of them is.",
     show_default=False,
 )
 WHERE = typer.Option(
@@ -106,6 +107,12 @@ SEED = typer.Option(
 _RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 
 
+EVERY = typer.Option(None, help="Windows of time: day, month, quarter or year.", show_default=False)
+TIME = typer.Option(None, help="With --every: the column of times.", show_default=False)
+SINCE = typer.Option(None, help="With --every: the first day, such as 2026-01-01.", show_default=False)
+UNTIL = typer.Option(None, help="With --every: the first day after the range.", show_default=False)
+
+
 def source_of(
     table: str,
     name: str | None,
@@ -114,6 +121,7 @@ def source_of(
     delimiter: str | None,
     encoding: str | None,
     partitions: list[str] | None,
+    **windows: Any,
 ) -> Any:
     """The table, with what was said of how to read it."""
     return freegap.source(
@@ -124,7 +132,19 @@ def source_of(
         delimiter=delimiter,
         encoding=encoding,
         partitions=partitions or (),
+        **windows,
     )
+
+
+def in_windows(grouping: dict[str, Any], windows: dict[str, Any], protect: str | None) -> dict[str, Any]:
+    """The groups of a dry run: those that were named, or the windows of time."""
+    from freegap.tables.windows import TimeWindows
+
+    read = TimeWindows.read(**windows)
+    if read is None:
+        return grouping
+    alone = grouping["one_group_per_person"] or protect == "windows"
+    return grouping | {"group": read.title, "groups": read.labels, "one_group_per_person": alone}
 
 
 def options_of(

@@ -50,6 +50,10 @@ def top_k(
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
     partitions: list[str] | None = shared.PARTITIONS,
+    every: str | None = shared.EVERY,
+    time: str | None = shared.TIME,
+    since: str | None = shared.SINCE,
+    until: str | None = shared.UNTIL,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release the k items with the most distinct people, with gaps."""
@@ -61,6 +65,7 @@ def top_k(
     }
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
     grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
+    windows: dict[str, Any] = {"every": every, "time": time, "since": since, "until": until}
     if dry_run:
         from freegap.tables.forecast import forecast_top_k
 
@@ -73,7 +78,7 @@ def top_k(
             domain=domain,
             **unknown,
             **summed,
-            **grouping,
+            **shared.in_windows(grouping, windows, protect),
         )
         shared.forecast(made, as_json=as_json)
         return
@@ -94,7 +99,7 @@ def top_k(
         epsilon=epsilon,
         rho=rho,
     )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
     shared.deliver(
         lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown, **summed, **grouping),
         as_json=as_json,

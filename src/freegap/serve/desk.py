@@ -30,7 +30,7 @@ from freegap.serve.people import Person
 from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings, Source
 from freegap.serve.work import Job
-from freegap.tables.domains import require_items
+from freegap.tables.domains import require_usable
 
 _MINUTE = 60
 _AT_ONCE = 4
@@ -72,7 +72,7 @@ class Desk:
         for source in self.settings.sources.values():
             for item, domain in source.items.items():
                 try:
-                    require_items(domain, item)
+                    require_usable(domain, item)
                 except InvalidArgument as error:
                     where = f"sources.{source.name}.items.{item}"
                     raise InvalidArgument(where, error.value, error.constraint, error.remedy) from None

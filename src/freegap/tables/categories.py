@@ -30,13 +30,19 @@ from freegap.tables.values import ClippedValue
 MOST_BINS = 10**7
 _MOST_LISTED = 10_000
 
+Numbers = tuple[list[Any], list[int], list[int]]
+
 
 @dataclass(frozen=True)
 class TableBins:
-    """The items, in the order of the domain, and what is counted of each, in whole units."""
+    """The items, in the order of the domain, and what is counted of each, in whole units.
+
+    people: how many persons that is the total of; the same as `totals` where no value is added up.
+    """
 
     labels: tuple[Any, ...]
     totals: list[int]
+    people: list[int]
     source: TableSource
     domain: str
 
@@ -66,11 +72,17 @@ def bins_of(
         named = f"{len(listed.items):,} public items"
         if not isinstance(chosen, ListedDomain | HeldDomain):
             named = "the items that occur, declared to be public"
-        labels, counts = ask_engine(lambda: _counted(source, chosen, listed, most))
-        places, units = in_domain(listed, labels, np.asarray(counts, dtype=np.int64))
-        totals = np.zeros(len(listed.items), dtype=np.int64)
-        totals[places] = units
-        return TableBins(tuple(listed.items), totals.tolist(), source, named)
+        labels, *counts = ask_engine(lambda: _counted(source, chosen, listed, most))
+        totals, people = (_spread(listed, labels, some) for some in counts)
+        return TableBins(tuple(listed.items), totals, people, source, named)
+
+
+def _spread(listed: ListedDomain, labels: list[Any], counts: list[int]) -> list[int]:
+    """A number for each item of the domain, 0 for what does not occur."""
+    places, units = in_domain(listed, labels, np.asarray(counts, dtype=np.int64))
+    spread = np.zeros(len(listed.items), dtype=np.int64)
+    spread[places] = units
+    return [int(number) for number in spread]
 
 
 def _listed(domain: Domain, source: TableSource) -> ListedDomain:
@@ -89,23 +101,23 @@ def _listed(domain: Domain, source: TableSource) -> ListedDomain:
     return domain
 
 
-def _counted(
-    source: TableSource, domain: Domain, listed: ListedDomain, most: int | None
-) -> tuple[list[Any], list[int]]:
-    """Items that occur, and what is counted of each; some may be outside the domain."""
+def _counted(source: TableSource, domain: Domain, listed: ListedDomain, most: int | None) -> Numbers:
+    """Items that occur, what is counted of each, and of how many people; some may be outside the domain."""
     if most is None or most >= len(listed.items):
-        return _columns(count_people(source))
+        return _columns(count_pairs(pairs_of(source), source, persons=True))
     pairs = pairs_of(source)
     inside = _inside(pairs, domain, listed)
     if inside is not None:
         chosen = chosen_in_engine(inside, most, by_line=source.by_line)
-        return _columns(count_pairs(chosen, source))
+        return _columns(count_pairs(chosen, source, persons=True))
     rows = pairs.lazy().collect()
     items, persons = rows["item"].to_list(), persons_here(rows["person"])
     values = [1] * len(items) if source.value is None else [int(one) for one in rows["value"].to_list()]
     there = positions(listed, items) >= 0
     kept = [(i, p, v) for i, p, v, is_there in zip(items, persons, values, there, strict=True) if is_there]
-    return chosen_here(((i, p) for i, p, _ in kept), most, [v for *_, v in kept])
+    pairs_here = [(i, p) for i, p, _ in kept]
+    _, people = chosen_here(pairs_here, most)
+    return *chosen_here(pairs_here, most, [v for *_, v in kept]), people
 
 
 def _inside(pairs: Frame, domain: Domain, listed: ListedDomain) -> Frame | None:
@@ -123,6 +135,7 @@ def _inside(pairs: Frame, domain: Domain, listed: ListedDomain) -> Frame | None:
     return None
 
 
-def _columns(frame: Frame) -> tuple[list[Any], list[int]]:
+def _columns(frame: Frame) -> Numbers:
     rows = frame.lazy().collect()
-    return rows["item"].to_list(), [int(people) for people in rows["people"].to_list()]
+    totals, people = ([int(one) for one in rows[name].to_list()] for name in ("people", "persons"))
+    return rows["item"].to_list(), totals, people

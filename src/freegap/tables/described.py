@@ -6,6 +6,7 @@ them open it with `freegap.tables.sources.open_source`.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,8 +18,9 @@ from freegap.tables.conditions import Every, RowCondition
 from freegap.tables.copies import encoding_argument
 from freegap.tables.databases import database_kind, shown
 from freegap.tables.files import AS_NAMED, FileReading, is_path
+from freegap.tables.windows import TimeWindows, WindowName
 
-ProtectName = Literal["rows"]
+ProtectName = Literal["rows", "windows"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class SourceTable:
     where: the rows that are looked at. by_row: whether each row is somebody.
     reading: what the names of files do not say.
     name: of a table in a database. columns: those that may be asked for; None for all.
+    windows: of time, which are the groups. by_window: whether one person's rows in one of them are somebody.
     """
 
     table: Any = field(repr=False)
@@ -37,6 +40,8 @@ class SourceTable:
     reading: FileReading = AS_NAMED
     name: str | None = None
     columns: tuple[str, ...] | None = None
+    windows: TimeWindows | None = None
+    by_window: bool = False
 
 
 def source(
@@ -50,6 +55,10 @@ def source(
     delimiter: str | None = None,
     encoding: str | None = None,
     partitions: Sequence[str] = (),
+    every: WindowName | None = None,
+    time: str | None = None,
+    since: str | datetime.date | None = None,
+    until: str | datetime.date | None = None,
 ) -> SourceTable:
     """A table and how it is to be read, to be passed on in place of the table itself.
 
@@ -68,6 +77,11 @@ def source(
     encoding: of files of text, where it is not UTF-8: utf-16, latin-1, cp1252 and others with one byte for
         each character. Bytes that mean nothing in it become U+FFFD.
     partitions: the columns that folders state by names such as year=2026; they are texts.
+    every, time, since, until: windows of time, each of which `top_k` and `above` release by itself, as
+        groups: a day, month, quarter or year of this column, from one date to the day before another. The
+        range is public. A person may be in all windows, and each has its part of the budget;
+        groups_per_person=m bounds that. protect="windows" protects what one person does in one window, and
+        each has the whole budget.
 
     >>> import freegap as fg
     >>> import pandas as pd
@@ -77,7 +91,9 @@ def source(
     >>> release.privacy.filter
     'age >= 18'
     """
-    known = described(table, where=where, protect=protect)
+    windows = TimeWindows.read(every, time, since, until)
+    known = replace(described(table, where=where), windows=windows)
+    known = described(known, protect=protect)
     if query is not None:
         asked = _query(query, name)
         known = replace(described(known, where=asked.where), name=asked.table, columns=asked.columns)
@@ -105,20 +121,42 @@ def described(table: Any, *, where: Any = None, protect: str | None = None) -> S
     condition = read_where(where, known.table)
     if condition is not None and known.where is not None:
         condition = Every((known.where, condition))
-    return replace(known, where=condition or known.where, by_row=_by_row(protect) or known.by_row)
+    by_row, by_window = _protected(protect, known)
+    return replace(known, where=condition or known.where, by_row=by_row, by_window=by_window)
 
 
-def _by_row(protect: Any) -> bool:
-    if protect is None:
-        return False
-    if protect != "rows":
+def groups_of(
+    table: SourceTable, group: Any, groups: Any, one_group_per_person: Any, ledger: Any
+) -> tuple[Any, Any, Any]:
+    """The groups that were named, or the windows of time, which are groups too."""
+    if table.windows is None:
+        return group, groups, one_group_per_person
+    for argument, given in {"group": group, "groups": groups}.items():
+        if given is not None:
+            raise InvalidArgument(argument, given, "cannot go with windows of time", f"Leave out {argument}.")
+    if table.by_window and ledger is not None:
+        raise InvalidArgument(
+            "ledger",
+            "<ledger>",
+            'cannot go with protect="windows": it adds up what persons lose, and here one of them may lose '
+            "the budget of every window",
+            "Leave out protect, so that the windows share the budget; or keep this budget elsewhere.",
+        )
+    return table.windows.title, table.windows.labels, one_group_per_person or table.by_window
+
+
+def _protected(protect: Any, known: SourceTable) -> tuple[bool, bool]:
+    """Whether rows are protected, or windows, each by itself."""
+    if protect not in (None, "rows", "windows"):
         raise InvalidArgument(
             "protect",
             protect,
-            'must be "rows", or left out',
+            'must be "rows" or "windows", or left out',
             "Name the column of persons with person='…'; protect=\"rows\" is for tables that have none.",
         )
-    return True
+    if protect == "windows" and known.windows is None:
+        raise InvalidArgument("protect", protect, "needs windows of time", "Say every='month' of a source.")
+    return protect == "rows" or known.by_row, protect == "windows" or known.by_window
 
 
 def _query(query: Any, name: str | None) -> RowQuery:

@@ -79,7 +79,7 @@ def read_domain(
     return listed, _fit(listed, source)
 
 
-def require_items(domain: Any, item: str) -> None:
+def require_usable(domain: Any, item: str) -> None:
     """Refuse a public domain that no question about this column could use, before there is a question.
 
     A list or a range is looked at as a whole, and of a file its first item.

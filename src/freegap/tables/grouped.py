@@ -96,6 +96,9 @@ class GroupedTable:
     def privacy(self) -> PrivacyUnit:
         """What is protected."""
         said = self.grouping.line(self.asked)
+        if self.source.by_window is not None:
+            declared = "each person is in one of them only, which was declared and not checked"
+            said = said.replace(declared, "what a person does in one of them is protected by itself")
         return privacy_of(self.source, self.domain, said, self.grouping.touched)
 
     @property
@@ -137,7 +140,7 @@ def grouped(
     with open_source(table, item, person, of.group) as opened:
         if naming is None:
             groups, source = read_groups(of.groups, opened, normalize=normalize)
-            grouping = of.grouping(groups.items)
+            grouping = of.grouping(groups.items, by_row=source.by_row)
         else:
             groups, source, declared = groups_named(()), opened, of.one_group_per_person
             grouping = Grouping(

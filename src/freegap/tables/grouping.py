@@ -97,6 +97,8 @@ class Grouping:
                 f"each person counts in at most {self.touched:,} of them, those with the smallest digests of "
                 "person and group, and their rows in others are left out"
             )
+        elif self.touched < len(self.labels):
+            rule = "a row is in one of them"
         else:
             rule = "a person may be in all of them"
         part = "all" if self.touched == 1 else f"1/{self.touched:,}"
@@ -182,9 +184,11 @@ class GroupArguments:
         most = number if self.groups_per_person is None else min(self.groups_per_person, number)
         return 1 if self.one_group_per_person else most
 
-    def grouping(self, labels: Sequence[Any]) -> Grouping:
-        """Of these groups."""
+    def grouping(self, labels: Sequence[Any], *, by_row: bool) -> Grouping:
+        """Of these groups. by_row: whether each row is protected by itself, and so is in one of them."""
         if not len(labels):
             raise InvalidArgument("groups", labels, "must not be empty", "Pass a list of the public groups.")
+        if by_row:
+            return Grouping(str(self.group), labels, touched=1, declared=False, enforced=False)
         touched, declared = self.touched(len(labels)), self.one_group_per_person
         return Grouping(str(self.group), labels, touched, declared, not declared and touched < len(labels))

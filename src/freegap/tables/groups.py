@@ -100,7 +100,7 @@ def read_groups(groups: Any, source: TableSource, *, normalize: bool) -> tuple[L
         if normalize:
             chosen, turned = normalized(chosen, turned)
         else:
-            warn_of_spellings(chosen)
+            warn_of_spellings(chosen, "list of groups")
     except InvalidArgument as error:
         if error.argument != "domain":
             raise

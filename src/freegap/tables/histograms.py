@@ -74,12 +74,15 @@ class NoisyHistogram(Release):
     def intervals(self, *, confidence: Rational = 0.95) -> tuple[tuple[float, float], ...]:
         """For each bin an interval that has its true value with this confidence, by the law of its noise."""
         level = float(1 - confidence_argument(confidence))
-        # Bins and noise lie on a grid, and so does how far they can be apart.
-        steps = math.floor(half_width(self.plan.law, self.scale, self.resolution, level) / self.resolution)
-        width, least = steps * self.resolution, 0.0 if self.not_negative else -math.inf
+        width, least = reach_of(self.plan, level), 0.0 if self.not_negative else -math.inf
         return tuple(
-            (max(_below(value - width), least), max(-_below(-value - width), least)) for value in self.values
+            (max(below(value - width), least), max(-below(-value - width), least)) for value in self.values
         )
+
+    @property
+    def changed(self) -> str:
+        """By how much one person changes a bin."""
+        return f"each by at most {self.plan.sensitivity}"
 
     @property
     def title(self) -> str:
@@ -100,9 +103,9 @@ class NoisyHistogram(Release):
     def footnotes(self) -> list[str]:
         """What was spent, what is protected, and a warning where the noise was not private."""
         first, *warnings = super().footnotes()
-        touched, change = self.plan.touched, self.plan.sensitivity
+        touched = self.plan.touched
         bins = "one bin" if touched == 1 else f"{touched:,} bins"
-        moved = f"One person changes at most {bins}, each by at most {change}."
+        moved = f"One person changes at most {bins}, {self.changed}."
         return [first, moved, *([] if self.privacy is None else self.privacy.lines()), *warnings]
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,6 +141,7 @@ def histogram(
     low: Rational | None = None,
     high: Rational | None = None,
     unit: Rational | None = None,
+    mean: bool = False,
     sensitivity: Rational | None = None,
     resolution: Rational | None = None,
     ledger: LedgerAndDataset | None = None,
@@ -158,6 +162,8 @@ def histogram(
     item, person, protect, where: of a table, as in `top_k`.
     domain, domain_column, observed_keys_are_public, normalize: the same.
     value, low, high, unit: of a table: sums of this column in place of the number of people, as in `top_k`.
+    mean: means of the value over the people of each bin in place of sums: half of the budget for the numbers
+        of people, half for the sums. The result has `means` and `counts`: it is a `NoisyMeans`.
     ledger: a ledger and the name of a dataset in it, (fg.Ledger(), "shop"): charged there, reserved first.
 
     >>> import freegap as fg
@@ -180,6 +186,7 @@ def histogram(
         _refuse(
             "item", domain=domain, domain_column=domain_column, value=value, low=low, high=high, unit=unit
         )
+        _refuse("item", mean=flag_argument("mean", mean) or None)
         _refuse(
             "item", normalize=normalize or None, observed_keys_are_public=observed_keys_are_public or None
         )
@@ -207,6 +214,7 @@ def histogram(
         },
         (value, low, high, unit),
         {"protect": protect, "where": where},
+        mean=flag_argument("mean", mean),
     )
 
 
@@ -218,10 +226,13 @@ def _of_table(
     named: dict[str, Any],
     summed: tuple[Any, ...],
     reading: dict[str, Any],
+    *,
+    mean: bool,
 ) -> NoisyHistogram:
     try:
         from freegap.tables.categories import bins_of
         from freegap.tables.described import described
+        from freegap.tables.means import drawn_means
         from freegap.tables.results import privacy_of
         from freegap.tables.values import ClippedValue, unit_of, what_is_counted
     except ModuleNotFoundError as error:
@@ -229,6 +240,10 @@ def _of_table(
             raise
         raise MissingExtra("narwhals", "tables") from None
     by = ClippedValue.read(*summed)
+    if mean and (by is None or by.low == by.high):
+        raise InvalidArgument(
+            "mean", mean, "needs a value, and bounds that differ", "Pass value='…' with low and high."
+        )
     grid = unit_of(by)
     asked = {"sensitivity": 1 if by is None else by.sensitivity * grid, "resolution": grid} | amounts
     checked = HistogramPlan.read(bins=1, **asked)
@@ -242,6 +257,9 @@ def _of_table(
         chosen = f"each person to at most {most:,} of their items, those with the least digests"
         privacy = replace(privacy, clipped="; ".join(filter(None, (chosen, privacy.clipped))))
     public = {**bins.source.public(), "domain": bins.domain}
+    if by is not None and mean:
+        by.require_exact_items(bins.source.kind)
+        return drawn_means(bins, by, plan, privacy, public | by.parameters, account, source)
     parameters = plan.parameters | public | ({} if by is None else by.parameters)
     return charged(
         account,
@@ -271,7 +289,13 @@ def _drawn(
     )
 
 
-def _below(number: Fraction) -> float:
+def reach_of(plan: HistogramPlan, level: float) -> Fraction:
+    """How far a bin is from its true value at most, with all but this probability; both lie on a grid."""
+    width = half_width(plan.law, plan.scale, plan.resolution, level)
+    return math.floor(width / plan.resolution) * plan.resolution
+
+
+def below(number: Fraction) -> float:
     """The largest double that is not above it."""
     nearest = double(number)
     return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and nearest > number else nearest

@@ -51,6 +51,12 @@ class Counted:
             "the items that occur, declared to be public" if observed else f"{tally.items:,} public items"
         )
 
+    @property
+    def public(self) -> dict[str, Any]:
+        """What a release says of it among its parameters."""
+        summed = {} if self.source.value is None else self.source.value.parameters
+        return {**self.source.public(), "domain": self.domain, **summed}
+
 
 @contextmanager
 def counted(
@@ -109,10 +115,11 @@ def count_people(source: TableSource, most: int | None = None) -> Frame:
     return count_pairs(pairs, source)
 
 
-def count_pairs(pairs: Frame, source: TableSource) -> Frame:
-    """The same, of the pairs that count."""
+def count_pairs(pairs: Frame, source: TableSource, *, persons: bool = False) -> Frame:
+    """The same, of the pairs that count; and "persons", how many there are of each item."""
     people = nw.len() if source.value is None else nw.col("value").sum()
-    grouped: Frame = pairs.group_by("item").agg(people.alias("people"))
+    also = [nw.len().alias("persons")] if persons else []
+    grouped: Frame = pairs.group_by("item").agg(people.alias("people"), *also)
     if source.value is not None:
         grouped = grouped.with_columns(nw.col("people").cast(nw.Int64))
     if source.kind == "integer":

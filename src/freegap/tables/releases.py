@@ -15,7 +15,6 @@ from typing import Any
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
-from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import gap_variances
 from freegap.estimate.expected import selection_plan
 from freegap.estimate.intervals import confidence_intervals
@@ -27,12 +26,12 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
-from freegap.tables.described import ProtectName, described
+from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.people import Counted, counted
 from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
-from freegap.tables.tallies import require_items
+from freegap.tables.tallies import number_of_people, require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
 from freegap.tables.values import (
@@ -47,9 +46,6 @@ from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, resolution_argument
-from freegap.values.thresholds import read_threshold
-
-_MOST_PEOPLE = 2**62
 
 
 def top_k(
@@ -146,7 +142,8 @@ def top_k(
     """
     table = described(table, where=where, protect=protect)
     summed = ClippedValue.read(value, low, high, unit)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
@@ -223,7 +220,7 @@ def top_k(
             fused = select_and_measure(counts, k, **shared)
             return _top_items(tallied, fused.labels, fused.selection, fused)
 
-        parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | _public(tallied)
+        parameters = {"k": k, "measure": measured, "noise": selecting.law.name} | tallied.public
         return charged(account, PlainPlan("top_k", asked, parameters), release)
 
 
@@ -283,7 +280,8 @@ def above(
     table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
     summed = ClippedValue.read(value, low, high, unit)
-    by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
     refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(
@@ -303,7 +301,7 @@ def above(
             table,
             item=item,
             person=person,
-            threshold=_numberof_people(threshold),
+            threshold=number_of_people(threshold),
             k=k,
             account=ledger_argument(ledger),
             source=source_or_system(bits),
@@ -317,7 +315,7 @@ def above(
     amounts: dict[str, Any] = asked.arguments()
     grid = resolution_argument(resolution)
     noise_argument(noise, CONTINUOUS_NOISES, asked)
-    bar = _numberof_people(threshold)
+    bar = number_of_people(threshold)
     moved, step = how_moved(summed), unit_of(summed)
     # Whatever the mechanism would refuse is refused here, before anything is reserved.
     plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, noise=noise, resolution=grid, **moved, **amounts)
@@ -347,15 +345,8 @@ def above(
             )
             return _items_above(tallied, plan, found, bar)
 
-        parameters = {"k": k, "threshold": bar, "noise": noise} | _public(tallied)
+        parameters = {"k": k, "threshold": bar, "noise": noise} | tallied.public
         return charged(account, PlainPlan("above", asked, parameters), release)
-
-
-def _numberof_people(threshold: Any) -> Fraction:
-    bar = read_threshold(threshold, discrete=False)
-    if abs(bar) > _MOST_PEOPLE:
-        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
-    return bar
 
 
 def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) -> TopItems:
@@ -398,8 +389,3 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         threshold=bar,
         complete=len(estimates) < plan.k,
     )
-
-
-def _public(people: Counted) -> dict[str, Any]:
-    summed = {} if people.source.value is None else people.source.value.parameters
-    return {**people.source.public(), "domain": people.domain, **summed}

@@ -48,6 +48,7 @@ class TableSource:
     by_line: whether each line of the file is a person.
     by_row: whether each row is protected by itself; then the frame has no column "person".
     where: the condition that its rows fulfil, for the statement of privacy.
+    by_window: "month", where what one person does in one month is protected by itself.
     group, group_kind: the name and the kind of the column of groups, where there is one.
     value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
     """
@@ -61,6 +62,7 @@ class TableSource:
     by_line: bool = False
     by_row: bool = False
     where: str | None = None
+    by_window: str | None = None
     group: str | None = None
     group_kind: str = ""
     value: ClippedValue | None = None
@@ -68,6 +70,7 @@ class TableSource:
     def public(self) -> dict[str, Any]:
         """What a release says of the table among its parameters."""
         unit = {"protect": "rows"} if self.by_row else {"person": self.person}
+        unit |= {} if self.by_window is None else {"protect": "windows"}
         return {"item": self.item, **unit, **({} if self.where is None else {"where": self.where})}
 
     @property
@@ -142,6 +145,12 @@ def open_source(
     described = table if isinstance(table, SourceTable) else SourceTable(table)
     named = {"item": item, "person": person} | ({} if group is None else {"group": group})
     named |= {} if value is None else {"value": value.column}
+    if described.windows is not None:
+        named["group"] = described.windows.column
+        if group is None:
+            raise InvalidArgument(
+                "every", described.windows.every, "is for top_k and above", "Choose a window with where='…'."
+            )
     if not is_path(described.table):
         names = _names(named, described)
         yield _source(_frame_argument(described.table), names, value, described, typed=True, connection=None)
@@ -251,9 +260,13 @@ def _source(
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
     chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
+    _refuse_lost_offsets(chosen, names)
     if condition is not None:
         places = {name: place for place, name in looked_at.items()}
         chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
+    if described.windows is not None:
+        windows = described.windows
+        chosen = ask_engine(lambda: windows.labelled(chosen, typed=typed))
     group, kind = names.get("group"), _kind(chosen, "item", names["item"])
     if value is not None:
         value.require_items(names["item"], kind)
@@ -267,10 +280,24 @@ def _source(
         connection,
         by_row=described.by_row,
         where=None if condition is None else str(condition),
-        group=group,
+        by_window=None if not described.by_window or described.windows is None else described.windows.every,
+        group=group if described.windows is None else described.windows.title,
         group_kind="" if group is None else _kind(chosen, "group", group),
         value=value,
     )
+
+
+def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
+    """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
+    if frame.implementation.is_duckdb():  # what a condition looks at comes behind these
+        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=False):
+            if str(type_) == "TIME WITH TIME ZONE":
+                raise InvalidArgument(
+                    argument,
+                    name,
+                    "is a column of times with a time zone, which is lost on the way out of the engine",
+                    "Cast it to VARCHAR.",
+                )
 
 
 def _kind(frame: Frame, argument: str, name: str) -> str:

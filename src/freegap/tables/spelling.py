@@ -33,16 +33,17 @@ def spelt_alike(text: str) -> str:
     return " ".join(folded.split())
 
 
-def warn_of_spellings(domain: Domain) -> None:
+def warn_of_spellings(domain: Domain, called: str = "domain") -> None:
     """Say that spellings in a public domain look like slips. Of a long one the first items are looked at."""
     first: dict[str, str] = {}
     for item in _texts(domain):
         other = first.setdefault(spelt_alike(item), item)
         if other != item:
-            _warn(f"has {other!r} and {item!r}, which differ in case, blanks or encoding only")
+            _warn(f"{called} has {other!r} and {item!r}, which differ in case, blanks or encoding only")
             return
         if item != unicodedata.normalize("NFC", item) or item != item.strip():
-            _warn(f"has {item!r}, with blanks at its ends or in an encoding that is not composed (NFC)")
+            slip = "with blanks at its ends or in an encoding that is not composed (NFC)"
+            _warn(f"{called} has {item!r}, {slip}")
             return
 
 
@@ -60,7 +61,7 @@ def _texts(domain: Domain) -> Sequence[str]:
 
 def _warn(what: str) -> None:
     warnings.warn(
-        f"The domain {what}. Items are compared byte by byte; normalize=True takes spellings like these for "
+        f"The {what}. Items are compared byte by byte; normalize=True takes spellings like these for "
         "one item.",
         SpellingWarning,
         stacklevel=5,

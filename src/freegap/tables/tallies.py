@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import repeat
 from typing import Any
 
@@ -21,6 +22,9 @@ from numpy.typing import NDArray
 from freegap.errors import InvalidArgument
 from freegap.tables.domains import ListedDomain
 from freegap.values.counts import Counts
+from freegap.values.thresholds import read_threshold
+
+_MOST_PEOPLE = 2**62
 
 Member = tuple[int, int]
 """A value, and which of the items that have it."""
@@ -51,6 +55,14 @@ class Tally:
     def names(self, places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The items at places (group, member)."""
         return tuple(self.find([(int(self.values[group]), member) for group, member in places]))
+
+
+def number_of_people(threshold: Any) -> Fraction:
+    """A threshold that counts may exceed."""
+    bar = read_threshold(threshold, discrete=False)
+    if abs(bar) > _MOST_PEOPLE:
+        raise InvalidArgument("threshold", threshold, "must be a number of people", "Pass for example 500.")
+    return bar
 
 
 def require_items(k: int, items: int, needed: int, reason: str) -> None:

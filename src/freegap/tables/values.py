@@ -175,6 +175,16 @@ class ClippedValue:
                 "Turn the column into texts or numbers first; in pandas by table.astype({…: 'string'}).",
             )
 
+    def require_exact_items(self, kind: str) -> None:
+        """The same of means, for which two numbers of an item must be of the same people."""
+        if kind in _OFTEN_ALIKE:
+            raise InvalidArgument(
+                "mean",
+                True,
+                "cannot go with items of a kind of which an engine may tell two apart that are equal",
+                "Turn the column into texts or numbers first; in pandas by table.astype({…: 'string'}).",
+            )
+
     def in_units(self, frame: Frame, *, typed: bool) -> Frame:
         """The frame with its column "value" in whole units, each row by itself; rows without one left out."""
         if not typed:

@@ -42,6 +42,7 @@ from freegap.exact.digits import KeyedDigits
 from freegap.exact.noisy_threshold import BELOW
 from freegap.mechanisms.sparse_vector import noisy_threshold
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.tables.described import SourceTable
 from freegap.tables.people import counted
 from freegap.tables.results import PrivacyUnit
 from freegap.values.columns import Column
@@ -156,6 +157,8 @@ def watch(
     name = _question_argument(question)
     said = {"item": item, "of": str(of), "person": person, "threshold": str(bar), "k": plan.k}
     said["epsilon"] = str(plan.epsilon)
+    if isinstance(table, SourceTable) and table.where is not None:
+        said["where"] = str(table.where)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     path = _path_argument(state)
@@ -258,6 +261,7 @@ def _report(
             neighbours="all tables that the watch was asked about, with and without all rows of one person; "
             "each count of distinct people differs by at most one, and all in the same direction",
             domain=f"one public item of the column {said['item']!r}",
+            filter=said.get("where"),
         ),
         spent=plan.epsilon,
         private=kept["private"] is True,
@@ -332,11 +336,11 @@ def _read(path: Path, said: dict[str, Any]) -> dict[str, Any] | None:
         sound, asked = False, {}
     if not sound:
         raise InvalidArgument("state", str(path), "is not the state of a watch", "Choose another place.")
-    for argument, given in said.items():
-        if asked.get(argument) != given:
+    for argument in {**asked, **said}:
+        if asked.get(argument) != said.get(argument):
             raise InvalidArgument(
                 argument,
-                given,
+                said.get(argument),
                 f"is not what this watch was begun with, {asked.get(argument)!r}",
                 "A watch asks one question of all days; begin another with a state of its own.",
             )

@@ -57,9 +57,17 @@ def run(
                 asking.ask(answer)
             return asking
 
+        def by_the_hundred(options: dict[str, Any] = options) -> object:
+            asking = SparseVector(_THRESHOLD, **options)
+            for begin in range(0, online, 100):
+                asking.ask_many(listed[begin : begin + 100])
+            return asking
+
         both: Contestants = {"secure": at_once, "insecure": lambda: insecure_batch(answers, generator)}
         single: Contestants = {"secure": one_by_one, "insecure": lambda: insecure_online(listed, generator)}
-        for form, questions, contestants in (("batch", batch, both), ("online", online, single)):
+        many: Contestants = single | {"secure": by_the_hundred}
+        forms = (("batch", batch, both), ("online", online, single), ("ask_many, 100", online, many))
+        for form, questions, contestants in forms:
             progress(f"{form}, {noise}")
             row: dict[str, Any] = {"form": form, "noise": noise, "questions": questions}
             row |= secure_and_insecure(contestants, rounds=_ROUNDS)

@@ -102,6 +102,7 @@ def top_k(
         "in ρ": "{gumbel_ms:.3f}",
         "to ε": "{gumbel_ratio:.2f}",
     }
+    few = {name: columns[name] for name in ("n", "k", "freegap", "insecure", "ratio")}
     within = {
         "k": "{k}",
         "freegap": "{secure_ms:.2f}",
@@ -115,7 +116,11 @@ def top_k(
         n, domain = result["large"][0]["n"], result["large"][0]["domain"]
         large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
         title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
-        return [_table(title, result["rows"], columns), _table(large, result["large"], within)]
+        return [
+            _table(title, result["rows"], columns),
+            _table("Other sizes", result["small"], few),
+            _table(large, result["large"], within),
+        ]
 
     _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
 
@@ -139,6 +144,21 @@ def sparse_vector(as_json: bool = _JSON) -> None:
         return [_table(title, rows, columns, left=("form", "noise"))]
 
     _show(run, as_json, tables)
+
+
+@app.command("start")
+def start(
+    as_json: bool = _JSON, rounds: int = typer.Option(7, help="How often each is started.", min=1)
+) -> None:
+    """How long imports and commands take to start, each in a process of its own."""
+    from freegap_evidence.bench.start import run
+
+    columns = {"start": "{start}", "ms": "{ms:.0f}", "to import numpy": "{to_numpy:.2f}"}
+
+    def tables(result: Record) -> list[TitledTable]:
+        return [_table("From start to end: milliseconds", result["rows"], columns, left=("start",))]
+
+    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("batches")
