@@ -166,7 +166,7 @@ MEDIAN = Task(
     False,
     _incomes,
     _places_off,
-    "freegap chooses on a grid of whole numbers; OpenDP among a thousand public candidates; diffprivlib "
+    "freegap chooses on a grid of tens; OpenDP among a thousand public candidates; diffprivlib "
     "in the intervals between the data; "
     "python-dp searches by noisy counts.",
 )

@@ -70,7 +70,8 @@ def quantiles(job: Job) -> Release:
     data, (low, high) = np.array(job["data"]), job["bounds"]
 
     def release() -> float:
-        return float(fg.quantiles(data, q=0.5, low=low, high=high, epsilon=job["epsilon"]).values[0])
+        found = fg.quantiles(data, q=0.5, low=low, high=high, resolution=10, epsilon=job["epsilon"])
+        return float(found.values[0])
 
     return release
 
