@@ -69,6 +69,11 @@ RELEASES: dict[str, Callable[[], Release]] = {
     ),
     "top_k": lambda: fg.top_k(TABLE, k=2, measure=True, bits=bits(), **ASK),
     "above": lambda: fg.above(TABLE, k=2, threshold=300, bits=bits(), **ASK),
+    "histogram": lambda: fg.histogram(COUNTS, items_per_person=1, epsilon=2, bits=bits()),
+    "means": lambda: fg.histogram(
+        TABLE, mean=True, value="p", low=0, high=800, unit=1, items_per_person=1, bits=bits(), **ASK
+    ),
+    "quantiles": lambda: fg.quantiles(range(100), q=[0.25, 0.5], epsilon=9, bits=bits()),
     "nothing above": lambda: fg.above(TABLE, k=2, threshold=30_000, bits=bits(), **ASK),
 }
 

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from freegap.base2 import ideal
+from freegap.laws import law_named
 from freegap.mechanisms import hybrids, measurement, sparse_vector, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -70,6 +71,11 @@ def _catalogued() -> list[Meeting]:
     ]
 
 
+def _grid(noise: str) -> Fraction | None:
+    """What answers are multiples of, if the noise is discrete."""
+    return _ONE if law_named(noise).lattice else None
+
+
 def _ranked(
     name: str, form: Callable[[TopKPlan], Any], k: int, noise: str, monotonic_: bool, *, gap: bool = True
 ) -> Meeting:
@@ -78,11 +84,8 @@ def _ranked(
             TopKPlan.read("noisy_top_k", k=k, epsilon=epsilon, monotonic=monotonic_, noise=noise, gap=gap)
         )
 
-    lattice = make(_ONE).law == "geometric"
     neighbours = "monotonic" if monotonic_ else "each"
-    return Meeting(
-        f"{name}, k = {k}, {noise}, {neighbours}", make, neighbours, resolution=_ONE if lattice else None
-    )
+    return Meeting(f"{name}, k = {k}, {noise}, {neighbours}", make, neighbours, resolution=_grid(noise))
 
 
 def _threshold(
@@ -96,8 +99,7 @@ def _threshold(
         )
 
     neighbours = "monotonic" if monotonic_ else "each"
-    resolution = _ONE if noise == "geometric" else None
-    return Meeting(f"{name}, k = {k}, {noise}, {neighbours}", make, neighbours, resolution=resolution)
+    return Meeting(f"{name}, k = {k}, {noise}, {neighbours}", make, neighbours, resolution=_grid(noise))
 
 
 def _library() -> list[Meeting]:
