@@ -113,9 +113,20 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             zone = getattr(dtype, "time_zone", None) is not None
             if zone != (isinstance(value, datetime.datetime) and value.tzinfo is not None):
                 raise _zoned(condition, name)
+        if frame.implementation.is_pyarrow() and _may_not_fit(dtype, value):
+            raise _misfit(condition, name, f"is of the type {dtype}, of which PyArrow could not convert all")
     for pair in _pairs(condition):
         if kinds[pair.left] != kinds[pair.right] and not {kinds[pair.left], kinds[pair.right]} <= NUMBERS:
             raise _misfit(condition, pair.left, f"is of another kind than {pair.right!r}")
+        left, right = schema[places[pair.left]], schema[places[pair.right]]
+        if left != right and {kinds[pair.left], kinds[pair.right]} not in ({"integer"}, {"float"}, {"text"}):
+            raise _misfit(condition, pair.left, f"is of the type {left}, and {pair.right!r} of {right}")
+
+
+def _may_not_fit(dtype: Any, value: Value) -> bool:
+    """Whether PyArrow would convert the column to the type of the value, and fail on what does not fit."""
+    coarse = dtype == nw.Datetime and dtype.time_unit in ("s", "ms")
+    return coarse or dtype == nw.UInt64 or (dtype == nw.Int64 and isinstance(value, float))
 
 
 def _kind(frame: Any, name: str, place: str, dtype: Any) -> str:
