@@ -101,6 +101,14 @@ def test_an_answer_far_away_takes_no_precision_from_the_others() -> None:
     assert (ranking.refined, ranking.alone) == (100, 0)
 
 
+def test_two_answers_far_above_the_others_are_beyond_doubles() -> None:
+    """Relative to the third they have no digits left for their noise, which alone decides between them."""
+    values = np.array([10**14, 10**14, 7, 5, 3] * 30)
+    ranking = watched(Batch.flat(values, np.arange(31) * 5), 5)
+    agrees(ranking, 3)
+    assert ranking.alone == 30
+
+
 def test_a_bound_that_decides_no_gap_leaves_all_to_the_single_core() -> None:
     ranking = watched(populations(7, 20, 8, 20), 6, filter_bits=4)
     agrees(ranking, 3)

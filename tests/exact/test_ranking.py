@@ -40,7 +40,7 @@ def ranked(
     grain: Fraction = Fraction(1),
     resolution: Fraction = GRID,
     sizes: NDArray[np.int64] | None = None,
-    **precision: int,
+    **precision: Any,
 ) -> Ranked:
     digits = KeyedDigits(SeededBits(seed), len(values))
     return NoisyRanking(

@@ -72,6 +72,7 @@ class NoisyRanking:
         law: ExactLaw,
         digits: KeyedDigits,
         sizes: NDArray[np.int64] | None = None,
+        groups: Indices | None = None,
         filter_bits: int = FILTER_BITS,
         start_digits: int = START_DIGITS,
     ) -> None:
@@ -83,6 +84,7 @@ class NoisyRanking:
         self._law = law
         self._digits = digits
         self._sizes = sizes
+        self._groups = groups
         self._first = digits.first()
         self._doubles = DoubleNoise(law, digits, self._first, sizes, filter_bits)
         self._start = start_digits
@@ -103,7 +105,7 @@ class NoisyRanking:
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
         pivot = nth_largest(self._values, top)
-        screen = Screen(self._values, pivot, self._rate, self._law, self._sizes)
+        screen = Screen(self._values, pivot, self._rate, self._law, self._sizes, self._groups)
         bar = screen.bar(top)
         while True:
             chosen = screen.passed(bar, self._first, self._doubles.slack)
@@ -131,10 +133,8 @@ class NoisyRanking:
     def _ordered(self, candidates: Candidates, top: int) -> Candidates:
         """The `top` largest candidates, from the largest down."""
         noisy = candidates.noisy
-        chosen = (
-            np.argpartition(noisy, len(noisy) - top)[-top:] if len(noisy) > top else np.arange(len(noisy))
-        )
-        chosen = chosen[np.argsort(noisy[chosen])[::-1]]
+        chosen = noisy.argpartition(len(noisy) - top)[-top:] if len(noisy) > top else np.arange(len(noisy))
+        chosen = chosen[noisy[chosen].argsort()[::-1]]
         found = candidates.take(chosen)
         low, others = found.low, candidates.high
         high = others[chosen]

@@ -51,12 +51,21 @@ class Screen:
     """Finds the items that may be above a bar; the bar is in units of the scale, above the pivot."""
 
     def __init__(
-        self, values: GridValues, pivot: int, rate: float, law: ExactLaw, sizes: NDArray[np.int64] | None
+        self,
+        values: GridValues,
+        pivot: int,
+        rate: float,
+        law: ExactLaw,
+        sizes: NDArray[np.int64] | None,
+        groups: Indices | None = None,
     ) -> None:
+        """groups: the places of the sizes above 1, where somebody knows them already."""
         self._law = law
         # Mostly groups of one, where the domain is large: only the others need their sizes.
-        self._groups = np.empty(0, np.intp) if sizes is None else np.flatnonzero(sizes > 1)
-        self._sizes = None if sizes is None else sizes[self._groups].astype(np.float32)
+        if groups is None:
+            groups = np.empty(0, np.intp) if sizes is None else np.flatnonzero(sizes > 1)
+        self._groups = groups
+        self._sizes = None if sizes is None else sizes[groups].astype(np.float32)
         self._weights = _exponentials(values, pivot, rate)
 
     def bar(self, top: int) -> float:
@@ -103,10 +112,10 @@ class Screen:
         above = weights[:0]
         if stride > 1:
             cut = _cut(sampled, top, stride)
-            above = weights[weights > cut]
+            larger = weights > cut
+            larger[groups] = False  # they are looked at by themselves
+            above = weights[larger]
             sampled[sampled > cut] = 0
-            if self._sizes is not None:  # groups are looked at by themselves
-                above = np.delete(above, np.flatnonzero(np.isin(np.flatnonzero(weights > cut), groups)))
         return _Strata(above, sampled, stride, weights[groups], self._sizes)
 
 

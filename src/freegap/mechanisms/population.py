@@ -65,7 +65,14 @@ class Population:
             values, grain = self.with_threshold(threshold, resolution)
             sizes = None if sizes is None else np.append(sizes, 1)
         return NoisyRanking(
-            values, grain=grain, scale=scale, resolution=resolution, law=law, digits=digits, sizes=sizes
+            values,
+            grain=grain,
+            scale=scale,
+            resolution=resolution,
+            law=law,
+            digits=digits,
+            sizes=sizes,
+            groups=None if self.counts is None else self.counts.large,
         )
 
     def with_threshold(self, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:

@@ -25,6 +25,8 @@ _READ_AS = {
     "truth value": "BOOLEAN",
 }
 _EXACT = 2**53
+_CONVERTED = frozenset({"decimal", "date and time", "time", "duration"})
+"""Kinds with several types: an engine converts one to another, and fails on a value that does not fit."""
 _Places = dict[tuple[str, str | None], str]
 
 
@@ -49,8 +51,14 @@ def filtered(frame: Any, condition: RowCondition, places: Mapping[str, str], *, 
     def look(name: str, value: Value | None) -> tuple[nw.Expr, Any]:
         place = where[name, None if typed else _type_for(value)]
         dtype, column = schema[place], nw.col(place)
-        if dtype.is_float():  # NaN is a missing value
+        if dtype.is_float() or dtype == nw.Decimal:
+            # As doubles: engines convert a number to the column's type or the column to the number's, and
+            # some fail on values that do not fit. NaN is a missing value.
+            column = column.cast(nw.Float64)
             column = nw.when(~column.is_nan()).then(column)
+            value = float(value) if isinstance(value, int) else value
+        elif dtype.is_integer() and isinstance(value, float):
+            value = int(value)
         elif dtype in (nw.Categorical, nw.Enum):
             column = column.cast(nw.String)
         if dtype == nw.Datetime and type(value) is datetime.date:
@@ -106,6 +114,10 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
         if value is None or kind == "other":
             continue
         wanted = type_kind(type(value))
+        if kind == "number":
+            raise _misfit(condition, name, "holds whole numbers of more than 64 bits, or without a sign")
+        if kind == "integer" and isinstance(value, float) and not (value.is_integer() and abs(value) < 2**63):
+            raise _misfit(condition, name, "holds whole numbers, and is compared with another one")
         dated = wanted == "date" and kind == "date and time"
         if not (wanted == kind or dated or (wanted in NUMBERS and kind in NUMBERS)):
             raise _misfit(condition, name, f"holds values of the kind {kind}, and is compared with {wanted}")
@@ -113,20 +125,20 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             zone = getattr(dtype, "time_zone", None) is not None
             if zone != (isinstance(value, datetime.datetime) and value.tzinfo is not None):
                 raise _zoned(condition, name)
-        if frame.implementation.is_pyarrow() and _may_not_fit(dtype, value):
-            raise _misfit(condition, name, f"is of the type {dtype}, of which PyArrow could not convert all")
+            if frame.implementation.is_pyarrow() and dtype.time_unit in ("s", "ms"):
+                raise _misfit(condition, name, "holds times in seconds, which may not fit into microseconds")
     for pair in _pairs(condition):
-        if kinds[pair.left] != kinds[pair.right] and not {kinds[pair.left], kinds[pair.right]} <= NUMBERS:
-            raise _misfit(condition, pair.left, f"is of another kind than {pair.right!r}")
-        left, right = schema[places[pair.left]], schema[places[pair.right]]
-        if left != right and {kinds[pair.left], kinds[pair.right]} not in ({"integer"}, {"float"}, {"text"}):
-            raise _misfit(condition, pair.left, f"is of the type {left}, and {pair.right!r} of {right}")
-
-
-def _may_not_fit(dtype: Any, value: Value) -> bool:
-    """Whether PyArrow would convert the column to the type of the value, and fail on what does not fit."""
-    coarse = dtype == nw.Datetime and dtype.time_unit in ("s", "ms")
-    return coarse or dtype == nw.UInt64 or (dtype == nw.Int64 and isinstance(value, float))
+        left, right = (schema[places[name]] for name in (pair.left, pair.right))
+        zones = [getattr(dtype, "time_zone", None) for dtype in (left, right)]
+        if (
+            kinds[pair.left] != kinds[pair.right]
+            or kinds[pair.left] in ("number", "other")
+            or len({*zones}) > 1
+            or (left != right and kinds[pair.left] in _CONVERTED)
+        ):
+            raise _misfit(
+                condition, pair.left, f"is of another kind than {pair.right!r}, or of one that is not sure"
+            )
 
 
 def _kind(frame: Any, name: str, place: str, dtype: Any) -> str:

@@ -24,12 +24,7 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
-from freegap.tables.values import (
-    ClippedValue,
-    how_moved,
-    refuse_in_groups,
-    what_is_counted,
-)
+from freegap.tables.values import ClippedValue, how_moved, what_is_counted
 from freegap.values.measures import (
     Measure,
     Pure,
@@ -209,9 +204,8 @@ def forecast_top_k(
     >>> forecast_top_k(k=10, epsilon=1, **named).naming.reach
     25
     """
-    summed = ClippedValue.read(value, low, high, unit)
+    summed = ClippedValue.read(value, low, high, unit, group)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
-    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(rho=rho, value=value, group=group)
         plan = UnknownPlan.read(
@@ -334,9 +328,8 @@ def forecast_above(
     >>> forecast_above(k=20, epsilon=1, domain="unknown", delta="1e-6", items_per_person=1).bar
     14
     """
-    summed = ClippedValue.read(value, low, high, unit)
+    summed = ClippedValue.read(value, low, high, unit, group)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
-    refuse_in_groups(group, value)
     if is_unknown(domain):
         refuse_with_unknown(rho=rho, noise=noise, value=value, group=group)
         of_unknown = UnknownCountsPlan.read(

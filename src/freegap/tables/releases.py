@@ -34,14 +34,7 @@ from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import number_of_people, require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
-from freegap.tables.values import (
-    ClippedValue,
-    how_moved,
-    in_values,
-    refuse_in_groups,
-    unit_of,
-    what_is_counted,
-)
+from freegap.tables.values import ClippedValue, how_moved, in_values, unit_of, what_is_counted
 from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
 from freegap.values.plans import PlainPlan
@@ -141,10 +134,9 @@ def top_k(
     [('north', 1, 'tea'), ('south', 1, 'tea')]
     """
     table = described(table, where=where, protect=protect)
-    summed = ClippedValue.read(value, low, high, unit)
     group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
     by_group = GroupArguments.read(group, groups, groups_per_person, alone)
-    refuse_in_groups(group, value)
+    summed = ClippedValue.read(value, low, high, unit, group)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
@@ -279,10 +271,9 @@ def above(
     """
     table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
-    summed = ClippedValue.read(value, low, high, unit)
     group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
     by_group = GroupArguments.read(group, groups, groups_per_person, alone)
-    refuse_in_groups(group, value)
+    summed = ClippedValue.read(value, low, high, unit, group)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,

@@ -56,8 +56,10 @@ class ClippedValue:
     unit: Fraction
 
     @classmethod
-    def read(cls, value: Any, low: Any, high: Any, unit: Any) -> Self | None:
+    def read(cls, value: Any, low: Any, high: Any, unit: Any, group: Any = None) -> Self | None:
         """Read the arguments of a release; None where there is no value.
+
+        group: with it there can be none yet: what is released in groups is counts of people.
 
         >>> ClippedValue.read("cost", 0, 100, None)
         ClippedValue(column='cost', low=Fraction(0, 1), high=Fraction(100, 1), unit=Fraction(1, 1000000))
@@ -76,6 +78,10 @@ class ClippedValue:
             return None
         if not isinstance(value, str):
             raise InvalidArgument("value", value, "must name a column", "Pass value='…'.")
+        if group is not None:
+            raise InvalidArgument(
+                "value", value, "cannot go with group: in groups, people are counted", "Leave out one."
+            )
         for argument, given in (("low", low), ("high", high)):
             if given is None:
                 raise InvalidArgument(
@@ -256,14 +262,6 @@ def how_moved(value: ClippedValue | None) -> dict[str, Any]:
     if value is None:
         return {"sensitivity": 1, "monotonic": True}
     return {"sensitivity": value.sensitivity, "monotonic": value.monotonic}
-
-
-def refuse_in_groups(group: Any, value: Any) -> None:
-    """Totals in groups are not released yet: what is released in groups is counts of people."""
-    if group is not None and value is not None:
-        raise InvalidArgument(
-            "value", value, "cannot go with group: in groups, people are counted", "Leave out one of the two."
-        )
 
 
 def unit_of(value: ClippedValue | None) -> Fraction:

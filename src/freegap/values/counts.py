@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,11 @@ class Counts:
     def sizes(self) -> NDArray[np.int64]:
         """How many items each group has."""
         return self._sizes
+
+    @cached_property
+    def large(self) -> NDArray[np.intp]:
+        """The places of the groups of more than one item."""
+        return np.flatnonzero(self._sizes > 1)
 
     def read(self, resolution: Fraction) -> Answers:
         """The groups' answers on the grid; see `freegap.values.answers`."""

@@ -59,7 +59,7 @@ class Axis:
 def _answers(n: int) -> Iterator[Release]:
     import freegap as fg
 
-    answers = np.random.default_rng(1).integers(0, n, n)
+    answers = np.random.default_rng(1).integers(0, K_OF, n)  # from 2²³ steps of the grid on, doubles are used
     yield lambda: fg.noisy_top_k(answers, min(10, n - 1), epsilon=1, monotonic=True)
 
 
@@ -82,10 +82,14 @@ def _distinct(counts: int) -> Iterator[Release]:
 
 @contextmanager
 def _groups(groups: int) -> Iterator[Release]:
-    import freegap as fg
+    from freegap.bits import SystemBits
+    from freegap.mechanisms.batches import draw_top_k_batch
+    from freegap.mechanisms.top_k_plan import TopKPlan
 
-    tables = np.random.default_rng(1).integers(0, 1000, (groups, 50))
-    yield lambda: [fg.noisy_top_k(table, 5, epsilon=1, monotonic=True) for table in tables]
+    values = np.random.default_rng(1).integers(0, 1000, 50 * groups)
+    offsets = np.arange(0, len(values) + 1, 50)
+    plan = TopKPlan.read("noisy_top_k", k=5, epsilon=1, monotonic=True)
+    yield lambda: draw_top_k_batch(plan, values, offsets, SystemBits())
 
 
 @contextmanager
@@ -105,7 +109,7 @@ def _powers(low: int, high: int) -> tuple[int, ...]:
 AXES = (
     Axis(
         "answers",
-        "n answers, top 10",
+        "n answers below a million, top 10",
         _powers(1, 8),
         10**5,
         1.0,
@@ -133,10 +137,10 @@ AXES = (
     Axis(
         "groups",
         "G groups of 50 answers, top 5 of each",
-        _powers(0, 4),
-        10,
+        _powers(0, 6),
+        10**4,
         1.0,
-        "one release after another",
+        "all groups in one batch, each the single release on digits of its own",
         _groups,
     ),
     Axis(

@@ -166,7 +166,8 @@ MEDIAN = Task(
     False,
     _incomes,
     _places_off,
-    "OpenDP chooses among a thousand public candidates, diffprivlib among the intervals between the data; "
+    "freegap chooses on a grid of tens; OpenDP among a thousand public candidates; diffprivlib "
+    "in the intervals between the data; "
     "python-dp searches by noisy counts.",
 )
 TABLE = Task(

@@ -61,6 +61,21 @@ def unknown_counts(job: Job) -> Release:
     return release
 
 
+def quantiles(job: Job) -> Release:
+    """`quantiles` of a list, at 0.5."""
+    import numpy as np
+
+    import freegap as fg
+
+    data, (low, high) = np.array(job["data"]), job["bounds"]
+
+    def release() -> float:
+        found = fg.quantiles(data, q=0.5, low=low, high=high, resolution=10, epsilon=job["epsilon"])
+        return float(found.values[0])
+
+    return release
+
+
 def top_k_of_a_table(job: Job) -> Release:
     """`top_k` of a CSV file: a selection, at any number of items for each person."""
     import freegap as fg
@@ -81,5 +96,6 @@ WAYS: dict[str, dict[str, Callable[[Job], Release]]] = {
     "choice": {"noisy_max": noisy_max, "exponential_mechanism": exponential_mechanism},
     "histogram": {"measure": measure},
     "threshold": {"unknown_counts": unknown_counts},
+    "median": {"quantiles": quantiles},
     "table": {"top_k": top_k_of_a_table},
 }
