@@ -349,6 +349,27 @@ def test_columns_are_compared_with_the_schema_before_a_row_is_read() -> None:
     assert kept_of(objects, "odd = 'x'") == {"a": 1, "b": 0}
 
 
+@pytest.mark.parametrize(
+    ("types", "where"),
+    [
+        ((pa.int64(), pa.float64()), "v <= w"),
+        ((pa.int64(), pa.uint64()), "v <= w"),
+        ((pa.decimal128(38, 0), pa.decimal128(38, 37)), "v <= w"),
+        ((pa.timestamp("us"), pa.timestamp("ns")), "v <= w"),
+        ((pa.int64(), pa.int64()), "v >= 0.5"),
+        ((pa.uint64(), pa.uint64()), "v >= 1"),
+        ((pa.timestamp("s"), pa.timestamp("s")), "v >= DATE '2026-01-01'"),
+    ],
+)
+def test_no_value_is_converted_that_may_not_fit(types: tuple[Any, Any], where: str) -> None:
+    """It is refused by the types alone: an engine would fail on one row, and tell that somebody has it."""
+    v, w = (pa.array([None, None], type_) for type_ in types)
+    with pytest.raises(InvalidArgument, match="cannot be asked"):
+        kept_of(pa.table({"item": ["a", "b"], "v": v, "w": w}), where)
+    widths = pa.table({"item": ["a", "b"], "v": pa.array([1, 5], pa.int8()), "w": [2**60, 2]})
+    assert kept_of(widths, "v <= w") == {"a": 1, "b": 0}
+
+
 def kept_of(table: Any, where: str) -> dict[str, int]:
     shared: dict[str, Any] = {"domain_column": None, "observed_keys_are_public": False, "person": None}
     described = fg.source(table, where=where, protect="rows")

@@ -109,6 +109,22 @@ def test_lines_of_a_file_are_people(tmp_path: Path) -> None:
     assert sum(single.values) == 3
 
 
+def test_one_line_more_changes_one_bin_whoever_chooses(tmp_path: Path) -> None:
+    """The number of a line is told by the lines before it: here as in the engine it must choose nothing."""
+    lines = [" ".join(str(item) for item, one in NUMBERS if one == person) for person in range(23)]
+    path = tmp_path / "lines.dat"
+    asked = ASK | {"item": None, "person": None, "most": 1}
+
+    def of(some: list[str], domain: Any) -> list[int]:
+        path.write_text("\n".join(some))
+        return bins_of(path, domain=domain, **asked).totals[:37]
+
+    in_engine = of(lines, range(37))
+    for domain in ([*range(20_000)], [float(item) for item in range(37)], [str(i) for i in range(20_000)]):
+        assert sum(abs(a - b) for a, b in zip(of(lines[1:], domain), of(lines, domain), strict=True)) == 1
+    assert of(lines, [*range(20_000)]) == in_engine
+
+
 def test_the_release_is_that_of_the_counts_and_says_so() -> None:
     asked: dict[str, Any] = {"items_per_person": 2, "epsilon": 1}
     named: dict[str, Any] = {"item": "item", "person": "person", "domain": DOMAIN}

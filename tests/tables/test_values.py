@@ -361,6 +361,18 @@ def test_a_file_of_lines_has_no_values(tmp_path: Path) -> None:
         fg.top_k(tmp_path / "a.dat", k=1, epsilon=1, domain=range(3), value="cost", low=0, high=1)
 
 
+@pytest.mark.parametrize("type_", [pa.int64(), pa.uint64()])
+def test_a_number_that_is_no_double_makes_nothing_fail(type_: pa.DataType) -> None:
+    """An error would tell that somebody has one."""
+    largest = 2**63 - 1 if type_ == pa.int64() else 2**64 - 1
+    table = pa.table({"item": ["a", "b", "b"], "person": [1, 2, 2], "n": pa.array([3, largest, None], type_)})
+    by = ClippedValue.read("n", 0, 10, 1)
+    for native in (table, table.to_pandas(types_mapper=pd.ArrowDtype), pl.from_arrow(table)):
+        with open_source(native, "item", "person", value=by) as source:
+            pairs = pairs_of(source).lazy().collect()
+        assert dict(zip(pairs["item"].to_list(), pairs["value"].to_list(), strict=True)) == {"a": 3, "b": 10}
+
+
 def test_the_largest_values_stay_within_64_bits() -> None:
     """Rows and people at the bound; the sum of a person's rows leaves 32 bits, and is clipped."""
     by = ClippedValue.read("cost", -MOST_UNITS, MOST_UNITS, 1)

@@ -73,12 +73,17 @@ def persons_here(column: nw.Series[Any]) -> list[Any]:
 
 
 def chosen_here(
-    pairs: Iterable[tuple[Any, Any]], most: int | None, values: Iterable[int] = repeat(1)
+    pairs: Iterable[tuple[Any, Any]],
+    most: int | None,
+    values: Iterable[int] = repeat(1),
+    *,
+    by_line: bool = False,
 ) -> tuple[list[Any], list[int]]:
     """Of pairs (item, person): the items, and how many people count for each.
 
     values: what each pair counts for, where it is not 1. Of two that one person has for equal items the
         larger counts.
+    by_line: as in `chosen_in_engine`.
 
     Items are told apart by their keys, so that how an item is written is not for whoever comes first to say;
     one without a key, which could not come out, is left out.
@@ -93,23 +98,34 @@ def chosen_here(
     labels: dict[tuple[Any, ...], Any] = {}
     totals: Counter[tuple[Any, ...]] = Counter()
     for person, items in people.items():
-        for key, item in of_one(person, items, most):
+        for key, item in of_one(person, items, most, by_line=by_line):
             labels[key] = item
             totals[key] += worth[key, person]
     return list(labels.values()), [totals[key] for key in labels]
 
 
-def of_one(person: Any, items: dict[K, Any], most: int | None) -> Iterable[tuple[K, Any]]:
+def of_one(
+    person: Any, items: dict[K, Any], most: int | None, *, by_line: bool = False
+) -> Iterable[tuple[K, Any]]:
     """The items for which this person counts, by their keys, which have an order."""
     if most is None or len(items) <= most:
         return items.items()
-    text = _text(person)
+    text = _of_line(items.values()) if by_line else _text(person)
     return sorted(items.items(), key=lambda entry: (_digest(text, _text(entry[1])), entry[0]))[:most]
 
 
+def _of_line(items: Iterable[Any]) -> str:
+    """What stands for a line: something of its items, and not its number."""
+    digests = [_md5(_text(item)) for item in items]
+    return min(digests) + max(digests)
+
+
 def _digest(person: str, item: str) -> str:
-    written = f"{person}\n{item}".encode("utf-8", "surrogatepass")
-    return hashlib.md5(written, usedforsecurity=False).hexdigest()
+    return _md5(f"{person}\n{item}")
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def _text(value: Any) -> str:

@@ -116,8 +116,8 @@ def _counted(source: TableSource, domain: Domain, listed: ListedDomain, most: in
     there = positions(listed, items) >= 0
     kept = [(i, p, v) for i, p, v, is_there in zip(items, persons, values, there, strict=True) if is_there]
     pairs_here = [(i, p) for i, p, _ in kept]
-    _, people = chosen_here(pairs_here, most)
-    return *chosen_here(pairs_here, most, [v for *_, v in kept]), people
+    _, people = chosen_here(pairs_here, most, by_line=source.by_line)
+    return *chosen_here(pairs_here, most, [v for *_, v in kept], by_line=source.by_line), people
 
 
 def _inside(pairs: Frame, domain: Domain, listed: ListedDomain) -> Frame | None:

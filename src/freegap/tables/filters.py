@@ -25,6 +25,8 @@ _READ_AS = {
     "truth value": "BOOLEAN",
 }
 _EXACT = 2**53
+_CONVERTED = frozenset({"decimal", "date and time", "time", "duration"})
+"""Kinds with several types: an engine converts one to another, and fails on a value that does not fit."""
 _Places = dict[tuple[str, str | None], str]
 
 
@@ -123,6 +125,8 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             zone = getattr(dtype, "time_zone", None) is not None
             if zone != (isinstance(value, datetime.datetime) and value.tzinfo is not None):
                 raise _zoned(condition, name)
+            if frame.implementation.is_pyarrow() and dtype.time_unit in ("s", "ms"):
+                raise _misfit(condition, name, "holds times in seconds, which may not fit into microseconds")
     for pair in _pairs(condition):
         left, right = (schema[places[name]] for name in (pair.left, pair.right))
         zones = [getattr(dtype, "time_zone", None) for dtype in (left, right)]
@@ -130,6 +134,7 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             kinds[pair.left] != kinds[pair.right]
             or kinds[pair.left] in ("number", "other")
             or len({*zones}) > 1
+            or (left != right and kinds[pair.left] in _CONVERTED)
         ):
             raise _misfit(
                 condition, pair.left, f"is of another kind than {pair.right!r}, or of one that is not sure"

@@ -202,6 +202,7 @@ class ClippedValue:
         present = ~nw.col("value").is_null()
         if dtype.is_float():
             present = present & ~nw.col("value").is_nan()
+        frame = _roundable(frame, dtype)
         number = nw.col("value").cast(nw.Float64)
         if dtype == nw.Boolean:  # not all engines turn truth values into numbers
             number = nw.when(nw.col("value")).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
@@ -238,6 +239,22 @@ class ClippedValue:
                 f"must divide the values of column {self.column!r}, decimals with {places} places",
                 "Pass a finer unit, or convert the column to floating point.",
             )
+
+
+def _roundable(frame: Frame, dtype: Any) -> Frame:
+    """The frame with values that every engine turns into doubles, rounded where they are none.
+
+    PyArrow fails on whole numbers beyond 2^53, and so one row would make the release fail.
+    """
+    if dtype not in (nw.Int64, nw.UInt64):
+        return frame
+    native = nw.to_native(frame)
+    if frame.implementation.is_pyarrow():
+        rounded = native["value"].cast("float64", safe=False)
+        return frame_of(native.set_column(native.column_names.index("value"), "value", rounded))
+    if frame.implementation.is_pandas_like() and hasattr(native["value"].dtype, "pyarrow_dtype"):
+        return frame_of(native.assign(value=native["value"].astype(str(dtype))))
+    return frame
 
 
 def how_moved(value: ClippedValue | None) -> dict[str, Any]:
