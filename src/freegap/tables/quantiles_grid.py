@@ -35,6 +35,7 @@ from freegap.mechanisms.quantiles_node import Integers
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.quantiles_range import RangeSearch
 from freegap.tables.sources import Frame, TableSource, frame_of
+from freegap.tables.values import as_doubles
 from freegap.values.answers import as_array, is_missing_number
 
 PerPerson = Literal["median", "smallest", "largest"]
@@ -68,18 +69,7 @@ def numbers_of(source: TableSource) -> TableSource:
             "must be a column of numbers",
             "Convert the column first; in pandas, table.astype({…: float}).",
         )
-    return replace(read, frame=ask_engine(lambda: _as_doubles(read.frame)))
-
-
-def _as_doubles(frame: Frame) -> Frame:
-    """The numbers as doubles, the nearest for whole numbers beyond 2^53: PyArrow alone would refuse those."""
-    native = nw.to_native(frame)
-    if frame.implementation.is_pyarrow():
-        doubles = native["item"].cast(pa.float64(), safe=False)
-        return frame_of(native.set_column(native.column_names.index("item"), "item", doubles))
-    if frame.implementation.is_pandas_like() and str(native["item"].dtype).endswith("[pyarrow]"):
-        return frame_of(native.assign(item=native["item"].to_numpy(dtype=float, na_value=np.nan)))
-    return frame.with_columns(nw.col("item").cast(nw.Float64))
+    return replace(read, frame=ask_engine(lambda: as_doubles(read.frame, "item")))
 
 
 class PeopleInTable:
