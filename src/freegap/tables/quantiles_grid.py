@@ -127,7 +127,12 @@ def _numbers_among(array: Any) -> list[Any]:
     if array.ndim != 1:
         raise _not_numbers()
     plain = [one.item() if isinstance(one, np.number) else one for one in array.tolist()]
-    present = [one for one in plain if not is_missing_number(one) and one == one]
+    # A signalling NaN must not be compared: that would be an error, which tells of one person.
+    present = [
+        one
+        for one in plain
+        if not (one.is_nan() if isinstance(one, Decimal) else is_missing_number(one) or one != one)
+    ]
     if any(isinstance(one, bool) or not isinstance(one, numbers.Real | Decimal) for one in present):
         raise _not_numbers()
     return present
