@@ -59,6 +59,12 @@ RELEASES: dict[str, Callable[..., Any]] = {
     ),
     "exponential_mechanism": lambda **more: fg.exponential_mechanism(_COUNTS, **{"epsilon": 1} | more),
     "measure": lambda **more: fg.measure(_COUNTS, **{"epsilon": 1} | more),
+    "noisy_top_k_each": lambda **more: fg.noisy_top_k_each(
+        [_COUNTS, _COUNTS], **{"k": 1, "epsilon": 1, "populations_per_person": 1} | more
+    ),
+    "sparse_vector_each": lambda **more: fg.sparse_vector_each(
+        [_COUNTS, _COUNTS], **{"threshold": 5, "k": 1, "epsilon": 1, "populations_per_person": 1} | more
+    ),
     "histogram": lambda **more: fg.histogram(_COUNTS, **{"items_per_person": 1, "epsilon": 1} | more),
     "quantiles": lambda **more: fg.quantiles(_COUNTS, **{"q": 0.5, "epsilon": 1} | more),
     "select_and_measure": lambda **more: fg.select_and_measure(

@@ -195,7 +195,9 @@ def test_bench_sparse_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)["rows"]
     assert {(row["form"], row["noise"]) for row in rows} == {
-        (form, noise) for form in ("batch", "online") for noise in ("laplace", "exponential", "geometric")
+        (form, noise)
+        for form in ("batch", "online", "ask_many, 100")
+        for noise in ("laplace", "exponential", "geometric")
     }
     assert all(row["per_second"] > 0 for row in rows)
     assert "questions per second" in runner.invoke(cli.app, ["bench", "sparse-vector"]).output

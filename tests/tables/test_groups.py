@@ -322,6 +322,13 @@ def test_groups_that_nobody_has_listed(engine: str, tmp_path: Path) -> None:
     assert "half of ε and δ" in "\n".join(release.footnotes())
 
 
+def test_nobody_brings_in_more_groups_than_count() -> None:
+    """Thirty people in each of thirty groups: enough to name them all, if each did not count in one alone."""
+    table = _arrow([(group, "flu", person) for group in range(30) for person in range(30)])
+    release = fg.top_k(table, **(_asked(groups_per_person=1) | UNKNOWN | {"epsilon": 2}))
+    assert len(release) == 0
+
+
 def test_where_no_group_is_named(ledger_of_both: fg.Ledger) -> None:
     few = _arrow(ROWS[:3])
     asked = _asked(groups_per_person=1, ledger=(ledger_of_both, "ward")) | UNKNOWN | {"epsilon": 1}

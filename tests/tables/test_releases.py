@@ -97,7 +97,7 @@ def test_a_release_does_not_carry_where_its_items_stood() -> None:
     names = {field.name for field in dataclasses.fields(release)}
     assert names == {
         *("plan", "spent", "private", "labels", "gap_multiples", "resolution"),
-        *("estimates", "standard_errors", "intervals", "privacy", "complete", "counted"),
+        *("estimates", "standard_errors", "intervals", "privacy", "complete", "counted", "groups"),
     }
     assert "indices" not in release.to_json()
     assert set(release.parameters) <= {"k", "split", "noise", "monotonic", "scale", "sensitivity"}

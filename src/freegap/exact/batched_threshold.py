@@ -60,7 +60,7 @@ class Stops:
     after: int | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class BatchAbove:
     """What was above in some runs: question `places` of run `runs` by branch `branches`, with its gap."""
 

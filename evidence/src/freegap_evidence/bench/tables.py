@@ -83,13 +83,13 @@ def measure(path: str, items: int) -> dict[str, Any]:
     import narwhals.stable.v2 as nw
 
     import freegap
-    from freegap.tables import domains, files, in_engine, people, sources
+    from freegap.tables import domains, in_engine, people, readers, sources
 
     connection = duckdb.connect()  # held, because older DuckDBs close one that nobody holds
     warm = connection.sql("SELECT unnest([0, 0, 1]) AS item, unnest([1, 2, 1]) AS person")
     freegap.top_k(warm, item="item", person="person", k=1, epsilon=1, measure=True, domain=range(9))
     engine = _Clock()
-    for module in (people, domains, files, in_engine, sources):
+    for module in (people, domains, readers, in_engine, sources):
         module.ask_engine = engine.timed(module.ask_engine)  # type: ignore[attr-defined]
     left = [0]
     collect = nw.LazyFrame.collect
