@@ -272,7 +272,10 @@ def _path_argument(state: Any) -> Path:
     if not isinstance(state, str | Path) or not Path(state).name or "\0" in str(state):
         raise InvalidArgument("state", state, "must be a path", 'Pass for example state="flu.watch".')
     # Behind links: else a new state would stand in place of the link, and the old one where it points to.
-    return Path(os.path.realpath(state))
+    try:
+        return Path(os.path.realpath(state))
+    except ValueError:  # a name that the system cannot spell
+        raise InvalidArgument("state", state, "is no possible name", "Choose another place.") from None
 
 
 def _question_argument(question: Any) -> str:
