@@ -309,3 +309,12 @@ def test_objects_are_refused_by_the_schema() -> None:
     table = pd.DataFrame({"age": [30, 31], "patient": [1, 2]}, dtype=object)
     with pytest.raises(fg.InvalidArgument, match="must be a column of numbers"):
         fg.quantiles(table, value="age", person="patient", **ASKED)
+
+
+@pytest.mark.parametrize("missing", [Decimal("NaN"), Decimal("sNaN"), None, float("nan")])
+def test_what_is_no_number_is_left_out_of_a_list(missing: Any) -> None:
+    asked: dict[str, Any] = {"q": 0.5, "low": 0, "high": 9, "epsilon": 1}
+    with_it, without = (
+        fg.quantiles([1, 2, *more], **asked, bits=fg.SeededBits(1)).values for more in ([missing], [])
+    )
+    assert with_it == without

@@ -384,6 +384,19 @@ def test_the_largest_values_stay_within_64_bits() -> None:
         assert (totals["i01"], totals["i02"]) == (3 * MOST_UNITS, -2 * MOST_UNITS)
 
 
+@pytest.mark.parametrize("engine", ["pyarrow", "pandas on pyarrow", "pandas", "polars"])
+def test_whole_numbers_that_are_no_doubles_are_no_error(engine: str) -> None:
+    values = pa.array([1, 2**53 + 1, None, -(2**63), 2**63 - 1], pa.int64())
+    table: Any = pa.table({"item": ["i00"] * 5, "person": range(5), "cost": values})
+    made: dict[str, Any] = {
+        "pyarrow": lambda: table,
+        "pandas on pyarrow": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
+        "pandas": lambda: table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get),
+        "polars": lambda: pl.from_arrow(table),
+    }
+    assert totals_of(made[engine](), rule("either way"))["i00"] == 1 + 50 - 20 + 50
+
+
 def test_units_by_hand() -> None:
     assert [ClippedValue.read("c", 0, high, None).unit for high in (1, 5, 100, 10**6, 10**9)] == [  # type: ignore[union-attr]
         Fraction(1, 10**8), Fraction(1, 10**7), Fraction(1, 10**6), Fraction(1, 100), Fraction(1)

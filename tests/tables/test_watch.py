@@ -228,3 +228,21 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert (record["alert"], record["left"], record["private"]) == (True, 0, False)
     assert Fraction(record["spent"]) == 2
     assert "ALERT, above 50 people" in CliRunner().invoke(cli.app, words).stdout
+
+
+def test_a_symbolic_link_leads_to_the_one_state(state: Path) -> None:
+    link = state.with_name("link")
+    link.symlink_to(state)
+    ask(link, 0, "Monday", k=1)
+    assert ask(link, 900, "Tuesday", k=1).alert
+    assert link.is_symlink()
+    assert ask(state, None, "Tuesday", k=1).alert
+    with pytest.raises(fg.BudgetSpent):
+        ask(state, 900, "Wednesday", k=1)
+
+
+def test_a_state_with_two_names_is_refused(state: Path) -> None:
+    ask(state, 0, "Monday")
+    state.with_name("copy").hardlink_to(state)
+    with pytest.raises(fg.InvalidArgument, match="another name"):
+        ask(state, None, "Tuesday")

@@ -35,6 +35,7 @@ from freegap.mechanisms.quantiles_node import Integers
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.quantiles_range import RangeSearch
 from freegap.tables.sources import Frame, TableSource, frame_of
+from freegap.tables.values import as_doubles
 from freegap.values.answers import as_array, is_missing_number
 
 PerPerson = Literal["median", "smallest", "largest"]
@@ -68,18 +69,7 @@ def numbers_of(source: TableSource) -> TableSource:
             "must be a column of numbers",
             "Convert the column first; in pandas, table.astype({…: float}).",
         )
-    return replace(read, frame=ask_engine(lambda: _as_doubles(read.frame)))
-
-
-def _as_doubles(frame: Frame) -> Frame:
-    """The numbers as doubles, the nearest for whole numbers beyond 2^53: PyArrow alone would refuse those."""
-    native = nw.to_native(frame)
-    if frame.implementation.is_pyarrow():
-        doubles = native["item"].cast(pa.float64(), safe=False)
-        return frame_of(native.set_column(native.column_names.index("item"), "item", doubles))
-    if frame.implementation.is_pandas_like() and str(native["item"].dtype).endswith("[pyarrow]"):
-        return frame_of(native.assign(item=native["item"].to_numpy(dtype=float, na_value=np.nan)))
-    return frame.with_columns(nw.col("item").cast(nw.Float64))
+    return replace(read, frame=ask_engine(lambda: as_doubles(read.frame, "item")))
 
 
 class PeopleInTable:
@@ -137,7 +127,12 @@ def _numbers_among(array: Any) -> list[Any]:
     if array.ndim != 1:
         raise _not_numbers()
     plain = [one.item() if isinstance(one, np.number) else one for one in array.tolist()]
-    present = [one for one in plain if not is_missing_number(one) and one == one]
+    # A signalling NaN must not be compared: that would be an error, which tells of one person.
+    present = [
+        one
+        for one in plain
+        if not (one.is_nan() if isinstance(one, Decimal) else is_missing_number(one) or one != one)
+    ]
     if any(isinstance(one, bool) or not isinstance(one, numbers.Real | Decimal) for one in present):
         raise _not_numbers()
     return present

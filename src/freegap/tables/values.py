@@ -202,15 +202,16 @@ class ClippedValue:
         present = ~nw.col("value").is_null()
         if dtype.is_float():
             present = present & ~nw.col("value").is_nan()
-        frame = _roundable(frame, dtype)
-        number = nw.col("value").cast(nw.Float64)
+        frame = frame.filter(present)
         if dtype == nw.Boolean:  # not all engines turn truth values into numbers
             number = nw.when(nw.col("value")).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        else:
+            frame, number = as_doubles(frame, "value"), nw.col("value")
         most = float(self.sensitivity)
         scaled = (number * float(self.unit.denominator)).clip(-most, most)
         whole = (scaled + 0.5).floor().cast(nw.Int64)
-        kept: Frame = frame.filter(present).with_columns(whole.alias("value"))
-        return kept
+        units: Frame = frame.with_columns(whole.alias("value"))
+        return units
 
     def of_people(self, rows: Frame) -> Frame:
         """What each "person" adds to each "item" of theirs, as "value", once."""
@@ -241,20 +242,17 @@ class ClippedValue:
             )
 
 
-def _roundable(frame: Frame, dtype: Any) -> Frame:
-    """The frame with values that every engine turns into doubles, rounded where they are none.
-
-    PyArrow fails on whole numbers beyond 2^53, and so one row would make the release fail.
-    """
-    if dtype not in (nw.Int64, nw.UInt64):
-        return frame
+def as_doubles(frame: Frame, column: str) -> Frame:
+    """The frame with a column of numbers as doubles, the nearest for whole numbers beyond 2^53: PyArrow alone
+    would refuse those, and an error would tell that there is one."""
     native = nw.to_native(frame)
     if frame.implementation.is_pyarrow():
-        rounded = native["value"].cast("float64", safe=False)
-        return frame_of(native.set_column(native.column_names.index("value"), "value", rounded))
-    if frame.implementation.is_pandas_like() and hasattr(native["value"].dtype, "pyarrow_dtype"):
-        return frame_of(native.assign(value=native["value"].astype(str(dtype))))
-    return frame
+        doubles = native[column].cast("float64", safe=False)
+        return frame_of(native.set_column(native.column_names.index(column), column, doubles))
+    if frame.implementation.is_pandas_like() and str(native[column].dtype).endswith("[pyarrow]"):
+        return frame_of(native.assign(**{column: native[column].to_numpy(dtype=float, na_value=math.nan)}))
+    converted: Frame = frame.with_columns(nw.col(column).cast(nw.Float64))
+    return converted
 
 
 def how_moved(value: ClippedValue | None) -> dict[str, Any]:

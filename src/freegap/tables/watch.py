@@ -271,7 +271,11 @@ def _report(
 def _path_argument(state: Any) -> Path:
     if not isinstance(state, str | Path) or not Path(state).name or "\0" in str(state):
         raise InvalidArgument("state", state, "must be a path", 'Pass for example state="flu.watch".')
-    return Path(state)
+    # Behind links: else a new state would stand in place of the link, and the old one where it points to.
+    try:
+        return Path(os.path.realpath(state))
+    except ValueError:  # a name that the system cannot spell
+        raise InvalidArgument("state", state, "is no possible name", "Choose another place.") from None
 
 
 def _question_argument(question: Any) -> str:
@@ -317,7 +321,15 @@ def _locked(path: Path) -> Iterator[None]:
 def _read(path: Path, said: dict[str, Any]) -> dict[str, Any] | None:
     """The state, or None where the watch has not begun; that of another watch is refused."""
     try:
-        if path.stat().st_mode & 0o077:
+        status = path.stat()
+        if status.st_nlink > 1:
+            raise InvalidArgument(
+                "state",
+                str(path),
+                "has another name, under which an older state would stay",
+                "Leave it one name, and let no link but a symbolic one lead to it.",
+            )
+        if status.st_mode & 0o077:
             raise InvalidArgument(
                 "state",
                 str(path),
