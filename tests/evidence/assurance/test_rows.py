@@ -35,7 +35,10 @@ from freegap.cli import app
 # They take a privacy parameter, and release nothing about data.
 NOT_RELEASES = {
     "audit": "audits a mechanism of the user's",
+    "lower_bound": "attacks a mechanism of the user's",
     "prove": "proves a mechanism of the user's",
+    "noisy_top_k_each": "releases of noisy_top_k, each bit for bit the single one, which has rows",
+    "sparse_vector_each": "releases of sparse_vector, each bit for bit the single one, which has rows",
     "NoisyScore": "a part of the private candidates, whose rows have it",
     "base2.clamped_laplace": "a sampler that sees no data",
     "base2.conditional_lazy_threshold": "a sampler that sees no data",
