@@ -78,7 +78,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "histogram": without(SELECT, "k", "noise", "monotonic", "answers")
     | {"table": COUNTS, "items_per_person": 1, "item": None, "person": None, "domain": None, "value": None}
     | {"domain_column": None, "observed_keys_are_public": False, "normalize": False}
-    | {"low": None, "high": None, "unit": None, "mean": False},
+    | {"low": None, "high": None, "unit": None, "mean": False, "protect": None, "where": None},
     "select_and_measure": SELECT | {"threshold": None, "split": "1/2"},
     "unknown_top_k": without(SELECT, "answers", "sensitivity", "monotonic", "rho")
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "pool": None, "items_per_person": None},
@@ -87,7 +87,7 @@ CALLS: dict[str, dict[str, Any]] = {
     )
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "quantiles": {"table": [12, 480, 33], "value": None, "person": None, "q": [0.5], "low": 0, "high": 500}
-    | {"resolution": 1, "per_person": "median", "intervals": False}
+    | {"resolution": 1, "per_person": "median", "intervals": False, "protect": None, "where": None}
     | {"epsilon": 1, "ledger": None, "bits": None},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
@@ -280,7 +280,18 @@ def test_only_errors_of_freegap(name: str) -> None:
 
 
 def test_every_public_name_is_tried() -> None:
-    elsewhere = {"above", "top_k", "source", "audit", "assert_private", "prove", "Command", "Ledger", "base2"}
+    elsewhere = {
+        "above",
+        "top_k",
+        "source",
+        "audit",
+        "assert_private",
+        "prove",
+        "lower_bound",
+        "Command",
+        "Ledger",
+        "base2",
+    }
     given_out = RECORDS | {"SystemBits"}
     errors = {
         name
