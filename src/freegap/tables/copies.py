@@ -24,6 +24,8 @@ from freegap.errors import InvalidArgument
 from freegap.tables.engine_errors import ask_engine
 
 _WIDE = frozenset({"utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"})
+_ESCAPES = rb"\x41 \u0041 \101" + b"\\\n"
+"""What encodings with escapes read as something else: a line may then go on into the next person's."""
 _PIECE = 1 << 20
 
 
@@ -37,8 +39,11 @@ def encoding_argument(encoding: Any) -> str | None:
         return None
     try:
         name = codecs.lookup(encoding).name
-        ascii_alone = bytes(range(128)).decode(name) == "".join(map(chr, range(128)))
-        known = name in _WIDE or (ascii_alone and len(bytes(range(256)).decode(name, "replace")) == 256)
+        known = name in _WIDE or (
+            _ESCAPES.decode(name, "replace") == _ESCAPES.decode("ascii")
+            and bytes(range(128)).decode(name) == "".join(map(chr, range(128)))
+            and len(bytes(range(256)).decode(name, "replace")) == 256
+        )
     except (LookupError, TypeError, ValueError):
         known = False
     if not known:

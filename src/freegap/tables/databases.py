@@ -145,15 +145,17 @@ def _of_ibis(place: str | Path, backend: str, own: Any, parts: list[str]) -> Any
 def _of_their_types(table: Any) -> Any:
     """A table of SQLite, whose columns may hold anything: what is not of the column's type is missing.
 
-    Else one person's text in a column of numbers would make the whole query fail.
+    Else one person's text in a column of numbers would make the whole query fail. Dates and decimals are the
+    texts and numbers that they are stored as, and are read as texts: one that is no date would fail as well.
     """
     import ibis
 
     typed = {}
     for name, dtype in table.schema().items():
         own = next((types for test, types in _TYPES.items() if getattr(dtype, test)()), None)
-        if own is not None:
-            typed[name] = ibis.ifelse(table[name].typeof().isin(own), table[name], ibis.null(dtype))
+        column = table[name] if own is not None else table[name].cast("string")
+        known = table[name].typeof().isin(own or ["text", "integer", "real"])
+        typed[name] = ibis.ifelse(known, column, ibis.null(column.type()))
     return table.mutate(**typed)
 
 

@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
 from freegap.tables.conditions import ComparedColumns, Every, Opposite, RowCondition, Some, Value
-from freegap.tables.kinds import NUMBERS, column_kind, type_kind
+from freegap.tables.kinds import NUMBERS, column_kind, has_coarse_times, type_kind
 
 _READ_AS = {
     "integer": "DOUBLE",
@@ -125,7 +125,7 @@ def _require_kinds(frame: Any, condition: RowCondition, places: Mapping[str, str
             zone = getattr(dtype, "time_zone", None) is not None
             if zone != (isinstance(value, datetime.datetime) and value.tzinfo is not None):
                 raise _zoned(condition, name)
-            if frame.implementation.is_pyarrow() and dtype.time_unit in ("s", "ms"):
+            if has_coarse_times(frame, dtype):
                 raise _misfit(condition, name, "holds times in seconds, which may not fit into microseconds")
     for pair in _pairs(condition):
         left, right = (schema[places[name]] for name in (pair.left, pair.right))

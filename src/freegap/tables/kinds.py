@@ -99,3 +99,10 @@ def require_kind(column: str, of_column: str, of_domain: frozenset[str]) -> None
 
 def _plural(kind: str) -> str:
     return {"text": "texts", "bytes": "bytes", "date and time": "dates with times"}.get(kind, f"{kind}s")
+
+
+def has_coarse_times(frame: Any, dtype: Any) -> bool:
+    """Whether times are kept in seconds or milliseconds by an engine that fails on one beyond the others."""
+    engine = frame.implementation
+    fails: bool = engine.is_pyarrow() or engine.is_duckdb()
+    return fails and getattr(dtype, "time_unit", "us") in ("s", "ms")

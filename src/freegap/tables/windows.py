@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, get_args
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.kinds import has_coarse_times
 
 WindowName = Literal["day", "month", "quarter", "year"]
 _MOST = 1000
@@ -96,6 +97,10 @@ class TimeWindows:
             native = nw.to_native(frame).project("* REPLACE (TRY_CAST(cohort AS TIMESTAMP) AS cohort)")
             frame = nw.from_native(native)
         dtype = frame.collect_schema()["cohort"]
+        if has_coarse_times(frame, dtype):  # a time that does not fit would make the release fail
+            raise InvalidArgument(
+                "time", self.column, "holds times in seconds or milliseconds", "Convert it to microseconds."
+            )
         if dtype not in (nw.Date, nw.Datetime) or getattr(dtype, "time_zone", None) is not None:
             raise InvalidArgument(
                 "time",

@@ -1,0 +1,66 @@
+"""Values that an engine or a decoder would fail on: one person's must not make everybody's release fail."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import freegap as fg
+
+ASK: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "domain": ["a", "b"], "epsilon": 1}
+
+
+def test_a_text_that_is_no_date_in_a_column_of_dates(tmp_path: Path) -> None:
+    path = tmp_path / "visits.sqlite"
+    with sqlite3.connect(path) as own:
+        own.execute("CREATE TABLE visits (day DATE, who TEXT, cost DECIMAL(10, 2))")
+        rows = [
+            ("2026-01-01", "a", 1.5),
+            ("no date", "b", "two"),
+            ("2026-01-01", "c", 1.5),
+            (b"\xff", "d", None),
+        ]
+        own.executemany("INSERT INTO visits VALUES (?, ?, ?)", rows)
+    table = fg.source(path, name="visits")
+    days = fg.top_k(
+        table,
+        item="day",
+        person="who",
+        k=1,
+        domain=["2026-01-01", "2026-01-02"],
+        epsilon=50,
+        bits=fg.SeededBits(1),
+    )
+    assert days.labels == ("2026-01-01",)
+    costs = fg.top_k(
+        table, item="cost", person="who", k=1, domain=["1.5", "2.5"], epsilon=50, bits=fg.SeededBits(1)
+    )
+    assert costs.labels == ("1.5",)
+
+
+@pytest.mark.parametrize("encoding", ["unicode_escape", "raw_unicode_escape"])
+def test_encodings_with_escapes_join_lines(encoding: str) -> None:
+    with pytest.raises(fg.InvalidArgument, match="one byte for each character"):
+        fg.source("visits.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "pyarrow"])
+def test_times_that_may_not_fit(engine: str) -> None:
+    table: Any = pa.table(
+        {"time": pa.array([datetime.datetime(2026, 1, 1)], pa.timestamp("s")), "item": ["a"], "person": [1]}
+    )
+    if engine == "duckdb":
+        table = duckdb.connect().sql(
+            "SELECT TIMESTAMP_S '2026-01-01 00:00:00' AS time, 'a' AS item, 1 AS person"
+        )
+    with pytest.raises(fg.InvalidArgument, match="seconds"):
+        fg.top_k(fg.source(table, where="time > DATE '2025-01-01'"), **ASK)
+    window = fg.source(table, every="month", time="time", since="2026-01-01", until="2026-03-01")
+    with pytest.raises(fg.InvalidArgument, match="seconds"):
+        fg.top_k(window, **ASK)
