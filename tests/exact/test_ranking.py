@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -330,3 +331,13 @@ def test_the_order_is_by_noisy_value() -> None:
     noise = LazyNoise(reader=KeyedDigits(SeededBits(3), 300).stream)
     exact = [noise.exponential(5, label=i) for i in range(300)]
     assert all(exact[a] > exact[b] for a, b in pairwise(found.items))
+
+
+def test_a_scale_beyond_single_precision_is_screened_like_any_other() -> None:
+    """0 times an infinite rate is no number: items at the pivot would be passed over, or the search hang."""
+    values = np.arange(1500, dtype=np.int64) % 700
+    for rate in (1e30, 1e39, 1e90):
+        screen = screening.Screen(values, 699, rate, LAWS["laplace"], None)
+        assert math.isfinite(screen.bar(2))
+        first = np.zeros(len(values), dtype=np.uint16)
+        assert set(np.flatnonzero(values == 699)) <= set(screen.passed(screen.bar(2), first, 0.0).tolist())

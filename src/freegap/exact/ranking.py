@@ -112,7 +112,7 @@ class NoisyRanking:
             candidates = self._drawn(chosen, pivot, bar, top)
             if np.count_nonzero(candidates.low >= bar) >= top:
                 return candidates
-            if bar < -20.0 or len(chosen) == len(self._values):
+            if not bar >= -20.0 or len(chosen) == len(self._values):
                 return self._drawn(range(len(self._values)), pivot, -math.inf, top)
             bar -= 1.0
 

@@ -44,6 +44,7 @@ _LOWEST_BAR, _LOW_BAR, _HIGHEST_BAR = -20.0, -3.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
 _EXACT_SINGLES = 2.0**23  # whole numbers up to here, and their differences, are exact in single precision
+_SINGLE_RATE = 1e30
 _SAMPLE = 2048  # at least so many items stand for all of them when a pivot or a bar is chosen
 
 
@@ -159,7 +160,8 @@ def may_reach(law: ExactLaw, heights: NDArray[np.float64], first: NDArray[np.uin
 
 def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
     """e^((v − pivot)·rate), clipped."""
-    if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES:
+    # Beyond the range of single precision, 0 times the rate would be no number.
+    if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES and rate <= _SINGLE_RATE:
         z = values.astype(np.float32)
         if max(float(z.max()), -float(z.min())) <= _EXACT_SINGLES:
             z -= np.float32(pivot)
