@@ -56,7 +56,7 @@ def test_every_engine_counts_each_person_for_the_same_items(engine: str, tmp_pat
 
 
 def test_duckdb_chooses_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("the pairs travelled")
 
     monkeypatch.setattr(categories, "chosen_here", refuse)
