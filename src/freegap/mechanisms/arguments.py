@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -16,9 +15,8 @@ from freegap.values.measures import Measure
 
 DEFAULT_RESOLUTION = Fraction(1, 1024)
 
-_PLAIN = frozenset(
-    {int, bool, float, str, type(None), Fraction, Decimal}
-)  # of which an equal one is the same
+_PLAIN = frozenset({int, bool, float, str, type(None), Fraction})
+"""Of which an equal one is the same. Not `Decimal`: its signalling NaN cannot be looked up."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
