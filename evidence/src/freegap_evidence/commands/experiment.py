@@ -44,7 +44,7 @@ def show_list(as_json: bool = typer.Option(False, "--json", help="Print JSON ins
         return
     table = Table()
     for heading in ("id", "family", "title", "where it stands"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=heading in ("id", "family"))
     for e in EXPERIMENTS:
         table.add_row(e.id, e.family, e.title, e.source)
     Console().print(TitledTable("Experiments: `freegap experiment run ID`, a family, or all", table))
