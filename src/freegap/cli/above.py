@@ -46,6 +46,7 @@ def above(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     every: str | None = shared.EVERY,
     time: str | None = shared.TIME,
@@ -91,7 +92,7 @@ def above(
         epsilon=epsilon,
         rho=rho,
     )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     shared.deliver(
         lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
         as_json=as_json,

@@ -49,6 +49,7 @@ def top_k(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     every: str | None = shared.EVERY,
     time: str | None = shared.TIME,
@@ -99,7 +100,7 @@ def top_k(
         epsilon=epsilon,
         rho=rho,
     )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     shared.deliver(
         lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown, **summed, **grouping),
         as_json=as_json,
