@@ -88,21 +88,22 @@ def read_domain(
     return listed, _fit(listed, source)
 
 
-def require_usable(domain: Any, item: str) -> None:
-    """Refuse a public domain that no question about this column could use, before there is a question.
+def require_usable(domain: Any, item: str) -> int:
+    """How many items a public domain has; one that no question about this column could use is refused.
 
-    A list or a range is looked at as a whole, and of a file its first item.
+    A list or a range is looked at as a whole, and of a file every item once.
     """
     if not is_path(domain):
-        empty = not _listed(_values(domain)).items
+        number = len(_listed(_values(domain)).items)
     else:
         with open_connection() as connection:
             items = file_frame(connection, FileTable(domain, "domain"), None, item)
-            empty = not ask_engine(
-                lambda: len(items.filter(~nw.col("item").is_null()).lazy().head(1).collect())
-            )
-    if empty:
+            present = items.filter(~nw.col("item").is_null())
+            once = present.group_by("item").agg(nw.len().alias("rows")).select(nw.len().alias("items"))
+            number = ask_engine(lambda: int(once.lazy().collect()["items"][0]))
+    if not number:
         raise InvalidArgument("domain", domain, "has no items", "List those that may be selected.")
+    return number
 
 
 def _of_tuples(domain: Any, column: str | None, source: TableSource) -> tuple[Domain, TableSource]:
