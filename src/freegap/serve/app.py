@@ -77,7 +77,7 @@ def _person(request: Request) -> Person:
     """Who asks, by the token in the header."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     desk: Desk = request.app.state.desk
-    found = desk.people.known(token) if scheme.lower() == "bearer" else None
+    found = desk.known(token) if scheme.lower() == "bearer" else None
     if found is None:
         raise NotKnown
     desk.require_pace(found)
