@@ -75,7 +75,7 @@ def read_domain(
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
-    listed = _listed(_values(domain), source)
+    listed = _listed(sized_values(domain), source)
     return listed, _fit(listed, source)
 
 
@@ -85,7 +85,7 @@ def require_usable(domain: Any, item: str) -> None:
     A list or a range is looked at as a whole, and of a file its first item.
     """
     if not is_path(domain):
-        empty = not _listed(_values(domain)).items
+        empty = not _listed(sized_values(domain)).items
     else:
         with open_connection() as connection:
             items = _file_frame(connection, FileTable(domain, "domain"), None, item)
@@ -106,7 +106,7 @@ def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
     return source
 
 
-def _values(domain: Any) -> Sequence[Any]:
+def sized_values(domain: Any) -> Sequence[Any]:
     """Something sized and indexable with Python values in it."""
     if isinstance(domain, range | list | tuple):
         return domain
@@ -201,7 +201,7 @@ def _from_files(files: FileTable, column: str | None, source: TableSource) -> tu
 
 def _file_frame(connection: Any, files: FileTable, column: str | None, item: str) -> Frame:
     names = column_names(connection, files)
-    name = _column(names, column, item, files.path, named=not files.by_header)
+    name = item_column(names, column, item, files.path, named=not files.by_header)
     return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
@@ -210,10 +210,10 @@ def _from_frame(
 ) -> tuple[Domain, TableSource]:
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
-    name = _column(names, column, source.item, "<table>")
+    name = item_column(names, column, source.item, "<table>")
     items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
-        items = _convert(items, source.kind)
+        items = converted_texts(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)
     if typed and not source.typed:
         source = source.read_as("number" if kind in ("float", "decimal") else kind)
@@ -245,24 +245,24 @@ def _meet(table: Frame, domain: Frame) -> bool:
     return True
 
 
-def _convert(items: Frame, kind: str) -> Frame:
+def converted_texts(items: Frame, kind: str, column: str = "item") -> Frame:
     """A public text column as another kind; a text that does not fit is an error."""
     types = {"integer": "BIGINT", "number": "HUGEINT", "float": "DOUBLE", "date": "DATE"}
     types["truth value"] = "BOOLEAN"
     if kind not in types:
         return items
     native = nw.to_native(items)
-    whole = "regexp_full_match(item, '[+-]?[0-9]+') AND " if kind in ("integer", "number") else ""
-    fits = f"{whole}TRY_CAST(item AS {types[kind]}) IS NOT NULL"
-    misfits = native.filter(f"item IS NOT NULL AND NOT ({fits})").limit(1).fetchall()
+    whole = f"regexp_full_match({column}, '[+-]?[0-9]+') AND " if kind in ("integer", "number") else ""
+    fits = f"{whole}TRY_CAST({column} AS {types[kind]}) IS NOT NULL"
+    misfits = native.filter(f"{column} IS NOT NULL AND NOT ({fits})").project(column).limit(1).fetchall()
     if misfits:
         raise InvalidArgument(
             "domain",
             misfits[0][0],
-            f"cannot be read as {kind}, which the table's items are",
+            f"cannot be read as {kind}, which the table's {'items' if column == 'item' else 'groups'} are",
             "Correct the domain, or name another column of it.",
         )
-    return frame_of(native.project(f"CAST(item AS {types[kind]}) AS item"))
+    return frame_of(native.project(f"* REPLACE (CAST({column} AS {types[kind]}) AS {column})"))
 
 
 def listed_in_order(values: Iterable[Any]) -> ListedDomain:
@@ -271,7 +271,7 @@ def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     return _listed([present[place] for place in order_of_labels("domain", present)])
 
 
-def _column(names: list[str], column: str | None, item: str, shown: str, *, named: bool = True) -> str:
+def item_column(names: list[str], column: str | None, item: str, shown: str, *, named: bool = True) -> str:
     """The column that holds the items.
 
     named: False where a first line is taken for the names: the only line that says otherwise may be an item.
