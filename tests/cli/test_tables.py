@@ -168,7 +168,18 @@ def test_groups_in_a_file_a_ledger_and_a_dry_run(shop: Path, monkeypatch: pytest
         [1, 1, 0],
     )  # a file is put in order
     (shop / "pairs.csv").write_text("shop,product\nsouth,tea\nsouth,rice\nnorth,rice\nnorth,milk\n")
-    own = [*ask[: ask.index("--groups")], "--domain", "pairs.csv", "--domain-group", "shop", "-k", "1"]
+    own = [
+        "groups.csv",
+        *ASK,
+        "--group",
+        "shop",
+        "--domain",
+        "pairs.csv",
+        "--domain-group",
+        "shop",
+        "-k",
+        "1",
+    ]
     found = json.loads(run("top-k", *own, "--groups-per-person", "1", "--measure", "--json").stdout)
     assert (found["groups"]["labels"], found["labels"][1]) == (["north", "south"], "tea")
     dry = json.loads(run("top-k", *ask, "--groups-per-person", "2", "--dry-run", "--json").stdout)

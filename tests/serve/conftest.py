@@ -15,8 +15,9 @@ from freegap import SeededBits
 from freegap.serve.app import make_app
 from freegap.serve.desk import Desk
 from freegap.serve.people import People
-from freegap.serve.settings import Settings, read_settings
-from freegap.serve.work import Job, outcome
+from freegap.serve.settings import QuestionLimits, Settings, read_settings
+from freegap.serve.work import Asking
+from freegap.serve.workers import ServiceTask, Ticket, WorkerProcesses
 
 SETTINGS = """
 ledger = "sqlite:///ledger.db"
@@ -114,6 +115,18 @@ def call(
     return Reply(start["status"], named, b"".join(message.get("body", b"") for message in messages[1:]))
 
 
+class HereWorkers(WorkerProcesses):
+    """Answers in this process; bits: those of the releases."""
+
+    def __init__(self, limits: QuestionLimits, bits: Callable[[], Any] = lambda: None) -> None:
+        super().__init__(limits)
+        self._bits = bits
+
+    def answer(self, task: ServiceTask, ticket: Ticket) -> dict[str, Any]:
+        found = task.outcome(self._bits()) if isinstance(task, Asking) else task.outcome()
+        return json.loads(json.dumps(found, default=str))  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class Service:
     folder: Path
@@ -146,14 +159,11 @@ def folder(tmp_path: Path) -> Path:
 def serving(folder: Path) -> Callable[..., Service]:
     """The service with questions answered in this process; bits: those of the releases."""
 
-    def make(bits: Callable[[], Any] = lambda: None) -> Service:
-        def run(job: Job) -> dict[str, Any]:
-            return json.loads(json.dumps(outcome(job, bits())))  # type: ignore[no-any-return]
-
+    def make(bits: Callable[[], Any] = lambda: None, workers: type[HereWorkers] = HereWorkers) -> Service:
         settings = read_settings(folder / "freegap.toml")
-        people, desk = People(settings.people), Desk(settings, run)
+        desk = Desk(settings, workers(settings.limits, bits))
         desk.open()
-        return Service(folder, settings, people, desk, make_app(desk, people))
+        return Service(folder, desk.settings, desk.people, desk, make_app(desk))
 
     return make
 

@@ -65,7 +65,16 @@ def test_health_and_the_description_need_no_token(service: Service) -> None:
     described = call(service.app, "GET", "/openapi.json").json
     assert set(described["paths"]) == {
         "/health",
+        "/v1/me",
         "/v1/sources",
+        "/v1/plans",
+        "/v1/jobs",
+        "/v1/jobs/{job}",
+        "/v1/accounts",
+        "/v1/teams",
+        "/v1/tokens",
+        "/v1/tokens/{number}",
+        "/v1/key",
         "/v1/releases",
         "/v1/releases/{line}",
         "/v1/receipts/{line}",

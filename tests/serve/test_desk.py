@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 import freegap as fg
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import Receipt
-from freegap.serve.desk import Desk, Forbidden, NotThere, TooMany
+from freegap.serve.desk import Desk, Forbidden, NotThere
+from freegap.serve.pace import TooMany
 from freegap.serve.people import Person
 from freegap.serve.questions import read_question
-from freegap.serve.work import Job
-from tests.serve.conftest import QUESTION, Service
+from freegap.serve.settings import QuestionLimits
+from freegap.serve.totals import AccountTotal
+from tests.serve.conftest import QUESTION, HereWorkers, Service
 
 ANN, BOB = Person("ann", "analyst"), Person("bob", "analyst")
 OLGA, AUDITOR = Person("olga", "owner"), Person("ada", "auditor")
@@ -145,7 +148,8 @@ def test_a_failure_says_nothing_of_its_cause(service: Service) -> None:
         carl = Person("carl", "analyst")
         asked = {"source": "clinic", "mechanism": "top_k", "item": "diagnosis", "k": 1, "epsilon": "1/10"}
         assert service.desk.ask(carl, asked) == {"status": "failed"}
-    assert fg.Ledger(service.settings.ledger).account("clinic").remaining == 1, "nothing was drawn"
+    left = fg.Ledger(service.settings.ledger).account("clinic").remaining
+    assert left == Fraction(9, 10), "no table or no column costs nothing; rows that cannot be read cost all"
 
 
 def test_what_depends_on_the_question_alone_is_told(service: Service) -> None:
@@ -159,8 +163,8 @@ def test_one_cannot_ask_without_end(service: Service, monkeypatch: pytest.Monkey
 
     limits = replace(service.settings.limits, questions_per_minute=2)
     service.desk.settings = replace(service.settings, limits=limits)
-    now = [0.0]
-    monkeypatch.setattr("freegap.serve.desk.time.monotonic", lambda: now[0])
+    now = [datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC)]
+    monkeypatch.setattr("freegap.serve.database.now", lambda: now[0])
     for _ in range(2):
         with pytest.raises(fg.InvalidArgument):
             service.desk.ask(ANN, {})
@@ -168,7 +172,7 @@ def test_one_cannot_ask_without_end(service: Service, monkeypatch: pytest.Monkey
         service.desk.ask(ANN, QUESTION)
     with pytest.raises(fg.InvalidArgument):
         service.desk.ask(BOB, {})
-    now[0] = 60.0
+    now[0] += timedelta(seconds=1)
     with pytest.raises(fg.InvalidArgument):
         service.desk.ask(ANN, {})
 
@@ -177,16 +181,17 @@ def test_who_asks_keeps_nobody_waiting_for_good(service: Service, monkeypatch: p
     """Each question is asked while the one before it runs."""
     running: list[str] = []
 
-    def run(job: Job) -> dict[str, Any]:
-        running.append(job.who)
-        if job.who == "bob":
-            return {"status": "failed"}
-        try:
-            return desk.ask(ANN, QUESTION)
-        except TooMany:
-            return desk.ask(BOB, QUESTION)
+    class Nested(HereWorkers):
+        def answer(self, task: Any, ticket: Any) -> dict[str, Any]:
+            running.append(task.who)
+            if task.who == "bob":
+                return {"status": "failed"}
+            try:
+                return desk.ask(ANN, QUESTION)
+            except TooMany:
+                return desk.ask(BOB, QUESTION)
 
-    desk = Desk(service.settings, run)
+    desk = Desk(service.settings, Nested(QuestionLimits(workers=9)))
     for _ in range(2):  # there is room again
         assert desk.ask(ANN, QUESTION) == {"status": "failed"}
         assert running == ["ann"] * 4 + ["bob"]
@@ -215,10 +220,10 @@ def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) ->
     service.desk.open()
     from dataclasses import replace
 
-    shop = replace(service.settings.sources["shop"], budget={"epsilon": "50"})
-    service.desk.settings = replace(service.settings, sources={"shop": shop})
+    shop = replace(service.settings.sources["shop"], budget=AccountTotal({"epsilon": "50"}))
+    changed = Desk(replace(service.settings, sources={"shop": shop}), HereWorkers(service.settings.limits))
     with pytest.raises(fg.InvalidArgument, match="which is fixed"):
-        service.desk.open()
+        changed.open()
 
 
 @pytest.mark.parametrize(

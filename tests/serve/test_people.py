@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from freegap import InvalidArgument
-from freegap.serve import people as module
-from freegap.serve.people import People, PeopleUnavailable, Person
+from freegap.serve import database
+from freegap.serve.database import PeopleUnavailable, ServiceDatabase
+from freegap.serve.people import People, Person
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> People:
-    return People(f"sqlite:///{tmp_path}/people.db")
+    return People(ServiceDatabase(f"sqlite:///{tmp_path}/people.db"))
 
 
 def test_a_token_is_known_and_its_secret_is_kept_nowhere(people: People, tmp_path: Path) -> None:
@@ -50,7 +51,7 @@ def test_it_expires(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     token = people.add("ann", "analyst", days=2)
     for hours, known in ((47, True), (48, False), (1000, False)):
         moment = datetime.now(UTC) + timedelta(hours=hours)
-        monkeypatch.setattr(module, "_now", lambda moment=moment: moment)
+        monkeypatch.setattr(database, "now", lambda moment=moment: moment)
         assert (people.known(token) is not None) is known
 
 

@@ -14,8 +14,11 @@ def test_what_the_owner_says(folder: Path) -> None:
     shop = settings.sources["shop"]
     assert settings.ledger == f"sqlite:///{folder}/ledger.db"
     assert shop.table == str(folder / "baskets.parquet")
-    assert shop.items == {"product": str(folder / "products.csv"), "city": ["Rome", "Oslo", "Lima"]}
-    assert shop.epsilon == (Fraction(1, 100), Fraction(1))
+    assert {name: column.domain for name, column in shop.items.items()} == {
+        "product": str(folder / "products.csv"),
+        "city": ["Rome", "Oslo", "Lima"],
+    }
+    assert shop.bounds == {"epsilon": (Fraction(1, 100), Fraction(1))}
     assert shop.mechanisms == ("top_k", "above")
     assert settings.quotas(shop, "ann") == ["shop / team red", "shop / ann"]
     assert settings.quotas(shop, "bob") == ["shop / team red"]

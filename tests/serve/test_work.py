@@ -11,17 +11,19 @@ import pytest
 import freegap as fg
 from freegap.serve.questions import read_question
 from freegap.serve.settings import QuestionLimits
-from freegap.serve.work import FAILED, Job, WorkerProcesses, outcome
+from freegap.serve.work import Asking
+from freegap.serve.workers import FAILED, WorkerProcesses
 from tests.serve.conftest import QUESTION, Service
 
 
-def job(service: Service, **changed: Any) -> Job:
+def job(service: Service, **changed: Any) -> Asking:
     source = service.settings.sources["shop"]
-    return Job(
+    return Asking(
         question=read_question(QUESTION | changed, {"shop": source}),
         source=source,
         ledger=service.settings.ledger,
         heads=(),
+        dataset="shop",
         quotas=("shop / ann",),
         who="ann",
         memory_mb=4096,
@@ -61,15 +63,15 @@ def test_the_ledger_does_not_tell_how_long_a_padded_question_took(
     for function in ("top_k", "above", "pad_to"):
         monkeypatch.setattr(fg, function, look(getattr(fg, function)))
     padded = replace(job(service, mechanism="above", threshold=100), pad_to=0.01)
-    made = outcome(padded)
+    made = padded.outcome()
     assert made["release"] == ledger.release(made["line"])
     assert seen == [8] * 4, "six totals and two reservations"
     assert len(ledger.entries()) == 10
     spent = Fraction(made["release"]["spent"])
     assert ledger.account("shop").spent == ledger.account("shop / ann").spent == spent
-    refused = outcome(replace(job(service, k=3), pad_to=0.01))
+    refused = replace(job(service, k=3), pad_to=0.01).outcome()
     assert (refused["status"], ledger.account("shop").remaining) == ("refused", 5 - spent)
     (service.folder / "baskets.parquet").write_text("damaged")
-    assert outcome(padded) == FAILED
+    assert padded.outcome() == FAILED
     assert ledger.account("shop").reserved == Fraction(1, 2), "nobody is told whether it had drawn"
     assert ledger.verify().ok

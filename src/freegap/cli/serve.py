@@ -12,6 +12,7 @@ from rich.text import Text
 
 from freegap.cli.terminal import print_json
 from freegap.errors import MissingExtra
+from freegap.serve.database import ServiceDatabase
 from freegap.serve.people import ROLES, People
 from freegap.serve.settings import read_settings
 
@@ -42,19 +43,23 @@ def _serve(
             raise
         raise MissingExtra("fastapi", "serve") from None
     from freegap.serve.desk import Desk
-    from freegap.serve.work import WorkerProcesses
+    from freegap.serve.workers import WorkerProcesses
 
     settings = read_settings(config)
-    desk = Desk(settings, WorkerProcesses(settings.limits).run)
+    desk = Desk(settings, WorkerProcesses(settings.limits))
     desk.open()
     uvicorn.run(
-        make_app(desk, People(settings.people)),
+        make_app(desk),
         host=host,
         port=port,
         log_level="warning",
         access_log=False,
         server_header=False,
     )
+
+
+def _people(config: Path) -> People:
+    return People(ServiceDatabase(read_settings(config).people))
 
 
 @tokens.callback()
@@ -71,7 +76,7 @@ def add(
     as_json: bool = _JSON,
 ) -> None:
     """Make a token and print it, this once. The first owner is made so."""
-    token = People(read_settings(config).people).add(name, role, days=days)
+    token = _people(config).add(name, role, days=days)
     if as_json:
         print_json({"name": name, "role": role, "token": token})
     else:
@@ -81,7 +86,7 @@ def add(
 @tokens.command("list")
 def list_tokens(config: Path = _CONFIG, as_json: bool = _JSON) -> None:
     """List all tokens, without their secrets."""
-    found = [asdict(token) for token in People(read_settings(config).people).tokens()]
+    found = [asdict(token) for token in _people(config).tokens()]
     if as_json:
         print_json(found)
         return
@@ -100,7 +105,7 @@ def revoke(
     as_json: bool = _JSON,
 ) -> None:
     """End a token now."""
-    People(read_settings(config).people).revoke(number)
+    _people(config).revoke(number)
     if as_json:
         print_json({"number": number, "revoked": True})
     else:

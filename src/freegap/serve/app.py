@@ -8,71 +8,88 @@ off.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
-from fastapi import Depends, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import Depends, FastAPI, Path, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
-from starlette.exceptions import HTTPException
 
 import freegap
-from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, LedgerError
-from freegap.serve.desk import Desk, Forbidden, NotThere, TooMany
-from freegap.serve.people import People, PeopleUnavailable, Person
-from freegap.serve.questions import FIELDS
+from freegap.serve.desk import Desk
+from freegap.serve.door import Door, NotKnown, error_reply, explain
+from freegap.serve.people import Person
 
-_LARGEST_BODY = 64 * 1024
-_IN_THE_URL = {b"token", b"access_token", b"authorization", b"api_key"}
-_STATUS: dict[type[FreegapError], int] = {
-    InvalidArgument: 422,
-    BudgetExceeded: 409,
-    Forbidden: 403,
-    NotThere: 404,
-    TooMany: 429,
-}
-_OUTCOMES = {"released": 200, "refused": 422, "spent": 409, "failed": 503}
+_OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
 _FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
+_LARGEST_LINE = 2**63 - 1
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Number = str | int | float
 
 
-class QuestionBody(BaseModel):
-    """A question. Amounts are numbers, or exact texts such as "1/3"."""
-
+class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class QuestionBody(_Body):
+    """A question, in ε or in ρ. Amounts are numbers, or exact texts such as "1/3"."""
 
     source: str
     mechanism: str
     item: str
     k: int
-    epsilon: str | int | float
-    threshold: str | int | float | None = None
+    epsilon: Number | None = None
+    rho: Number | None = None
+    group: str | None = None
+    threshold: Number | None = None
     measure: bool | None = None
     noise: str | None = None
 
 
-class _NotKnown(Exception):
-    """No token, or none that is known."""
+class AssumptionBody(_Body):
+    """What is assumed of the counts: a power law (`largest`, `exponent`), a list, or an earlier release."""
+
+    largest: Number | None = None
+    exponent: Number | None = None
+    counts: list[Number] | None = None
+    line: int | None = None
+    items: int | None = None
+
+
+class PlanBody(QuestionBody):
+    """A question that is not asked yet. Without an amount, the least that is enough is looked for."""
+
+    assume: AssumptionBody | None = None
+    goal: str | None = None
+    target: Number | None = None
+
+
+class TokenBody(_Body):
+    """A token to be made."""
+
+    name: str
+    role: Literal["owner", "analyst", "auditor"]
+    days: int = 90
 
 
 def _person(request: Request) -> Person:
     """Who asks, by the token in the header."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    found: Person | None = request.app.state.people.known(token) if scheme.lower() == "bearer" else None
+    desk: Desk = request.app.state.desk
+    found = desk.people.known(token) if scheme.lower() == "bearer" else None
     if found is None:
-        raise _NotKnown
+        raise NotKnown
+    desk.require_pace(found)
     return found
 
 
 Known = Annotated[Person, Depends(_person)]
+Line = Annotated[int, Path(ge=1, le=_LARGEST_LINE)]
+JobName = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
 
-def make_app(desk: Desk, people: People) -> FastAPI:
+def make_app(desk: Desk) -> FastAPI:
     """The application, for whatever runs ASGI."""
     app = FastAPI(
         title="freegap",
@@ -81,43 +98,109 @@ def make_app(desk: Desk, people: People) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-
-    app.state.people = people
+    app.state.desk = desk
 
     @app.get("/health")
     def health() -> dict[str, str]:
         """Whether the process answers. Nothing else is looked at."""
         return {"status": "ok"}
 
+    _add_questions(app, desk)
+    _add_results(app, desk)
+    _add_oversight(app, desk)
+    explain(app)
+    app.add_middleware(Door)
+    return app
+
+
+def _add_questions(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/me")
+    def me(who: Known) -> dict[str, str]:
+        """Whose token it is."""
+        return {"name": who.name, "role": who.role}
+
     @app.get("/v1/sources")
     def sources(who: Known) -> list[dict[str, Any]]:
         """What may be asked, and what is left."""
         return desk.sources(who)
 
+    @app.post("/v1/plans")
+    async def plan(who: Known, asked: PlanBody) -> Response:
+        """What a question would cost and say, and whether it would be right; nothing is charged."""
+        return await _answer(lambda: desk.plan(who, asked.model_dump(exclude_none=True)), 0)
+
     @app.post("/v1/releases")
     async def ask(who: Known, asked: QuestionBody) -> Response:
         """Ask a question, and pay for it."""
-        start = time.monotonic()
-        found = await anyio.to_thread.run_sync(desk.ask, who, asked.model_dump(exclude_none=True))
-        if desk.settings.limits.pad_to:
-            await anyio.sleep(max(0.0, start + desk.settings.limits.pad_to - time.monotonic()))
-        status = _OUTCOMES[found["status"]]
-        return _json({"error": found.get("error", _FAILED)} if status != 200 else found, status)
+        return await _answer(
+            lambda: desk.ask(who, asked.model_dump(exclude_none=True)), desk.settings.limits.pad_to
+        )
 
+    @app.post("/v1/jobs", status_code=202)
+    def start_job(who: Known, asked: QuestionBody) -> dict[str, Any]:
+        """Ask a question, pay for it, and have the answer later."""
+        return desk.start_job(who, asked.model_dump(exclude_none=True))
+
+    @app.get("/v1/jobs")
+    def jobs(who: Known) -> list[dict[str, Any]]:
+        """The jobs of the last days."""
+        return desk.jobs(who)
+
+    @app.get("/v1/jobs/{job}")
+    def job(who: Known, job: JobName) -> dict[str, Any]:
+        """How a job stands; its release, when there is one."""
+        return desk.job(who, job)
+
+    @app.delete("/v1/jobs/{job}")
+    def cancel_job(who: Known, job: JobName) -> dict[str, Any]:
+        """End a job. What it has reserved stays charged."""
+        return desk.cancel_job(who, job)
+
+
+async def _answer(work: Callable[[], dict[str, Any]], pad_to: float) -> Response:
+    start = time.monotonic()
+    found = await anyio.to_thread.run_sync(work)
+    await anyio.sleep(max(0.0, start + pad_to - time.monotonic()))
+    status = _OUTCOMES[found["status"]]
+    return JSONResponse(found) if status == 200 else error_reply(found.get("error", _FAILED), status)
+
+
+def _add_results(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/releases")
     def releases(who: Known) -> list[dict[str, Any]]:
         """What was asked before, and what it cost."""
         return desk.releases(who)
 
     @app.get("/v1/releases/{line}")
-    def release(who: Known, line: int) -> dict[str, Any]:
+    def release(who: Known, line: Line, format: Literal["json", "csv"] = "json") -> Response:
         """A release again, for nothing."""
-        return desk.release(who, line)
+        if format == "json":
+            return JSONResponse(desk.release(who, line))
+        answer = Response(desk.release_csv(who, line), media_type="text/csv; charset=utf-8")
+        answer.headers["content-disposition"] = f'attachment; filename="release-{line}.csv"'
+        return answer
 
     @app.get("/v1/receipts/{line}")
-    def receipt(who: Known, line: int) -> Response:
+    def receipt(who: Known, line: Line) -> Response:
         """The signed receipt of a release."""
         return Response(desk.receipt(who, line), media_type="application/json")
+
+    @app.get("/v1/key")
+    def key(_who: Known) -> dict[str, str]:
+        """The public key that receipts are checked with."""
+        return {"key": desk.key()}
+
+
+def _add_oversight(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/accounts")
+    def accounts(who: Known) -> list[dict[str, Any]]:
+        """Every account, as it stands."""
+        return desk.accounts(who)
+
+    @app.get("/v1/teams")
+    def teams(who: Known) -> dict[str, list[str]]:
+        """Who is in which team."""
+        return desk.teams(who)
 
     @app.get("/v1/journal")
     def journal(who: Known) -> list[dict[str, Any]]:
@@ -129,93 +212,17 @@ def make_app(desk: Desk, people: People) -> FastAPI:
         """Read the whole journal again."""
         return desk.verification(who)
 
-    _explain(app)
-    app.add_middleware(_Door)
-    return app
+    @app.get("/v1/tokens")
+    def tokens(who: Known) -> list[dict[str, Any]]:
+        """All tokens, without their secrets."""
+        return desk.tokens(who)
 
+    @app.post("/v1/tokens", status_code=201)
+    def add_token(who: Known, wanted: TokenBody) -> dict[str, Any]:
+        """A new token, which is told this once."""
+        return desk.add_token(who, wanted.name, wanted.role, wanted.days)
 
-def _explain(app: FastAPI) -> None:
-    """Every error as {"error": text}, in words that say nothing of the data and nothing of the machine."""
-
-    @app.exception_handler(_NotKnown)
-    def not_known(_request: Request, _error: Exception) -> Response:
-        answer = _json({"error": "A valid token is needed: Authorization: Bearer …"}, 401)
-        answer.headers["www-authenticate"] = "Bearer"
-        return answer
-
-    @app.exception_handler(RequestValidationError)
-    def not_read(_request: Request, error: RequestValidationError) -> Response:
-        fields = sorted({".".join(str(part) for part in found["loc"][:2]) for found in error.errors()})
-        return _json({"error": f"This cannot be read: {', '.join(fields)[:200]}."}, 422)
-
-    @app.exception_handler(HTTPException)
-    def not_served(_request: Request, error: HTTPException) -> Response:
-        return _json({"error": str(error.detail)}, error.status_code)
-
-    @app.exception_handler(FreegapError)
-    def refused(_request: Request, error: FreegapError) -> Response:
-        # Of other arguments than those of the question the library speaks to the owner: of files, for one.
-        theirs = not isinstance(error, InvalidArgument) or error.argument in ("question", *FIELDS)
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), None)
-        if status is not None and theirs:
-            return _json({"error": str(error)}, status)
-        unavailable = isinstance(error, LedgerError | PeopleUnavailable | InvalidArgument)
-        return _json(
-            {"error": "The service cannot do that now. Try again later."}, 503 if unavailable else 500
-        )
-
-    @app.exception_handler(Exception)
-    def failed(_request: Request, _error: Exception) -> Response:
-        return _json({"error": "The service has failed."}, 500)
-
-
-def _json(content: dict[str, Any], status: int) -> JSONResponse:
-    return JSONResponse(content, status)
-
-
-class _Door:
-    """Turns away what is too large, and whoever puts a secret into an address, where logs keep it."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        names = {part.partition(b"=")[0].lower() for part in scope["query_string"].split(b"&")}
-        if names & _IN_THE_URL:
-            text = "A token does not belong into an address. Send it as a header, and make a new one."
-            await _json({"error": text}, 400)(scope, receive, send)
-            return
-        taken = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            taken += message.get("body", b"")
-            if len(taken) > _LARGEST_BODY:
-                await _json({"error": "The question is too large."}, 413)(scope, receive, send)
-                return
-            if not message.get("more_body", False):
-                break
-        handed = False
-
-        async def once() -> MutableMapping[str, Any]:
-            nonlocal handed
-            if handed:
-                return await receive()
-            handed = True
-            return {"type": "http.request", "body": bytes(taken), "more_body": False}
-
-        async def plain(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"cache-control", b"no-store"),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-                ]
-            await send(message)
-
-        await self._app(scope, once, plain)
+    @app.delete("/v1/tokens/{number}")
+    def revoke_token(who: Known, number: Line) -> dict[str, Any]:
+        """End a token now."""
+        return desk.revoke_token(who, number)

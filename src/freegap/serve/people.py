@@ -9,34 +9,23 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from datetime import timedelta
+from typing import Literal
 
-from sqlalchemy import Column, Integer, MetaData, NullPool, Table, Text, create_engine, insert, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import insert, select, update
 
 from freegap.bits import SystemBits, not_noise
-from freegap.budget.location import locate
-from freegap.errors import FreegapError, InvalidArgument
-from freegap.serve.settings import name_of_person
+from freegap.errors import InvalidArgument
+from freegap.serve import database
+from freegap.serve.configuration import name_of_person
+from freegap.serve.database import ServiceDatabase, in_seconds
 from freegap.values.rationals import count_argument
 
 Role = Literal["owner", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = ("owner", "analyst", "auditor")
 _TOKEN = re.compile(r"freegap_([1-9][0-9]{0,9})_([0-9a-f]{64})")
 _LONGEST_DAYS = 366
-
-_tokens = Table(
-    "freegap_tokens",
-    MetaData(),
-    Column("number", Integer, primary_key=True),
-    *(Column(name, Text, nullable=False) for name in ("name", "role", "hash", "created", "expires")),
-    Column("revoked", Text),
-)
-
-
-class PeopleUnavailable(FreegapError):
-    """The database of tokens cannot be used now. Nobody is let in meanwhile."""
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -60,10 +49,10 @@ class Token:
 
 
 class People:
-    """Who there is, in a database of SQLite or PostgreSQL.
+    """Who there is.
 
     >>> import tempfile
-    >>> people = People(f"sqlite:///{tempfile.mkdtemp()}/people.db")
+    >>> people = People(ServiceDatabase(f"sqlite:///{tempfile.mkdtemp()}/people.db"))
     >>> secret = people.add("ann", "analyst", days=90)
     >>> people.known(secret)
     Person(name='ann', role='analyst')
@@ -72,8 +61,8 @@ class People:
     True
     """
 
-    def __init__(self, url: str) -> None:
-        self._engine = create_engine(locate(url).url, poolclass=NullPool, hide_parameters=True)
+    def __init__(self, kept: ServiceDatabase) -> None:
+        self._run = kept.run
 
     def add(self, name: str, role: str, *, days: int) -> str:
         """A new token, which is told this once."""
@@ -84,68 +73,48 @@ class People:
             raise InvalidArgument("days", days, f"must be at most {_LONGEST_DAYS}", "A token can be renewed.")
         with not_noise():
             secret = f"{SystemBits().bits(256):064x}"
-        now = _now()
+        now = database.now()
         row = {
             "name": name,
             "role": role,
             "hash": _hash(secret),
-            "created": _text(now),
-            "expires": _text(now + timedelta(days=days)),
+            "created": in_seconds(now),
+            "expires": in_seconds(now + timedelta(days=days)),
         }
-        number = self._run(
-            lambda connection: connection.execute(insert(_tokens).values(row)).inserted_primary_key
-        )
-        return f"freegap_{number[0]}_{secret}"
+        adding = insert(database.tokens).values(row).returning(database.tokens.c.number)
+        number = self._run(lambda connection: connection.execute(adding).scalar_one())
+        return f"freegap_{number}_{secret}"
 
     def known(self, token: str) -> Person | None:
         """Whose token it is; None where it is nobody's, has expired or was revoked."""
         matched = _TOKEN.fullmatch(token)
-        if matched is None:
+        if matched is None or int(matched[1]) > _LARGEST:
             return None
-        wanted = select(_tokens).where(_tokens.c.number == int(matched[1]))
+        wanted = select(database.tokens).where(database.tokens.c.number == int(matched[1]))
         row = self._run(lambda connection: connection.execute(wanted).one_or_none())
         stored = "" if row is None else row.hash
         if not hmac.compare_digest(stored, _hash(matched[2])) or row is None:
             return None
-        if row.revoked is not None or row.expires <= _text(_now()):
+        if row.revoked is not None or row.expires <= in_seconds(database.now()):
             return None
         return Person(row.name, row.role)
 
     def revoke(self, number: int) -> None:
         """End a token now. To end it again changes nothing."""
-        count_argument("number", number)
-        ending = update(_tokens).where(_tokens.c.number == number, _tokens.c.revoked.is_(None))
+        wanted = database.tokens.c.number == min(count_argument("number", number), _LARGEST)
+        ending = update(database.tokens).where(wanted, database.tokens.c.revoked.is_(None))
         known = self._run(
-            lambda connection: connection.execute(ending.values(revoked=_text(_now()))).rowcount
+            lambda connection: connection.execute(ending.values(revoked=in_seconds(database.now()))).rowcount
         )
         if not known and number not in {token.number for token in self.tokens()}:
             raise InvalidArgument("number", number, "is not the number of a token", "List them first.")
 
     def tokens(self) -> list[Token]:
         """All tokens, also those that are over."""
-        rows = self._run(
-            lambda connection: connection.execute(select(_tokens).order_by(_tokens.c.number)).all()
-        )
+        listing = select(database.tokens).order_by(database.tokens.c.number)
+        rows = self._run(lambda connection: connection.execute(listing).all())
         return [Token(**{name: getattr(row, name) for name in Token.__dataclass_fields__}) for row in rows]
-
-    def _run(self, work: Any) -> Any:
-        try:
-            with self._engine.begin() as connection:
-                _tokens.create(connection, checkfirst=True)
-                return work(connection)
-        except SQLAlchemyError as error:
-            raise PeopleUnavailable(
-                f"The database of tokens cannot be used ({type(error).__name__}). Check `people` there."
-            ) from None
 
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("ascii")).hexdigest()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _text(time: datetime) -> str:
-    return time.isoformat(timespec="seconds")

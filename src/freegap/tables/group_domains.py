@@ -15,13 +15,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from freegap.errors import InvalidArgument
-from freegap.tables.domains import (
-    OBSERVED,
-    ListedDomain,
-    converted_texts,
-    item_column,
-    sized_values,
-)
+from freegap.tables.domain_columns import column_of, convert
+from freegap.tables.domains import OBSERVED, ListedDomain, sized_values
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.groups import GroupItems, Places
@@ -44,8 +39,12 @@ def lists_of_groups(
     source: the table, by whose kinds the texts of a file are read.
     """
     if group_column is not None:
+        if source.parts:
+            raise InvalidArgument(
+                "domain_group", group_column, "cannot go with items of several columns", "Leave it out."
+            )
         return _from_table(domain, column, group_column, source)
-    if not isinstance(domain, Mapping):
+    if not isinstance(domain, Mapping) or source.parts:  # which it lists column by column
         return None
     if column is not None:
         raise InvalidArgument("domain_column", column, "is for tables", "Leave it out with a mapping.")
@@ -127,9 +126,9 @@ def _from_table(domain: Any, column: str | None, group_column: str, source: Tabl
             typed, frame, names = True, known, known.collect_schema().names()
             wanted = _columns(names, column, group_column, source, "<table>", named=True)
         pairs = ask_engine(lambda: exact_text(pick(frame, **wanted)))
-        for name, kind in (("item", source.kind), ("cohort", source.group_kind)):
-            if not typed and kind != "text":
-                pairs = converted_texts(pairs, kind, name)
+        for kind in (source.kind, source.group_kind):  # the items; then, exchanged with them, the groups
+            pairs = pairs if typed or kind == "text" else convert(pairs, kind)
+            pairs = pairs.select(nw.col("cohort").alias("item"), nw.col("item").alias("cohort"))
         return _lists(pairs)
 
 
@@ -144,7 +143,7 @@ def _columns(
             f"Its columns are: {', '.join(names[:20])}.",
         )
     others = [name for name in names if name != group_column]
-    return {"item": item_column(others, column, source.item, shown, named=named), "cohort": group_column}
+    return {"item": column_of(others, column, source.item, shown, named=named), "cohort": group_column}
 
 
 def _lists(pairs: Frame) -> Lists:

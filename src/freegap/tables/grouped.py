@@ -29,6 +29,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
 from freegap.mechanisms.unknown_slots import occurring
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import UNKNOWN, ListedDomain, ObservedDomain, read_domain
 from freegap.tables.group_domains import (
     MOST_LISTED,
@@ -142,7 +143,7 @@ def grouped(
     asked: Pure | ZeroConcentrated,
     naming: UnknownCountsPlan | None,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     domain: Any,
     domain_column: str | None,
@@ -219,7 +220,7 @@ def top_k_in_groups(
         group = np.repeat(np.arange(cells.groups), k)
         return TopItems(
             plan=whole,
-            labels=found.items.names(group, drawn.places),
+            labels=found.source.named(found.items.names(group, drawn.places)),
             gap_multiples=tuple(drawn.gaps.ravel().tolist()),
             resolution=plan.resolution * unit_of(summed),
             **_estimated(made, summed),
@@ -349,7 +350,7 @@ def above_in_groups(
         charges = {number: plan.charge(_charge(plan, number)) for number in set(found)}
         return ItemsAbove(
             plan=whole,
-            labels=found_in.items.names(group, places),
+            labels=found_in.source.named(found_in.items.names(group, places)),
             gap_multiples=tuple(drawn.gaps.tolist()),
             resolution=plan.resolution * unit,
             **_estimated(above_rows(plan, threshold / unit, drawn.found, drawn.gaps, cells.lengths), summed),

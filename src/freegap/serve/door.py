@@ -1,0 +1,149 @@
+"""What every request passes on its way in, and every reply on its way out; and errors in words.
+
+Turned away are bodies that are too large or come too slowly, and secrets in addresses, where logs keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import anyio
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, LedgerError
+from freegap.serve.database import PeopleUnavailable
+from freegap.serve.desk import Forbidden, NotThere
+from freegap.serve.pace import TooMany
+from freegap.serve.plans import ALL_FIELDS
+
+_LARGEST_BODY = 64 * 1024
+_SLOWEST_BODY = 20
+"""Seconds that a body may take. What a reverse proxy holds back does not count here."""
+
+_IN_THE_URL = {b"token", b"access_token", b"id_token", b"authorization", b"api_key"}
+_STATUS: dict[type[FreegapError], int] = {
+    InvalidArgument: 422,
+    BudgetExceeded: 409,
+    Forbidden: 403,
+    NotThere: 404,
+    TooMany: 429,
+}
+_THEIRS = ("question", *ALL_FIELDS, "name", "role", "days", "number")
+"""Arguments of requests. Of others the library speaks to the owner: of files, for one."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class NotKnown(Exception):
+    """No token, or none that is known."""
+
+
+def error_reply(text: str, status: int) -> JSONResponse:
+    """Every error as {"error": text}."""
+    return JSONResponse({"error": text}, status)
+
+
+def explain(app: FastAPI) -> None:
+    """Every error in words that say nothing of the data and nothing of the machine."""
+
+    @app.exception_handler(NotKnown)
+    def not_known(_request: Request, _error: Exception) -> Response:
+        answer = error_reply("A valid token is needed: Authorization: Bearer …", 401)
+        answer.headers["www-authenticate"] = "Bearer"
+        return answer
+
+    @app.exception_handler(RequestValidationError)
+    def not_read(_request: Request, error: RequestValidationError) -> Response:
+        fields = sorted({".".join(str(part) for part in found["loc"][:2]) for found in error.errors()})
+        return error_reply(f"This cannot be read: {', '.join(fields)[:200]}.", 422)
+
+    @app.exception_handler(HTTPException)
+    def not_served(_request: Request, error: HTTPException) -> Response:
+        return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+
+    @app.exception_handler(FreegapError)
+    def refused(_request: Request, error: FreegapError) -> Response:
+        theirs = not isinstance(error, InvalidArgument) or error.argument in _THEIRS
+        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), None)
+        if status is not None and theirs:
+            return error_reply(str(error), status)
+        unavailable = isinstance(error, LedgerError | PeopleUnavailable | InvalidArgument)
+        return error_reply("The service cannot do that now. Try again later.", 503 if unavailable else 500)
+
+    @app.exception_handler(Exception)
+    def failed(_request: Request, _error: Exception) -> Response:
+        return error_reply("The service has failed.", 500)
+
+
+class Door:
+    """The middleware."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        names = {part.partition(b"=")[0].lower() for part in scope["query_string"].split(b"&")}
+        if names & _IN_THE_URL:
+            text = "A token does not belong into an address. Send it as a header, and make a new one."
+            await error_reply(text, 400)(scope, receive, send)
+            return
+        taken = bytearray()
+        try:
+            with anyio.fail_after(_SLOWEST_BODY):
+                if not await _whole(receive, taken):
+                    return
+        except TimeoutError:
+            await error_reply("The question came too slowly.", 408)(scope, receive, send)
+            return
+        if len(taken) > _LARGEST_BODY:
+            await error_reply("The question is too large.", 413)(scope, receive, send)
+            return
+        handed = False
+
+        async def once() -> MutableMapping[str, Any]:
+            nonlocal handed
+            if handed:
+                return await receive()
+            handed = True
+            return {"type": "http.request", "body": bytes(taken), "more_body": False}
+
+        await self._app(scope, once, _with_headers(send))
+
+
+async def _whole(receive: Receive, taken: bytearray) -> bool:
+    """Take the body, or as much of it as shows that it is too large; False where the client has gone."""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return False
+        taken += message.get("body", b"")
+        if len(taken) > _LARGEST_BODY or not message.get("more_body", False):
+            return True
+
+
+def _with_headers(send: Send) -> Send:
+    usual = {
+        b"cache-control": b"no-store",
+        b"x-content-type-options": b"nosniff",
+        b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+        b"referrer-policy": b"no-referrer",
+    }
+
+    async def with_headers(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name.lower(), value) for name, value in message.get("headers", ())]
+            said = {name for name, _ in own}
+            message["headers"] = [*own, *(pair for pair in usual.items() if pair[0] not in said)]
+        await send(message)
+
+    return with_headers
