@@ -87,6 +87,12 @@ GROUPS = typer.Option(
     help="The public groups: a file with a column of them, or A..B. Or 'unknown', with --delta.",
     show_default=False,
 )
+DOMAIN_GROUP = typer.Option(
+    None,
+    help="The domain's column of groups, where each group has items of its own. --groups may then be left "
+    "out.",
+    show_default=False,
+)
 GROUPS_PER_PERSON = typer.Option(
     None,
     help="Count each person in so many groups at most; each group has that part of the budget.",

@@ -35,6 +35,7 @@ def top_k(
     unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
+    domain_group: str | None = shared.DOMAIN_GROUP,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
     one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
@@ -99,10 +100,18 @@ def top_k(
         noise=noise,
         epsilon=epsilon,
         rho=rho,
-    )
+    ) | {"domain_group": domain_group}
     source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     shared.deliver(
-        lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown, **summed, **grouping),
+        lambda: freegap.top_k(
+            source,
+            k=k,
+            measure=measure,
+            **options,
+            **unknown,
+            **summed,
+            **grouping,
+        ),
         as_json=as_json,
         out=out,
     )
