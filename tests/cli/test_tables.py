@@ -41,7 +41,7 @@ def test_help_reads_well_at_80_columns(command: str) -> None:
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     words = " ".join(done.stdout.replace("│", " ").split())
-    assert "CSV, Parquet, JSON, Arrow or FIMI .dat" in words
+    assert "CSV, Parquet, JSON, Arrow, Excel or FIMI .dat" in words
     assert "NOT PRIVATE" in words
     assert "Show charge and error bars" in words
 
