@@ -273,12 +273,14 @@ def test_neighbouring_tables_raise_warn_and_log_alike(kind: str, person: str, tm
     of_rows = {name: value for name, value in shared.items() if name != "person"}
     in_rho = {name: value for name, value in shared.items() if name != "epsilon"} | {"rho": 1}
     in_groups = {"group": "item", "groups": ["tea", "gin", "rum"], "groups_per_person": 1}
+    own = {"groups": None, "domain": {"tea": ["tea", "milk"], "gin": ["milk", "rice", "gin"]}}
     for release in (
         lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **shared),
         lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **shared),
         lambda t: fg.top_k(t, measure=True, bits=fg.SeededBits(1), **in_rho),
         lambda t: fg.above(t, threshold=10, bits=fg.SeededBits(1), **in_rho),
         lambda t: fg.top_k(t, bits=fg.SeededBits(1), **(shared | in_groups)),
+        lambda t: fg.above(t, threshold=3, bits=fg.SeededBits(1), **(shared | in_groups | own)),
         lambda t: fg.top_k(
             t, bits=fg.SeededBits(1), **(shared | {"domain": "unknown", "delta": "1e-6", "pool": 2})
         ),

@@ -41,7 +41,7 @@ def test_help_reads_well_at_80_columns(command: str) -> None:
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     words = " ".join(done.stdout.replace("│", " ").split())
-    assert "CSV, Parquet, JSON, Arrow or FIMI .dat" in words
+    assert "CSV, Parquet, JSON, Arrow, Excel or FIMI .dat" in words
     assert "NOT PRIVATE" in words
     assert "Show charge and error bars" in words
 
@@ -167,6 +167,21 @@ def test_groups_in_a_file_a_ledger_and_a_dry_run(shop: Path, monkeypatch: pytest
         ["tea", "tea"],
         [1, 1, 0],
     )  # a file is put in order
+    (shop / "pairs.csv").write_text("shop,product\nsouth,tea\nsouth,rice\nnorth,rice\nnorth,milk\n")
+    own = [
+        "groups.csv",
+        *ASK,
+        "--group",
+        "shop",
+        "--domain",
+        "pairs.csv",
+        "--domain-group",
+        "shop",
+        "-k",
+        "1",
+    ]
+    found = json.loads(run("top-k", *own, "--groups-per-person", "1", "--measure", "--json").stdout)
+    assert (found["groups"]["labels"], found["labels"][1]) == (["north", "south"], "tea")
     dry = json.loads(run("top-k", *ask, "--groups-per-person", "2", "--dry-run", "--json").stdout)
     assert (dry["charged_at_most"], dry["groups_per_person"]) == ("1", 2)
     assert dry["gap_standard_error"] == 2 * 2**0.5

@@ -46,6 +46,12 @@ GROUPS: dict[str, Any] = {
     "groups_per_person": 1,
     "one_group_per_person": False,
 }
+TOTALS: dict[str, Any] = {"value": "cost", "low": -2, "high": 5, "unit": "1/2"}
+OWN: dict[str, Any] = {
+    "domain": {"a": ["a", "b"], "b": ["b", "d", "a"]},
+    "domain_group": None,
+    "groups": None,
+}
 FORMATS = (
     "csv",
     "tsv",
@@ -230,7 +236,8 @@ TARGETS: dict[str, Callable[[], None]] = {
     "above": arguments_of(fg.above, {"threshold": 20}),
     "histogram": histogram,
     "groups": arguments_of(fg.top_k, GROUPS),
-    "above in groups": arguments_of(fg.above, GROUPS | {"threshold": 20}),
+    "totals in groups": arguments_of(fg.top_k, GROUPS | TOTALS | {"measure": True}),
+    "above in groups": arguments_of(fg.above, GROUPS | {"threshold": 20} | OWN),
     "written": written,
     "broken": broken,
     "path": path,

@@ -301,7 +301,7 @@ def test_what_is_said_of_the_domain() -> None:
 @pytest.mark.parametrize("domain", [np.array(3), {1, 2}, {1: 2}, 3, object()])
 def test_what_is_no_list_of_items(domain: Any) -> None:
     with pytest.raises(InvalidArgument, match="must be a list, a range, a column of a table"):
-        domains._values(domain)
+        domains.sized_values(domain)
 
 
 class Shouted(str):

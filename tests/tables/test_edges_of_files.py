@@ -64,8 +64,8 @@ def test_endings_that_are_not_known(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="must be files of one known format") as caught:
         counts_of(put(tmp_path / name, CSV), range(3))
     assert (
-        "Known endings: .csv .tsv .jsonl .ndjson .json .parquet .pq .arrow .feather .ipc .dat, text formats "
-        "also with .gz or .zst; " in str(caught.value)
+        "Known endings: .csv .tsv .jsonl .ndjson .json .parquet .pq .arrow .feather .ipc .xlsx .xlsm .dat, "
+        "text formats also with .gz or .zst; " in str(caught.value)
     )
 
 

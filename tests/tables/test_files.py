@@ -88,7 +88,7 @@ def test_quotes_in_names_and_values(tmp_path: Path) -> None:
         ("a.csv", "item\n1\n", "has no column 'person'"),
         ("a.csv", "", "must begin with a line of column names"),
         ("a.csv", "item,item\n", "names each column once"),
-        ("a.xlsx", "x", "must be files of one known format"),
+        ("a.xls", "x", "must be files of one known format"),
         ("a.parquet.gz", "x", "must be files of one known format"),
         ("a[1].csv", "item,person\n", "must not lead to a file with one of"),
     ],

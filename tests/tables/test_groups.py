@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import random
 import unicodedata
 from collections import Counter
@@ -29,6 +30,7 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.tables import grouped as releasing
 from freegap.tables.grouped import grouped
 from freegap.tables.grouping import GroupArguments
+from freegap.tables.results import of_people
 from freegap.values.measures import Pure
 
 Row = tuple[Any, Any, Any]  # group, item, person
@@ -105,9 +107,9 @@ def _cells(table: Any, most: int | None = None, groups: Any = WARDS, **options: 
     }
     of = GroupArguments.read("ward", groups, most, False)
     with grouped(table, of, Pure(Fraction(1)), None, **(asked | options)) as within:
-        counts = within.count().matrix()
+        counts = within.count().flat()[0].reshape(len(within.groups.items), -1)
         rows = zip(within.groups.items, counts.tolist(), strict=True)
-        return {(g, i): c for g, row in rows for i, c in zip(within.items.items, row, strict=True)}
+        return {(g, i): c for g, row in rows for i, c in zip(within.items.listed.items, row, strict=True)}
 
 
 def _digest(person: Any, group: Any) -> str:
@@ -256,37 +258,36 @@ def test_above_charges_for_the_groups_that_found_most() -> None:
     assert in_rho.spent == 2 * fg.hybrid_sparse_vector([0] * 4, 450, k=4, rho=1, monotonic=True).spent
 
 
-def test_above_has_the_release_of_each_group() -> None:
-    """One after the other from one source of bits, with estimates and intervals as without groups."""
-    bits = fg.SeededBits(7)
-    shared: dict[str, Any] = {"item": "dx", "person": "patient", "domain": ITEMS, "k": 2, "threshold": 12}
-    release = fg.above(TABLE, **_asked(threshold=12, groups=["A", "C"], one_group_per_person=True))
-    for group in ("A", "C"):
-        one = fg.above(_arrow([r for r in ROWS if r[0] == group]), epsilon=3, bits=bits, **shared)
-        rows = release.by_group[group]
-        assert [row.item for row in rows] == list(one.labels)
-        assert [(row.low, row.high) for row in rows] == list(one.intervals or ())
-        assert [row.estimate for row in rows] == [float(estimate) for estimate in one.estimates or ()]
+def _listed_counts(group: str, rows: Sequence[Row] = ROWS) -> list[int]:
+    return [_by_hand(rows, None, [group])[group, item] for item in ITEMS]
 
 
-def test_measured_has_the_release_of_each_group() -> None:
-    bits = fg.SeededBits(7)
-    release = fg.top_k(TABLE, **_asked(measure=True, groups=["A", "C"], one_group_per_person=True))
-    for group in ("A", "C"):
-        rows = [row for row in ROWS if row[0] == group]
-        one = fg.top_k(
-            _arrow(rows),
-            item="dx",
-            person="patient",
-            domain=ITEMS,
-            k=2,
-            epsilon=3,
-            measure=True,
-            bits=bits,
-        )
-        assert [row.item for row in release.by_group[group]] == list(one.labels)
-        assert [row.estimate for row in release.by_group[group]] == [float(e) for e in one.estimates or ()]
-    assert release.spent == 3
+def test_above_in_one_group_is_the_release_of_its_counts() -> None:
+    """With estimates and intervals as without groups; all of the groups' draws: tests of batches."""
+    for noise, threshold in (("exponential", 12), ("laplace", "41/3")):
+        release = fg.above(TABLE, **_asked(threshold=threshold, groups=["A"], noise=noise))
+        shared: dict[str, Any] = {"k": 2, "epsilon": 3, "monotonic": True, "noise": noise}
+        alone = fg.hybrid_sparse_vector(_listed_counts("A"), threshold, bits=fg.SeededBits(7), **shared)
+        assert release.labels == tuple(ITEMS[place] for place in alone.indices)
+        assert (release.gap_multiples, release.spent) == (alone.gap_multiples, alone.spent)
+        half = release.resolution / 2
+        assert release.estimates == tuple(estimate + half for estimate in alone.estimates)
+        assert release.intervals == of_people(fg.confidence_intervals(alone))
+        assert release.standard_errors == tuple(math.sqrt(v) for v in fg.gap_variances(alone))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 3}, {"epsilon": None, "rho": "1/2"}])
+def test_measured_in_one_group_is_the_release_of_its_counts(budget: dict[str, Any]) -> None:
+    for k, items in ((2, ITEMS), (4, [*ITEMS, "odd"])):
+        asked = _asked(measure=True, groups=["A"], k=k, domain=items) | budget
+        release = fg.top_k(TABLE, **asked)
+        counts = [sum(1 for _ in {r[2] for r in ROWS if r[:2] == ("A", item)}) for item in items]
+        alone = fg.select_and_measure(counts, k, monotonic=True, bits=fg.SeededBits(7), **budget)
+        assert release.labels == tuple(items[place] for place in alone.indices)
+        assert (release.estimates, release.spent) == (alone.estimates, alone.spent)
+        assert release.standard_errors == alone.standard_errors
+        assert release.intervals == of_people(alone.intervals())
+        assert release.gap_multiples == alone.selection.gap_multiples
 
 
 UNKNOWN: dict[str, Any] = {"groups": "unknown", "delta": "1e-6", "epsilon": 8}
@@ -388,7 +389,7 @@ def test_a_domain_that_cannot_be_listed_for_each_group(monkeypatch: pytest.Monke
     assert len({5, 10**11, a3}) == len({7, c2, c3}) == len(set(x)) == 3
     assert all(0 <= item < 10**12 for item in release.labels)
     # In a domain in which there is one absent item it must come out last, and where none is, none.
-    monkeypatch.setattr(releasing, "_LISTED", 0)
+    monkeypatch.setattr(releasing, "MOST_LISTED", 0)
     few = [("A", item, person) for item in range(4) for person in range(100 * (4 - item))]
     few += [("C", item, person) for item in (0, 1, 3) for person in range(100 * (4 - item))]
     for k, c in ((2, [0, 1]), (3, [0, 1, 3])):

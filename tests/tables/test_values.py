@@ -327,7 +327,6 @@ def test_what_a_release_will_be_is_told_beforehand() -> None:
         ({"high": MOST_UNITS + 1, "unit": 1}, "high.*2\\^31"),
         ({"low": -MOST_UNITS - 1, "unit": 1}, "low.*2\\^31"),
         ({"domain": "unknown", "delta": "1e-7"}, "value.*unknown"),
-        ({"group": "ward", "groups": ["A"]}, "value.*group"),
     ],
 )
 def test_errors_come_before_the_table_is_read(options: dict[str, Any], names: str) -> None:

@@ -35,6 +35,7 @@ def above(
     unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
+    domain_group: str | None = shared.DOMAIN_GROUP,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
     one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
@@ -46,6 +47,7 @@ def above(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     every: str | None = shared.EVERY,
     time: str | None = shared.TIME,
@@ -90,10 +92,18 @@ def above(
         noise=noise,
         epsilon=epsilon,
         rho=rho,
-    )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
+    ) | {"domain_group": domain_group}
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     shared.deliver(
-        lambda: freegap.above(source, threshold=threshold, k=k, **options, **unknown, **summed, **grouping),
+        lambda: freegap.above(
+            source,
+            threshold=threshold,
+            k=k,
+            **options,
+            **unknown,
+            **summed,
+            **grouping,
+        ),
         as_json=as_json,
         out=out,
     )

@@ -50,6 +50,7 @@ def histogram(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
@@ -85,7 +86,7 @@ def histogram(
         epsilon=epsilon,
         rho=rho,
     )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions)
     shared.deliver(
         lambda: freegap.histogram(source, mean=mean, **(options | asked | summed)),
         as_json=as_json,

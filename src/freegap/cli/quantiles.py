@@ -39,6 +39,7 @@ def quantiles(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
@@ -59,7 +60,7 @@ def quantiles(
 
         shared.forecast(forecast_quantiles(**asked), as_json=as_json)
         return
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions)
     reading: dict[str, Any] = {"protect": protect, "where": where}
     shared.deliver(
         lambda: freegap.quantiles(

@@ -16,8 +16,9 @@ from freegap.cli.terminal import print_json, print_release, progress_bar
 from freegap.errors import FreegapError, InvalidArgument
 
 TABLE = typer.Argument(
-    help="CSV, Parquet, JSON, Arrow or FIMI .dat: a file, a glob or a directory, or - for standard input. Or "
-    "a database: .duckdb, .sqlite or postgresql://…, with --table or --query."
+    help="CSV, Parquet, JSON, Arrow, Excel or FIMI .dat: a file, a glob or a directory, or - for standard "
+    "input. The folder of a Delta or Iceberg table. Or a database: .duckdb, .sqlite or postgresql://…, with "
+    "--table or --query."
 )
 NAME = typer.Option(None, "--table", help="The table of a database.", show_default=False)
 QUERY = typer.Option(
@@ -28,6 +29,7 @@ FORMAT = typer.Option(
 )
 DELIMITER = typer.Option(None, help="Of CSV, where it is not a comma.", show_default=False)
 ENCODING = typer.Option(None, help="Of text files, where it is not UTF-8.", show_default=False)
+SHEET = typer.Option(None, help="Of an Excel file with several sheets.", show_default=False)
 PARTITIONS = typer.Option(
     None, "--partition", help="A column that folders state (year=2026). May be repeated.", show_default=False
 )
@@ -85,6 +87,12 @@ GROUPS = typer.Option(
     help="The public groups: a file with a column of them, or A..B. Or 'unknown', with --delta.",
     show_default=False,
 )
+DOMAIN_GROUP = typer.Option(
+    None,
+    help="The domain's column of groups, where each group has items of its own. --groups may then be left "
+    "out.",
+    show_default=False,
+)
 GROUPS_PER_PERSON = typer.Option(
     None,
     help="Count each person in so many groups at most; each group has that part of the budget.",
@@ -124,6 +132,7 @@ def source_of(
     format_: str | None,
     delimiter: str | None,
     encoding: str | None,
+    sheet: str | None,
     partitions: list[str] | None,
     **windows: Any,
 ) -> Any:
@@ -135,6 +144,7 @@ def source_of(
         format=format_,
         delimiter=delimiter,
         encoding=encoding,
+        sheet=sheet,
         partitions=partitions or (),
         **windows,
     )

@@ -35,6 +35,7 @@ def top_k(
     unit: str | None = shared.UNIT,
     group: str | None = shared.GROUP,
     groups: str | None = shared.GROUPS,
+    domain_group: str | None = shared.DOMAIN_GROUP,
     groups_per_person: int | None = shared.GROUPS_PER_PERSON,
     one_group_per_person: bool = shared.ONE_GROUP,
     delta: str | None = shared.DELTA,
@@ -49,6 +50,7 @@ def top_k(
     format_: str | None = shared.FORMAT,
     delimiter: str | None = shared.DELIMITER,
     encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
     every: str | None = shared.EVERY,
     time: str | None = shared.TIME,
@@ -98,10 +100,18 @@ def top_k(
         noise=noise,
         epsilon=epsilon,
         rho=rho,
-    )
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, partitions, **windows)
+    ) | {"domain_group": domain_group}
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     shared.deliver(
-        lambda: freegap.top_k(source, k=k, measure=measure, **options, **unknown, **summed, **grouping),
+        lambda: freegap.top_k(
+            source,
+            k=k,
+            measure=measure,
+            **options,
+            **unknown,
+            **summed,
+            **grouping,
+        ),
         as_json=as_json,
         out=out,
     )

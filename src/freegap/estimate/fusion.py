@@ -35,8 +35,8 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 
-_FACTOR = Fraction(3, 2)
-_FINE = 2**40  # the part of the way is a multiple of 1/_FINE: any is as good as one so near
+FACTOR = Fraction(3, 2)
+FINE = 2**40  # the part of the way is a multiple of 1/FINE: any is as good as one so near
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ def fused(
     if freedom <= 0:
         return Fused(tuple(measurements), float(variance))
     away = [alpha - beta for alpha, beta in zip(measurements, best, strict=True)]
-    total, limit = sum(distance**2 for distance in away), _FACTOR * freedom * variance * weight
+    total, limit = sum(distance**2 for distance in away), FACTOR * freedom * variance * weight
     if total <= limit:
         least = variance * (1 - weight * dimension / n)
         error = variance + (total - 2 * weight * dimension * variance) / n
         return Fused(tuple(best), float(min(max(error, least), variance)))
-    part = Fraction(math.floor(limit * _FINE / total), _FINE)
+    part = Fraction(math.floor(limit * FINE / total), FINE)
     moved = tuple(alpha - part * distance for alpha, distance in zip(measurements, away, strict=True))
-    saved = limit / total * (2 / _FACTOR - 1) * limit
+    saved = limit / total * (2 / FACTOR - 1) * limit
     return Fused(moved, float(variance - saved / n))
 
 
@@ -99,7 +99,7 @@ def expected_ratio(n: int, *, weight: float, dimension: int) -> float:
     half = dimension / 2
     q = np.linspace(0, dimension + 40 * math.sqrt(2 * dimension), 20_001)[1:]
     density = np.exp((half - 1) * np.log(q / 2) - q / 2 - math.lgamma(half)) / 2 * q[0]
-    part = np.minimum(1.0, float(_FACTOR) * (dimension - 2) / q)
+    part = np.minimum(1.0, float(FACTOR) * (dimension - 2) / q)
     return 1 - weight / n * float(np.sum((2 * part - part**2) * q * density))
 
 

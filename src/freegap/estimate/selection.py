@@ -240,7 +240,7 @@ def _measured(
 def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement) -> Fused:
     """Ding 2020, theorem 5.9, with the λ of the noise that was used, as far as it helps."""
     k = plan.k
-    ratio = _rational(plan.law.variance(plan.scale)) / measurement.variance
+    ratio = selection_ratio(plan, measurement.variance)
     # Rounding down takes half a grid step from each gap on average.
     gaps = [gap + selection.resolution / 2 for gap in selection.gaps[: k - 1]]
     best = blue(measurement.values, gaps, ratio)
@@ -248,9 +248,13 @@ def _fuse_top_k(plan: TopKPlan, selection: TopK, measurement: Measurement) -> Fu
     return fused(measurement.values, best, variance=measurement.variance, weight=weight, dimension=k - 1)
 
 
-def _rational(variance: Any) -> Fraction:
-    """A variance, or a double in the ball around it: weights may be any, and π is not rational."""
-    return variance if isinstance(variance, Fraction) else Fraction(float(variance.mid()))
+def selection_ratio(plan: TopKPlan, measured: Fraction) -> Fraction:
+    """λ: the variance of the noise that selects, to that of a measurement.
+
+    A double in the ball around a variance that is not rational, as π is not: weights may be any.
+    """
+    variance: Any = plan.law.variance(plan.scale)
+    return (variance if isinstance(variance, Fraction) else Fraction(float(variance.mid()))) / measured
 
 
 def _fuse_above(plan: ThresholdPlan, selection: AboveThreshold, measurement: Measurement) -> Fused:

@@ -15,6 +15,7 @@ Every population must have enough items for the plan (`TopKPlan.require_enough`)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -95,13 +96,18 @@ def _members(places: Whole, begins: Whole, sizes: Whole, source: BitSource) -> W
     chosen = sizes[places + begins[:, None]]
     members = np.zeros(places.shape, np.int64)
     for row in np.flatnonzero((chosen > 1).any(axis=1)).tolist():
-        of_row = dict(zip(places[row].tolist(), chosen[row].tolist(), strict=True))
-        drawn = {
-            place: [0] if of_row[place] == 1 else sample_without_replacement(number, of_row[place], source)
-            for place, number in Counter(places[row].tolist()).items()
-        }
-        members[row] = [drawn[place].pop() for place in places[row].tolist()]
+        members[row] = members_of(places[row].tolist(), chosen[row].tolist(), source)
     return members
+
+
+def members_of(places: Sequence[int], sizes: Sequence[int], source: BitSource) -> list[int]:
+    """A member for each of these places of one population, of groups of these sizes."""
+    of_place = dict(zip(places, sizes, strict=True))
+    drawn = {
+        place: [0] if of_place[place] == 1 else sample_without_replacement(number, of_place[place], source)
+        for place, number in Counter(places).items()
+    }
+    return [drawn[place].pop() for place in places]
 
 
 @dataclass(frozen=True, slots=True)

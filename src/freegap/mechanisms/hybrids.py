@@ -36,7 +36,8 @@ from typing import Any
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged
 from freegap.errors import InvalidArgument
-from freegap.exact.digits import KeyedDigits
+from freegap.exact.digits import DigitStream, KeyedDigits
+from freegap.exact.ranking import NoisyRanking
 from freegap.exact.reals import Real, Variable
 from freegap.forms import Ranking, Selection
 from freegap.laws import CONTINUOUS_NOISES, GEOMETRIC, ContinuousNoiseName, RankingNoiseName
@@ -220,32 +221,40 @@ def hybrid_sparse_vector(
 def _drawn_above(
     plan: ThresholdPlan, population: Population, bar: Fraction, source: BitSource
 ) -> AboveThreshold:
-    branch = plan.branches[-1]
     digits = KeyedDigits(source, len(population.values))
-    ranking = population.ranking(plan.law.continuous, branch.scale, plan.resolution, digits)
+    ranking = population.ranking(plan.law.continuous, plan.branches[-1].scale, plan.resolution, digits)
     # Stream (n, 1) is no item's: it is the threshold's.
-    stream = digits.stream(len(population.values), 1)
-    drawn = Real(0, {Variable(plan.law.continuous, stream): plan.threshold_scale})
-    ranked = ranking.largest(plan.k)
-    gaps = _not_below(
-        ranking.noisy_answer(item, rank) - drawn - (bar + branch.shift)
-        for item, rank in zip(ranked.items, ranked.ranks, strict=True)
-    )
-    items = ranked.items[: len(gaps)]
+    items, multiples = largest_above(plan, ranking, bar, digits.stream(len(population.values), 1))
     return AboveThreshold(
         plan=plan,
         questions=population.questions,
         indices=population.indices(items),
         labels=population.labels(items, source),
-        gap_multiples=tuple(gap.floor(plan.resolution) for gap in gaps),
+        gap_multiples=tuple(multiples),
         branches=(0,) * len(items),
         thresholds=(bar,) * len(items),
         resolution=plan.resolution,
         among=population.items,
         largest=True,
-        spent=plan.charge(sparse_vector_charge(plan, (items, gaps))),
+        spent=plan.charge(sparse_vector_charge(plan, (items, multiples))),
         private=source.private,
     )
+
+
+def largest_above(
+    plan: ThresholdPlan, ranking: NoisyRanking, bar: Fraction, stream: DigitStream
+) -> tuple[list[int], list[int]]:
+    """Of the k largest noisy answers those above the threshold, and their gaps to it, rounded down.
+
+    stream: the digits of the threshold's noise.
+    """
+    drawn = Real(0, {Variable(plan.law.continuous, stream): plan.threshold_scale})
+    ranked = ranking.largest(plan.k)
+    gaps = _not_below(
+        ranking.noisy_answer(item, rank) - drawn - (bar + plan.branches[-1].shift)
+        for item, rank in zip(ranked.items, ranked.ranks, strict=True)
+    )
+    return ranked.items[: len(gaps)], [gap.floor(plan.resolution) for gap in gaps]
 
 
 def _read_enough(plan: TopKPlan | ThresholdPlan, answers: Any) -> Population:

@@ -54,6 +54,7 @@ def source(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     partitions: Sequence[str] = (),
     every: WindowName | None = None,
     time: str | None = None,
@@ -76,6 +77,7 @@ def source(
     delimiter: of CSV files, where it is not a comma.
     encoding: of files of text, where it is not UTF-8: utf-16, latin-1, cp1252 and others with one byte for
         each character. Bytes that mean nothing in it become U+FFFD.
+    sheet: of an Excel file that has several.
     partitions: the columns that folders state by names such as year=2026; they are texts.
     every, time, since, until: windows of time, each of which `top_k` and `above` release by itself, as
         groups: a day, month, quarter or year of this column, from one date to the day before another. The
@@ -107,11 +109,16 @@ def source(
             f"is needed for a database, and for nothing else; the table is {known_as}",
             "Pass name='…' or query='…' with the path of a .duckdb or .sqlite file, or with an address.",
         )
-    said = {"format": format, "delimiter": delimiter, "encoding": encoding, "partitions": partitions}
+    texts = {"format": format, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    said: dict[str, Any] = {**texts, "partitions": partitions}
     for argument, value in said.items():
         if value and (known.name is not None or not is_path(known.table)):
             raise InvalidArgument(argument, value, "is for files", f"Leave out {argument}.")
-    reading = FileReading(format, _delimiter(delimiter), encoding_argument(encoding), _partitions(partitions))
+    if sheet is not None and not isinstance(sheet, str):
+        raise InvalidArgument("sheet", sheet, "must be the name of a sheet", "Pass for example sheet='2026'.")
+    reading = FileReading(
+        format, _delimiter(delimiter), encoding_argument(encoding), sheet, _partitions(partitions)
+    )
     return known if reading == AS_NAMED else replace(known, reading=reading)
 
 

@@ -84,7 +84,7 @@ def read_domain(
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return _from_frame(frame, column, source)
-    listed = _listed(_values(domain), source)
+    listed = _listed(sized_values(domain), source)
     return listed, _fit(listed, source)
 
 
@@ -94,7 +94,7 @@ def require_usable(domain: Any, item: str) -> int:
     A list or a range is looked at as a whole, and of a file every item once.
     """
     if not is_path(domain):
-        number = len(_listed(_values(domain)).items)
+        number = len(_listed(sized_values(domain)).items)
     else:
         with open_connection() as connection:
             items = file_frame(connection, FileTable(domain, "domain"), None, item)
@@ -128,7 +128,7 @@ def _of_tuples(domain: Any, column: str | None, source: TableSource) -> tuple[Do
     seen = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
     if isinstance(seen, nw.DataFrame | nw.LazyFrame):
         return _tuples_of_frame(seen, source)
-    tuples = read_tuples(_values(domain), columns)
+    tuples = read_tuples(sized_values(domain), columns)
     source = _fit_parts(kinds_of(columns, list(zip(*tuples, strict=True)) or [()] * len(columns)), source)
     return replace(_listed([text_of(item) for item in tuples], source), parted=True), source
 
@@ -162,7 +162,7 @@ def _combinations(domain: dict[Any, Any], source: TableSource) -> tuple[Domain, 
 def _part_list(values: Any, part: ItemPart, source: TableSource) -> Sequence[Any]:
     """The values of one column: a list, a range, or a file with a column of that name."""
     if not is_path(values):
-        return _values(values)
+        return sized_values(values)
     files = FileTable(values, "domain")
     with open_connection() as connection:
         frame = file_frame(connection, files, None, part.column)
@@ -220,7 +220,7 @@ def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
     return source
 
 
-def _values(domain: Any) -> Sequence[Any]:
+def sized_values(domain: Any) -> Sequence[Any]:
     """Something sized and indexable with Python values in it."""
     if isinstance(domain, range | list | tuple):
         return domain

@@ -10,11 +10,12 @@ file's name; and text is read as numbers or dates row by row, only where the pub
     .json                    one array of objects, read as JSON lines are
     .parquet .pq             typed
     .arrow .feather .ipc     typed; the file format of Arrow, not the stream
+    .xlsx .xlsm              sheets of Excel: texts, see `freegap.tables.sheets`
     .dat                     FIMI: items separated by spaces; one line is one person
 
 CSV, JSON and FIMI may be compressed (.gz, .zst). A path may be a glob or a directory, and folders may be
-named column=value. What the name of a file does not say, a `FileReading` does; `freegap.tables.readers`
-reads.
+named column=value. A folder may be a Delta or an Iceberg table, typed (`freegap.tables.lakes`). What the
+name of a file does not say, a `FileReading` does; `freegap.tables.readers` reads.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from freegap.errors import InvalidArgument, MissingExtra
+from freegap.tables.lakes import LAKES, lake_format
 from freegap.tables.progress import followed
 
 _FORMATS = {
@@ -44,8 +46,11 @@ _FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
     ".dat": "fimi",
 }
+_TYPED = frozenset({"parquet", "arrow", *LAKES})
 _COMPRESSED = (".gz", ".zst")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _JOURNALS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
@@ -89,12 +94,13 @@ class FileReading:
 
     format: as the ending of a name would say it. delimiter: of CSV. encoding: of texts, where it is not
         UTF-8.
-    partitions: the columns that the names of folders state.
+    sheet: of Excel, where there are several. partitions: the columns that the names of folders state.
     """
 
     format: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
     partitions: tuple[str, ...] = ()
 
 
@@ -113,6 +119,9 @@ class FileTable:
         if self.path == "-" and argument == "table":
             self.files = ["-"]
             formats = {_named(self.reading.format)}
+        elif reading.format is None and (lake := lake_format(self.path, argument)) is not None:
+            self.files = [self.path]
+            formats = {lake}
         else:
             self.files = _find(self.path, argument)
             formats = {_named(self.reading.format) or _format(file) for file in self.files}
@@ -125,13 +134,15 @@ class FileTable:
                 "format='csv' says it of files that are called otherwise, and of standard input.",
             )
         self.format = str(formats.pop())
-        self.typed = self.format in ("parquet", "arrow")
-        self.by_header = self.format in ("csv", "tsv")
+        self.typed = self.format in _TYPED
+        self.by_header = self.format in ("csv", "tsv", "excel")
         self.delimiter = self.reading.delimiter or ("\t" if self.format == "tsv" else ",")
         for said, fits in {
             "delimiter": self.format == "csv",
-            "encoding": not self.typed,
-            "partitions": self.format not in ("fimi", "arrow", "json") and not reading.encoding,
+            "encoding": not self.typed and self.format != "excel",
+            "sheet": self.format == "excel",
+            "partitions": self.format not in ("fimi", "arrow", "json", "excel", *LAKES)
+            and not reading.encoding,
         }.items():
             if getattr(self.reading, said) and not fits:
                 given = getattr(self.reading, said)
@@ -209,7 +220,8 @@ def _refuse_journals(found: list[str], argument: str, path: str) -> None:
             argument,
             path,
             f"is a {sorted(journals)[0]} table, whose files hold deleted rows too",
-            "Open it with an engine that reads its journal (DuckDB, Spark, Polars), and pass that table.",
+            "Pass the folder of the whole table where it is Delta or Iceberg; else open it with an engine "
+            "that reads its journal, and pass that table.",
         )
 
 
@@ -234,7 +246,7 @@ def _format(file: str) -> str | None:
     path = Path(file.lower())
     if path.suffix in _COMPRESSED:
         path = path.with_suffix("")
-        if _FORMATS.get(path.suffix) in ("parquet", "arrow"):
+        if _FORMATS.get(path.suffix) in ("parquet", "arrow", "excel"):
             return None
     return _FORMATS.get(path.suffix)
 

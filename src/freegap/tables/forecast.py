@@ -204,7 +204,7 @@ def forecast_top_k(
     >>> forecast_top_k(k=10, epsilon=1, **named).naming.reach
     25
     """
-    summed = ClippedValue.read(value, low, high, unit, group)
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(rho=rho, value=value, group=group)
@@ -328,7 +328,7 @@ def forecast_above(
     >>> forecast_above(k=20, epsilon=1, domain="unknown", delta="1e-6", items_per_person=1).bar
     14
     """
-    summed = ClippedValue.read(value, low, high, unit, group)
+    summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(rho=rho, noise=noise, value=value, group=group)

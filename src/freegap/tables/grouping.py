@@ -124,13 +124,25 @@ class GroupArguments:
     groups: Any = None
     groups_per_person: int | None = None
     one_group_per_person: bool = False
+    domain_group: str | None = None
 
     @classmethod
-    def read(cls, group: Any, groups: Any, groups_per_person: Any, one_group_per_person: Any) -> Self:
+    def read(
+        cls,
+        group: Any,
+        groups: Any,
+        groups_per_person: Any,
+        one_group_per_person: Any,
+        domain_group: Any = None,
+    ) -> Self:
         """What can be refused without the groups is refused here; without a column, whatever is given."""
-        of = cls(group, groups, groups_per_person, one_group_per_person)
+        of = cls(group, groups, groups_per_person, one_group_per_person, domain_group)
         if group is None:
             cls._refuse_alone(of)
+        if domain_group is not None and not isinstance(domain_group, str):
+            raise InvalidArgument(
+                "domain_group", f"<{type(domain_group).__name__}>", "must name a column", "Pass a text."
+            )
         declared = flag_argument("one_group_per_person", one_group_per_person)
         if groups_per_person is not None:
             count_argument("groups_per_person", groups_per_person)

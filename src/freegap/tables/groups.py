@@ -1,11 +1,13 @@
 """count(distinct person) group by group, item: one query, whatever the number of groups.
 
+With a value it is the sum of what each person adds in the group (`freegap.tables.values`).
+
 Rows     whose group is not listed, like those whose item is not, are left out, and nothing tells how many
 Bound    each person in at most m groups: of the listed groups in which that person has rows, those with the m
          smallest digests MD5(person, newline, group), as `freegap.tables.bounded` chooses items
 Theorem  a row stays by its own group and by the rows of its own person: so one person more or less changes
-         the counts of at most m groups, each count by at most one, all in one direction, and leaves the rows
-         of everybody else as they were
+         the counts of at most m groups, each count by at most one, all in one direction (each total as
+         `freegap.tables.values` says), and leaves the rows of everybody else as they were
 
 Groups and items that occur travel here with their counts. DuckDB, files with it, and Spark choose the groups
 of a person by themselves, among whole numbers and texts; elsewhere each group and item of a person travels.
@@ -13,8 +15,9 @@ of a person by themselves, among whole numbers and texts; elsewhere each group a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -45,33 +48,80 @@ _MOST_GROUPS = 10**7
 
 
 @dataclass(frozen=True)
-class GroupCounts:
-    """How many people have an item in a group, where anybody has.
+class GroupItems:
+    """The public items of each group.
 
-    group, item: places in the lists. Where an engine tells apart what Python calls equal a pair occurs twice;
-    of its counts the larger holds, as in `freegap.tables.tallies`.
-    groups, items: how many there are in all.
+    listed: all of them. own: where not every group has all, the places in that list of those that each has,
+        one group after the other; group g has own[starts[g]:starts[g + 1]].
     """
 
-    groups: int
-    items: int
+    listed: ListedDomain
+    own: tuple[Places, Places] | None = None
+
+    def lengths(self, groups: int) -> Places:
+        """How many items each of so many groups has."""
+        if self.own is None:
+            return np.full(groups, len(self.listed.items), dtype=np.int64)
+        return np.diff(self.own[0])
+
+    def names(self, group: Places, place: Sequence[int]) -> tuple[Any, ...]:
+        """The items at these places of these groups."""
+        items = self.listed.items
+        if self.own is None:
+            return tuple(items[at] for at in place)
+        starts, own = self.own
+        return tuple(items[at] for at in own[starts[group] + np.asarray(place, dtype=np.int64)].tolist())
+
+    def within(self, group: Places, item: Places) -> Places:
+        """The place of each item, given by its place in the whole list, in its group; -1 outside it."""
+        if self.own is None:
+            return item
+        starts, own = self.own
+        whole = len(self.listed.items)
+        keys = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * whole + own
+        order = np.argsort(keys)
+        wanted = group * whole + item
+        at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        found: Places = np.where((item >= 0) & (keys[at] == wanted), at - starts[group], -1)
+        return found
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """How many people have an item in a group, where anybody has; or what they add up to.
+
+    group: a place in the list of groups. item: a place among the items of that group. Where an engine tells
+        apart what Python calls equal a pair occurs twice; of its numbers the larger holds, as in
+        `freegap.tables.tallies`.
+    lengths: how many items each group has in all.
+    """
+
+    lengths: Places
     group: Places
     item: Places
     people: Places
 
-    def matrix(self) -> NDArray[np.int64]:
-        """The count of each item, a row for each group."""
-        counts = np.zeros(self.groups * self.items, dtype=np.int64)
-        np.maximum.at(counts, self.group * self.items + self.item, self.people)
-        return counts.reshape(self.groups, self.items)
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.lengths)
+
+    def flat(self) -> tuple[NDArray[np.int64], Places]:
+        """The number of each item, one group after the other; and where each begins, and the end."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths)])
+        nobody = np.iinfo(np.int64).min  # less than any total
+        numbers = np.full(offsets[-1], nobody, dtype=np.int64)
+        np.maximum.at(numbers, offsets[self.group] + self.item, self.people)
+        numbers[numbers == nobody] = 0
+        return numbers, offsets
 
     def sorted(self) -> GroupCounts:
-        """By group and item, each pair once."""
+        """By group and item, each pair once, and none of which nothing is to be told from nobody's."""
         order = np.lexsort((-self.people, self.item, self.group))
         group, item, people = self.group[order], self.item[order], self.people[order]
-        first = np.ones(len(group), dtype=bool)
-        first[1:] = (group[1:] != group[:-1]) | (item[1:] != item[:-1])
-        return GroupCounts(self.groups, self.items, group[first], item[first], people[first])
+        first = people != 0
+        first[1:] &= (group[1:] != group[:-1]) | (item[1:] != item[:-1])
+        return GroupCounts(self.lengths, group[first], item[first], people[first])
 
     def starts(self) -> Places:
         """Of sorted cells, where each group begins, and the end of the last."""
@@ -132,21 +182,27 @@ def listed(domain: Domain, source: TableSource) -> ListedDomain:
 
 
 def count_groups(
-    source: TableSource, groups: ListedDomain, items: ListedDomain, most: int | None
+    source: TableSource, groups: ListedDomain, items: GroupItems, most: int | None
 ) -> GroupCounts:
-    """The people of each item in each group; each person counts in `most` groups at most."""
+    """The people of each item in each group, or what they add up to; each counts in `most` groups at most."""
     rows = ask_engine(source.rows)
     if most is not None:
         bounded = ask_engine(lambda: _bounded(rows, source, groups, most))
         if bounded is None:
-            return ask_engine(lambda: _chosen_here(rows, groups, items, most))
+            return ask_engine(lambda: _chosen_here(rows, source, groups, items, most))
         rows = bounded
-    counts = ask_engine(lambda: _distinct(rows).group_by("cohort", "item").agg(nw.len().alias("people")))
-    return ask_engine(lambda: _bring(counts, source, groups, items))
+    pairs = ask_engine(lambda: _of_people(rows, source))
+    people = nw.len() if source.value is None else nw.col("value").sum()
+    counts = ask_engine(lambda: pairs.group_by("cohort", "item").agg(people.alias("people")))
+    # Sums of 64-bit numbers are wider in some engines.
+    whole = ask_engine(lambda: counts.with_columns(nw.col("people").cast(nw.Int64)))
+    return ask_engine(lambda: _bring(whole, source, groups, items))
 
 
-def _distinct(rows: Frame) -> Frame:
-    """Each person with each item in each group, once."""
+def _of_people(rows: Frame, source: TableSource) -> Frame:
+    """Each person with each item in each group, once; and "value", what the person adds to its total."""
+    if source.value is not None:
+        return source.value.of_people(rows, "cohort")
     once: Frame = rows.group_by("cohort", "item", "person").agg(nw.len().alias("rows"))
     return once
 
@@ -174,13 +230,22 @@ def _can_occur(group: Any) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in group)
 
 
-def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: ListedDomain) -> GroupCounts:
+def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: GroupItems) -> GroupCounts:
     here = counts.lazy().collect()
     group = _places(here["cohort"], groups, source.group_kind)
-    item = _places(here["item"], items, source.kind)
-    people = here["people"].cast(nw.Int64).to_numpy()
-    inside = (group >= 0) & (item >= 0)
-    return GroupCounts(len(groups.items), len(items.items), group[inside], item[inside], people[inside])
+    item = _places(here["item"], items.listed, source.kind)
+    return _counted(groups, items, group, item, here["people"].to_numpy())
+
+
+def _counted(
+    groups: ListedDomain, items: GroupItems, group: Places, item: Places, people: Places
+) -> GroupCounts:
+    """The cells of which group and item are listed."""
+    known = group >= 0
+    group, people = group[known], people[known]
+    place = items.within(group, item[known])
+    inside = place >= 0
+    return GroupCounts(items.lengths(len(groups.items)), group[inside], place[inside], people[inside])
 
 
 def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
@@ -196,19 +261,23 @@ def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
     return found
 
 
-def _chosen_here(rows: Frame, groups: ListedDomain, items: ListedDomain, most: int) -> GroupCounts:
+def _chosen_here(
+    rows: Frame, source: TableSource, groups: ListedDomain, items: GroupItems, most: int
+) -> GroupCounts:
     """As the engine does it, here: each person's groups, those that count of them, and their items."""
-    here = _distinct(rows).lazy().collect()
+    here = _of_people(rows, source).lazy().collect()
     group = _places(here["cohort"], groups, "").tolist()
-    item = _places(here["item"], items, "").tolist()
-    has: dict[Any, dict[int, set[int]]] = {}
-    for person, g, i in zip(persons_here(here["person"]), group, item, strict=True):
+    item = _places(here["item"], items.listed, "").tolist()
+    worth = repeat(1) if source.value is None else here["value"].to_list()
+    has: dict[Any, dict[int, dict[int, int]]] = {}
+    for person, g, i, number in zip(persons_here(here["person"]), group, item, worth, strict=False):
         if g >= 0:
-            has.setdefault(person, {}).setdefault(g, set()).add(i)
+            of_group = has.setdefault(person, {}).setdefault(g, {})
+            of_group[i] = max(of_group.get(i, number), number)
     people: dict[tuple[int, int], int] = {}
     for person, by_group in has.items():
         for g, _ in of_one(person, {g: groups.items[g] for g in by_group}, most):
-            for i in by_group[g]:
-                people[g, i] = people.get((g, i), 0) + 1
-    cells = np.array([(*cell, number) for cell, number in people.items() if cell[1] >= 0], dtype=np.int64)
-    return GroupCounts(len(groups.items), len(items.items), *cells.reshape(-1, 3).T)
+            for i, number in by_group[g].items():
+                people[g, i] = people.get((g, i), 0) + number
+    cells = np.array([(*cell, number) for cell, number in people.items()], dtype=np.int64)
+    return _counted(groups, items, *cells.reshape(-1, 3).T)

@@ -14,6 +14,8 @@ from freegap.errors import InvalidArgument
 from freegap.tables.copies import copied, first_bytes
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable
+from freegap.tables.lakes import LAKES, lake_columns, read_lake
+from freegap.tables.sheets import read_sheet, sheet_columns
 
 _LONGEST_LINE = 1 << 21
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
@@ -57,13 +59,34 @@ def read_columns(connection: Any, files: FileTable, columns: list[str]) -> Any:
         return _with_partitions(connection, files, lines) if stated else lines
     if files.format == "arrow":
         return _arrow(connection, files, own)
+    if files.format in LAKES:
+        _require_columns(files, own, lake_columns(files.format, files.files[0]))
+        return read_lake(connection, files.format, files.files[0], own)
+    if files.format == "excel":
+        return _sheets(connection, files, own)
     relation = _typed(connection, files) if files.typed else _separated(connection, files)
-    for column in own:
-        if column not in relation.columns:
-            raise files.refuse(column, [*relation.columns, *stated])
+    _require_columns(files, own, [*relation.columns, *stated])
     if files.typed and (stated or len(files.files) > 1):
         relation = _of_one_type(connection, files, own)
     return _with_partitions(connection, files, relation) if stated else relation
+
+
+def _require_columns(files: FileTable, columns: list[str], known: list[str]) -> None:
+    for column in columns:
+        if column not in known:
+            raise files.refuse(column, known)
+
+
+def _sheets(connection: Any, files: FileTable, columns: list[str]) -> Any:
+    """These columns of sheets, one below the other."""
+    import pyarrow
+
+    sheet = files.reading.sheet
+    for file in files.files:
+        known = sheet_columns(file, sheet, files.argument)
+        _require_columns(files, columns, [name for name in known if name])
+    parts = [read_sheet(file, sheet, files.argument, columns) for file in files.files]
+    return ask_engine(lambda: connection.from_arrow(pyarrow.concat_tables(parts)))
 
 
 def _with_partitions(connection: Any, files: FileTable, relation: Any) -> Any:
@@ -123,6 +146,10 @@ def column_names(connection: Any, files: FileTable) -> list[str]:
         import pyarrow.dataset
 
         return list(ask_engine(lambda: pyarrow.dataset.dataset(files.files, format="ipc").schema.names))
+    if files.format in LAKES:
+        return lake_columns(files.format, files.files[0])
+    if files.format == "excel":
+        return [name for name in sheet_columns(files.files[0], files.reading.sheet, files.argument) if name]
     if files.format in ("json lines", "json"):
         layout = "array" if files.format == "json" else "newline_delimited"
         every = {"format": layout, "sample_size": -1}

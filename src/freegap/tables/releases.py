@@ -60,6 +60,7 @@ def top_k(
     low: Rational | None = None,
     high: Rational | None = None,
     unit: Rational | None = None,
+    domain_group: str | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -108,6 +109,9 @@ def top_k(
         list, a range, a file or a table. Groups that do not occur are released like all others, and rows in
         groups that are not listed are left out. groups="unknown" needs no list: with half of ε and a delta
         the groups are named that enough people are in.
+    domain_group: where each group has items of its own and the domain is a table or a file of pairs, its
+        column of groups. Or let the domain be a mapping, {"north": ["tea", "milk"], …}. groups may then be
+        left out: they are those of the domain.
     groups_per_person: count each person in so many groups at most, m, chosen by a digest of the person and
         the group. Each group then has 1/m of the budget; without it, one part for each group there is.
     one_group_per_person: your declaration that no person is in two groups. Each group then has the whole
@@ -139,8 +143,8 @@ def top_k(
     """
     table = described(table, where=where, protect=protect)
     group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
-    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
-    summed = ClippedValue.read(value, low, high, unit, group)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone, domain_group)
+    summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
@@ -191,13 +195,14 @@ def top_k(
         "domain_column": domain_column,
         "observed_keys_are_public": observed_keys_are_public,
         "normalize": respelt,
+        "value": summed,
     }
     if group is not None:
         with grouped(table, by_group, asked, naming, **columns) as within:
             return top_k_in_groups(
                 within, k=k, measured=measured, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, value=summed, **columns) as tallied:
+    with counted(table, **columns) as tallied:
         reason = "the last gap is to a runner-up" if selecting.last_gap else "k of them are selected"
         require_items(k, tallied.tally.items, selecting.places, reason)
         counts = tallied.tally.counts
@@ -239,6 +244,7 @@ def above(
     low: Rational | None = None,
     high: Rational | None = None,
     unit: Rational | None = None,
+    domain_group: str | None = None,
     group: str | None = None,
     groups: Any = None,
     groups_per_person: int | None = None,
@@ -276,8 +282,8 @@ def above(
     table = described(table, where=where, protect=protect)
     k = count_argument("k", k)
     group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
-    by_group = GroupArguments.read(group, groups, groups_per_person, alone)
-    summed = ClippedValue.read(value, low, high, unit, group)
+    by_group = GroupArguments.read(group, groups, groups_per_person, alone, domain_group)
+    summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
             group=group,
@@ -324,13 +330,14 @@ def above(
         "domain_column": domain_column,
         "observed_keys_are_public": observed_keys_are_public,
         "normalize": respelt,
+        "value": summed,
     }
     if group is not None:
         with grouped(table, by_group, asked, naming, **columns) as within:
             return above_in_groups(
                 within, threshold=bar, k=k, noise=noise, resolution=grid, account=account, source=source
             )
-    with counted(table, value=summed, **columns) as tallied:
+    with counted(table, **columns) as tallied:
         require_items(k, tallied.tally.items, k, "k items cannot be above")
         counts = tallied.tally.counts
 

@@ -115,12 +115,13 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
             f"people, so counts differ in at most {touched:,} of the groups, each by at most one, and all in "
             "the same direction"
         )
+    clipped = None
+    if table.value is not None:
+        neighbours = table.value.neighbours(by_row=table.by_row, touched=touched)
+        clipped = table.value.clipped(grouped=groups is not None)
     if table.by_window is not None and not table.by_row:
         unit = f"{unit}, in one {table.by_window}: somebody who is in several is not protected as a whole"
         neighbours = neighbours.replace("all rows of one more person;", "one more person in one window;")
-    clipped = None
-    if table.value is not None:
-        neighbours, clipped = table.value.neighbours(by_row=table.by_row), table.value.clipped()
     items = tuple(part.column for part in table.parts) or None
     return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where, items)
 

@@ -56,10 +56,8 @@ class ClippedValue:
     unit: Fraction
 
     @classmethod
-    def read(cls, value: Any, low: Any, high: Any, unit: Any, group: Any = None) -> Self | None:
+    def read(cls, value: Any, low: Any, high: Any, unit: Any) -> Self | None:
         """Read the arguments of a release; None where there is no value.
-
-        group: with it there can be none yet: what is released in groups is counts of people.
 
         >>> ClippedValue.read("cost", 0, 100, None)
         ClippedValue(column='cost', low=Fraction(0, 1), high=Fraction(100, 1), unit=Fraction(1, 1000000))
@@ -78,10 +76,6 @@ class ClippedValue:
             return None
         if not isinstance(value, str):
             raise InvalidArgument("value", value, "must name a column", "Pass value='…'.")
-        if group is not None:
-            raise InvalidArgument(
-                "value", value, "cannot go with group: in groups, people are counted", "Leave out one."
-            )
         for argument, given in (("low", low), ("high", high)):
             if given is None:
                 raise InvalidArgument(
@@ -147,23 +141,26 @@ class ClippedValue:
         """For the record."""
         return {"value": self.column, "low": self.low, "high": self.high, "unit": self.unit}
 
-    def clipped(self) -> str:
+    def clipped(self, *, grouped: bool = False) -> str:
         """What is clipped, for people."""
+        where = " in a group" if grouped else ""
         unit, most = _written(self.unit), _written(self.sensitivity * self.unit)
         return (
             f"the values of the column {self.column!r}: of each row rounded to a multiple of {unit} and to "
-            f"at most {most} in size, and the sum of one person's rows for an item to between "
+            f"at most {most} in size, and the sum of one person's rows for an item{where} to between "
             f"{_written(self.low)} and {_written(self.high)}"
         )
 
-    def neighbours(self, *, by_row: bool = False) -> str:
-        """Which tables may not be told apart."""
+    def neighbours(self, *, by_row: bool = False, touched: int = 0) -> str:
+        """Which tables may not be told apart. touched: in how many groups, where there are any."""
         way = ", and all in the same direction" if self.monotonic else ""
         more = "one row more" if by_row else "all rows of one more person"
-        return (
-            f"two tables of which one has {more}; each total differs by at most "
-            f"{_written(self.sensitivity * self.unit)}{way}"
-        )
+        most = _written(self.sensitivity * self.unit)
+        if touched:
+            which = f"totals differ in at most {touched:,} of the groups, each by at most {most}{way}"
+        else:
+            which = f"each total differs by at most {most}{way}"
+        return f"two tables of which one has {more}; {which}"
 
     def require_items(self, item: str, kind: str) -> None:
         """Where totals may be negative, what an engine tells apart must not be equal to Python.
@@ -176,8 +173,8 @@ class ClippedValue:
             raise InvalidArgument(
                 "low",
                 self.low,
-                f"cannot be negative where the items are of the kind of column {item!r}, of which an engine "
-                "may tell two apart that are equal",
+                f"cannot be negative where items or groups are of the kind of column {item!r}, of which an "
+                "engine may tell two apart that are equal",
                 "Turn the column into texts or numbers first; in pandas by table.astype({…: 'string'}).",
             )
 
@@ -213,10 +210,10 @@ class ClippedValue:
         units: Frame = frame.with_columns(whole.alias("value"))
         return units
 
-    def of_people(self, rows: Frame) -> Frame:
-        """What each "person" adds to each "item" of theirs, as "value", once."""
+    def of_people(self, rows: Frame, *further: str) -> Frame:
+        """What each "person" adds to each "item" of theirs, as "value", once; further: in each of these."""
         low, high = int(self.low / self.unit), int(self.high / self.unit)
-        sums: Frame = rows.group_by("item", "person").agg(nw.col("value").sum())
+        sums: Frame = rows.group_by(*further, "item", "person").agg(nw.col("value").sum())
         # Sums of 64-bit numbers are wider in some engines.
         return sums.with_columns(nw.col("value").cast(nw.Int64).clip(low, high))
 
