@@ -35,9 +35,8 @@ def _serve(
     if context.invoked_subcommand is not None:
         return
     try:
-        import uvicorn
-
         from freegap.serve.app import make_app
+        from freegap.serve.listen import server
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("anyio", "fastapi", "pydantic", "uvicorn"):
             raise
@@ -48,14 +47,7 @@ def _serve(
     settings = read_settings(config)
     desk = Desk(settings, WorkerProcesses(settings.limits))
     desk.open()
-    uvicorn.run(
-        make_app(desk),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-    )
+    server(make_app(desk), host=host, port=port).run()
 
 
 def _people(config: Path) -> People:

@@ -16,4 +16,5 @@ jobs           long questions: asked now, looked at later
 desk           who may do what: the verbs of the service, without HTTP
 door           what every request passes, and errors in words
 app            the verbs over HTTP
+listen         the server that listens
 """

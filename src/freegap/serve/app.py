@@ -32,6 +32,17 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class ErrorBody(_Body):
+    """Whatever was wrong, in words."""
+
+    error: str
+
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
+}
+
+
 class QuestionBody(_Body):
     """A question, in ε or in ρ. Amounts are numbers, or exact texts such as "1/3"."""
 
@@ -97,6 +108,7 @@ def make_app(desk: Desk) -> FastAPI:
         description="Differentially private selection for a team.",
         docs_url=None,
         redoc_url=None,
+        responses=_ERRORS,
     )
     app.state.desk = desk
 

@@ -97,16 +97,19 @@ class Door:
             text = "A token does not belong into an address. Send it as a header, and make a new one."
             await error_reply(text, 400)(scope, receive, send)
             return
+        if unclear := _unclear([name for name, _ in scope["headers"]]):
+            await error_reply(unclear, 400)(scope, receive, _closing(send))
+            return
         taken = bytearray()
         try:
             with anyio.fail_after(_SLOWEST_BODY):
                 if not await _whole(receive, taken):
                     return
         except TimeoutError:
-            await error_reply("The question came too slowly.", 408)(scope, receive, send)
+            await error_reply("The question came too slowly.", 408)(scope, receive, _closing(send))
             return
         if len(taken) > _LARGEST_BODY:
-            await error_reply("The question is too large.", 413)(scope, receive, send)
+            await error_reply("The question is too large.", 413)(scope, receive, _closing(send))
             return
         handed = False
 
@@ -118,6 +121,26 @@ class Door:
             return {"type": "http.request", "body": bytes(taken), "more_body": False}
 
         await self._app(scope, once, _with_headers(send))
+
+
+def _unclear(names: list[bytes]) -> str | None:
+    """What a proxy could read otherwise: then one request may hide in another."""
+    if b"content-length" in names and b"transfer-encoding" in names:
+        return "A request has a length or comes in chunks, and not both."
+    if names.count(b"authorization") > 1:
+        return "A request is by one person."
+    return None
+
+
+def _closing(send: Send) -> Send:
+    """Whatever follows on this connection is not looked at."""
+
+    async def closing(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+        await send(message)
+
+    return closing
 
 
 async def _whole(receive: Receive, taken: bytearray) -> bool:
