@@ -23,7 +23,7 @@ from mcp.types import ToolAnnotations
 from starlette.applications import Starlette
 
 import freegap
-from freegap.errors import FreegapError, InvalidArgument
+from freegap.errors import FreegapError, InvalidArgument, printable
 from freegap.serve.desk import Desk
 from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, told
 from freegap.serve.people import Person
@@ -186,6 +186,7 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
     spends = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
     async def called(context: Context[Any, Any], verb: str, *arguments: Any, paid: bool = False) -> Any:
+        await _require_known(server, context)
         try:
             verbs = verbs_of(context.headers)
             return await padded(verbs.pad_to if paid else 0, getattr(verbs, verb), *arguments)
@@ -208,6 +209,8 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         item: str,
         k: int,
         epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        group: str | None = None,
         threshold: Amount | None = None,
         measure: bool | None = None,
         largest: Amount | None = None,
@@ -221,8 +224,8 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         one found for which it is right with probability `target` (0.95)."""
         assumed = {"largest": largest, "exponent": exponent, "line": earlier_line}
         asked = _given(
-            source=source, mechanism=mechanism, item=item, k=k, epsilon=epsilon, threshold=threshold,
-            measure=measure, target=target, assume=_given(**assumed) or None,
+            source=source, mechanism=mechanism, item=item, k=k, epsilon=epsilon, rho=rho, group=group,
+            threshold=threshold, measure=measure, target=target, assume=_given(**assumed) or None,
         )  # fmt: skip
         return dict(await called(context, "plan", asked))
 
@@ -233,16 +236,18 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         mechanism: Literal["top_k", "above"],
         item: str,
         k: int,
-        epsilon: Amount,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        group: str | None = None,
         threshold: Amount | None = None,
         measure: bool | None = None,
     ) -> dict[str, Any]:
-        """Ask a question and pay for it: epsilon is spent for good. `top_k` releases the k items of a column
-        that most people have, with gaps, and with `measure` also estimates; `above` the items that more
-        people have than `threshold`."""
+        """Ask a question and pay for it: epsilon (or rho, where the source has it) is spent for good.
+        `top_k` releases the k items of a column that most people have, with gaps, and with `measure` also
+        estimates; `above` the items that more people have than `threshold`."""
         asked = _given(
-            source=source, mechanism=mechanism, item=item, k=k, epsilon=epsilon, threshold=threshold,
-            measure=measure,
+            source=source, mechanism=mechanism, item=item, k=k, epsilon=epsilon, rho=rho, group=group,
+            threshold=threshold, measure=measure,
         )  # fmt: skip
         return dict(await called(context, "ask", asked, paid=True))
 
@@ -262,6 +267,15 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         return dict(await called(context, "receipt", line))
 
     return server
+
+
+async def _require_known(server: MCPServer[Any], context: Context[Any, Any]) -> None:
+    """Refuse arguments that a tool does not have: who asks would think that they were heeded."""
+    sent = context.request_context.params or {}
+    known = {tool.name: tool.input_schema["properties"] for tool in await server.list_tools()}
+    for name in sent.get("arguments") or {}:
+        if name not in known[sent["name"]]:
+            raise ToolError(printable(f"{name[:40]!r} is not an argument of {sent['name']}."))
 
 
 def _given(**fields: Any) -> dict[str, Any]:
