@@ -103,3 +103,16 @@ def test_one_person_moves_every_count_by_at_most_one_and_none_down(
     assert before == expected(rows, list(domain))
     assert after == expected(both, list(domain))
     assert moves(before, after) <= {0, 1}
+
+
+def test_a_domain_in_another_database_of_the_same_name() -> None:
+    """Ibis calls two databases in memory equal: the private table would stand for the public domain."""
+
+    def table(rows: Sequence[Row]) -> Any:
+        backend = ibis.duckdb.connect()
+        backend.con.register("rows", arrow(rows))
+        return backend.table("rows")
+
+    public = [("a", 1), ("b", 1)]
+    private = [("secret", person) for person in range(90)]
+    assert counts_of(table(private), table(public)) == {"a": 0, "b": 0}

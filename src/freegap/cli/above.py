@@ -13,11 +13,11 @@ from freegap.cli.files import OUT
 
 def above(
     table: str = shared.TABLE,
-    item: str | None = shared.ITEM,
+    item: list[str] | None = shared.ITEM,
     person: str | None = shared.PERSON,
     protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
-    domain: str | None = shared.DOMAIN,
+    domain: list[str] | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
     k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
     epsilon: str | None = shared.EPSILON,
@@ -66,7 +66,7 @@ def above(
             epsilon=epsilon,
             rho=rho,
             noise=noise or "exponential",
-            domain=domain,
+            domain=shared.domain_of(domain, item),
             threshold=threshold,
             **unknown,
             **summed,

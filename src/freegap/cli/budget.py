@@ -207,7 +207,9 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> TitledTable:
     table = Table()
     for heading in ("line", "when (UTC), who", "what", "reserved", "charged"):
         right = heading in ("line", "reserved", "charged")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        # A date is ten characters: folded, nobody reads it.
+        least = 10 if heading.startswith("when") else None
+        table.add_column(heading, justify="right" if right else "left", overflow="fold", min_width=least)
     for charge in made:
         parameters = ", ".join(f"{name}={value}" for name, value in charge.parameters.items())
         what = Text.assemble(charge.what, (f"\n{printable(parameters)}" if parameters else "", "dim"))

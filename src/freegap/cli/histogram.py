@@ -16,11 +16,11 @@ _ANY = "any"
 
 def histogram(
     table: str = shared.TABLE,
-    item: str | None = shared.ITEM,
+    item: list[str] | None = shared.ITEM,
     person: str | None = shared.PERSON,
     protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
-    domain: str | None = typer.Option(
+    domain: list[str] | None = typer.Option(
         None,
         help="The public items, each of which is a bin: a file with a column of them, or A..B for the whole "
         "numbers from A to B, or 'observed'.",

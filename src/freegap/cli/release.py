@@ -31,7 +31,11 @@ ENCODING = typer.Option(None, help="Of text files, where it is not UTF-8.", show
 PARTITIONS = typer.Option(
     None, "--partition", help="A column that folders state (year=2026). May be repeated.", show_default=False
 )
-ITEM = typer.Option(None, help="The column of items. Left out for a .dat file.", show_default=False)
+ITEM = typer.Option(
+    None,
+    help="The column of items. May be repeated: items of several columns. Left out for a .dat file.",
+    show_default=False,
+)
 PERSON = typer.Option(
     None, help="The column of persons: ε protects one value of it. Left out for .dat.", show_default=False
 )
@@ -49,7 +53,7 @@ WHERE = typer.Option(
 DOMAIN = typer.Option(
     None,
     help="The public items: a file with a column of them, or A..B for the whole numbers from A to B, or "
-    "'observed'. Where nobody has a list: 'unknown', with --delta.",
+    "'observed'. Where nobody has a list: 'unknown', with --delta. Once for each --item: all combinations.",
     show_default=False,
 )
 DOMAIN_COLUMN = typer.Option(None, help="The domain's column, if not named as --item.", show_default=False)
@@ -149,11 +153,11 @@ def in_windows(grouping: dict[str, Any], windows: dict[str, Any], protect: str |
 
 def options_of(
     *,
-    item: str | None,
+    item: list[str] | None,
     person: str | None,
     protect: str | None,
     where: str | None,
-    domain: str | None,
+    domain: list[str] | None,
     domain_column: str | None,
     observed: bool,
     normalize: bool,
@@ -165,11 +169,11 @@ def options_of(
 ) -> dict[str, Any]:
     """The options of a command as arguments of the function behind it."""
     return {
-        "item": item,
+        "item": item_of(item),
         "person": person,
         "protect": protect,
         "where": where,
-        "domain": _domain(domain),
+        "domain": domain_of(domain, item),
         "domain_column": domain_column,
         "observed_keys_are_public": observed,
         "normalize": normalize,
@@ -187,7 +191,7 @@ def groups_of(
     """The options of groups as arguments."""
     return {
         "group": group,
-        "groups": _domain(groups, "groups"),
+        "groups": _range(groups, "groups"),
         "groups_per_person": groups_per_person,
         "one_group_per_person": one_group_per_person,
     }
@@ -220,7 +224,28 @@ def forecast(made: Any, *, as_json: bool) -> None:
         typer.echo("\n".join(made.lines()))
 
 
-def _domain(text: str | None, argument: str = "domain") -> Any:
+def item_of(item: Sequence[str] | None) -> str | list[str] | None:
+    """One column of items, or several."""
+    columns = list(item or ())
+    return columns if len(columns) > 1 else columns[0] if columns else None
+
+
+def domain_of(domain: Sequence[str] | None, item: Sequence[str] | None) -> Any:
+    """The public items; or of several columns a list for each."""
+    given, columns = list(domain or ()), list(item or ())
+    if len(given) < 2:
+        return _range(given[0] if given else None)
+    if len(given) != len(columns):
+        raise InvalidArgument(
+            "domain",
+            given,
+            f"must be given once, or once for each of the {len(columns)} columns of --item",
+            "Give each --item a --domain of its own, in the same order.",
+        )
+    return dict(zip(columns, map(_range, given), strict=True))
+
+
+def _range(text: str | None, argument: str = "domain") -> Any:
     matched = _RANGE.fullmatch(text or "")
     if matched is None:
         return text

@@ -13,11 +13,11 @@ from freegap.cli.files import OUT
 
 def top_k(
     table: str = shared.TABLE,
-    item: str | None = shared.ITEM,
+    item: list[str] | None = shared.ITEM,
     person: str | None = shared.PERSON,
     protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
-    domain: str | None = shared.DOMAIN,
+    domain: list[str] | None = shared.DOMAIN,
     k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
     epsilon: str | None = shared.EPSILON,
     rho: str | None = shared.RHO,
@@ -75,7 +75,7 @@ def top_k(
             rho=rho,
             measure=measure,
             noise=noise,
-            domain=domain,
+            domain=shared.domain_of(domain, item),
             **unknown,
             **summed,
             **shared.in_windows(grouping, windows, protect),

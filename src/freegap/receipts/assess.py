@@ -17,6 +17,11 @@ from freegap.receipts.receipt import Receipt, decimal_of
 from freegap.report.shell import safe, shell
 
 _TITLE = "Self-assessment of a release, in the order of NIST SP 800-226"
+RENEWAL = (
+    "The budget begins anew each month (UTC), and what it promises, it promises of one month: somebody whose "
+    "rows are in the table for n months may lose n times the total in these months together, without end."
+)
+"""Of a charge whose parameters say that its budget is renewed."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,8 @@ def _unit(body: dict[str, Any]) -> AssessmentPart:
         *_meaning(asked),
         f"All releases about this dataset together may cost {_measure(budget)}; charges add up.",
     ]
+    if asked["parameters"].get("budget_renewed"):
+        shown.append(RENEWAL)
     if release is not None:
         shown += [f"One person is {release['unit']}.", f"Neighbours: {release['neighbours']}."]
     return AssessmentPart(

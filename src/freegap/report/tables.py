@@ -18,7 +18,8 @@ class TitledTable:
 
     The title has the whole line: as a part of the table it would be broken where that ends. A cell that is
     too long is folded and not cut: two that begin alike could not be told apart. No column is narrower than
-    the longest word of its heading; where there is no room for that the lines go, and then the words.
+    the longest word of its heading, or than its `min_width`; where there is no room for that the lines go,
+    and then the words.
     """
 
     title: str
@@ -55,4 +56,4 @@ def _widest(column: Column, console: Console, options: ConsoleOptions) -> int:
 
 def _longest_word(column: Column) -> int:
     heading = column.header.plain if isinstance(column.header, Text) else str(column.header)
-    return max(map(len, heading.split()), default=1)
+    return max((column.min_width or 1, *map(len, heading.split())))

@@ -6,6 +6,7 @@ sources        the tables that may be asked about, and who pays
 settings       the whole file: sources, teams, limits
 database       of the service: tokens, jobs, and how often somebody asked
 people         names, roles and tokens
+issuer         people of an OpenID Connect issuer
 pace           how often somebody may ask in a minute
 questions      what an analyst sends, held against what the owner allows
 workers        processes for tasks, with limits on time and memory, and a queue

@@ -29,9 +29,10 @@ from freegap.errors import FreegapError, InvalidArgument, LedgerUnavailable
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import make_receipt
 from freegap.serve.database import ServiceDatabase
+from freegap.serve.issuer import Issuer
 from freegap.serve.jobs import Job, Jobs
 from freegap.serve.pace import Pace, TooMany
-from freegap.serve.people import People, Person
+from freegap.serve.people import OWN, People, Person
 from freegap.serve.plans import Planning, read_plan
 from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings
@@ -66,6 +67,7 @@ class Desk:
         self._ledger = Ledger(settings.ledger, heads=settings.heads)
         self.database = ServiceDatabase(settings.people)
         self.people = People(self.database)
+        self._issuer = None if settings.oidc is None else Issuer(settings.oidc)
         self._pace = Pace(self.database)
         self._jobs = Jobs(self.database, workers)
         self._opened: dict[str, KeysView[str]] = {}
@@ -107,6 +109,12 @@ class Desk:
                     "way round",
                     "Keep the budget as it was, or name the source otherwise if the data are other people's.",
                 )
+
+    def known(self, token: str) -> Person | None:
+        """Whose token it is: one of the service's own, or of the issuer; None where it is nobody's."""
+        if self._issuer is None or token.startswith(OWN):
+            return self.people.known(token)
+        return self._issuer.known(token)
 
     def require_pace(self, person: Person) -> None:
         """Refuse what is one request too many in this minute."""

@@ -54,7 +54,7 @@ class NotKnown(Exception):
 def known_by(desk: Desk, authorization: str) -> Person:
     """Who asks, by the token in the header; everybody else is turned away, and who asks too often."""
     scheme, _, token = authorization.partition(" ")
-    found = desk.people.known(token) if scheme.lower() == "bearer" else None
+    found = desk.known(token) if scheme.lower() == "bearer" else None
     if found is None:
         raise NotKnown
     desk.require_pace(found)

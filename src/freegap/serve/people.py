@@ -23,7 +23,10 @@ from freegap.values.rationals import count_argument
 
 Role = Literal["owner", "analyst", "auditor"]
 ROLES: tuple[Role, ...] = ("owner", "analyst", "auditor")
-_TOKEN = re.compile(r"freegap_([1-9][0-9]{0,9})_([0-9a-f]{64})")
+OWN = "freegap_"
+"""How tokens of the service begin, and those of an issuer do not."""
+
+_TOKEN = re.compile(OWN + r"([1-9][0-9]{0,9})_([0-9a-f]{64})")
 _LONGEST_DAYS = 366
 _LARGEST = 2**31 - 1
 
@@ -83,7 +86,7 @@ class People:
         }
         adding = insert(database.tokens).values(row).returning(database.tokens.c.number)
         number = self._run(lambda connection: connection.execute(adding).scalar_one())
-        return f"freegap_{number}_{secret}"
+        return f"{OWN}{number}_{secret}"
 
     def known(self, token: str) -> Person | None:
         """Whose token it is; None where it is nobody's, has expired or was revoked."""

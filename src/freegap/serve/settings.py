@@ -35,6 +35,7 @@ from pathlib import Path
 
 from freegap.errors import InvalidArgument
 from freegap.serve.configuration import ConfigTable, located, name_of_person
+from freegap.serve.issuer import IssuerSettings
 from freegap.serve.sources import Source, read_source
 
 _LONGEST_SECONDS = 86_400
@@ -65,6 +66,7 @@ class Settings:
     limits: QuestionLimits
     teams: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, Source]
+    oidc: IssuerSettings | None = None
 
     def quotas(self, source: Source, person: str) -> list[str] | None:
         """The accounts that pay beside the dataset's for this person; None: they may not ask."""
@@ -101,6 +103,7 @@ def read_settings(file: Path) -> Settings:
         limits=_limits(table.inner("limits")),
         teams=teams,
         sources={name: read_source(name, sources.inner(name), teams) for name in sources.content},
+        oidc=IssuerSettings.read(table),
     )
     table.done()
     return read

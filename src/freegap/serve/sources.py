@@ -10,8 +10,9 @@ from typing import Any
 
 import freegap
 from freegap.errors import InvalidArgument
+from freegap.receipts.assess import RENEWAL
 from freegap.serve.configuration import ConfigTable, located, name_of_person, named
-from freegap.serve.totals import MONTH, RENEWAL, AccountTotal
+from freegap.serve.totals import MONTH, AccountTotal
 from freegap.tables.databases import database_kind
 from freegap.tables.domains import OBSERVED, UNKNOWN, require_usable
 from freegap.values.rationals import positive_rational, proper_fraction
@@ -165,12 +166,18 @@ def read_source(name: str, table: ConfigTable, teams: Mapping[str, Any]) -> Sour
         if mechanism not in MECHANISMS:
             known = ", ".join(MECHANISMS)
             raise InvalidArgument("mechanisms", mechanism, "is not offered here", f"Known are {known}.")
+    columns = {column: _item(items, column) for column in items.content}
+    for column, of in columns.items():
+        if of.delta is not None and of.items_per_person is None and "above" in mechanisms:
+            raise InvalidArgument(
+                f"{items.name}{column}", UNKNOWN, "needs items_per_person for above", "Say it, or drop above."
+            )
     read = Source(
         name=name,
         table=table.path("table"),
         reading=_reading(table),
         person=_person(table),
-        items={column: _item(items, column) for column in items.content},
+        items=columns,
         groups={column: _group(groups, column) for column in groups.content},
         mechanisms=mechanisms,
         bounds=_bounds(table),

@@ -19,11 +19,6 @@ _MONTHLY = "monthly"
 MONTH = " / month "
 """Before the month, in the name of an account. Names of sources, teams and people have no blanks."""
 
-RENEWAL = (
-    "The budget begins anew each month (UTC), and what it promises, it promises of one month: somebody whose "
-    "rows are in the table for n months may lose n times the total in these months together, without end."
-)
-
 
 @dataclass(frozen=True)
 class AccountTotal:

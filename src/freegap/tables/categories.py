@@ -19,6 +19,7 @@ import numpy as np
 
 from freegap.errors import InvalidArgument
 from freegap.tables.bounded import can_choose, chosen_here, chosen_in_engine, persons_here
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import Domain, HeldDomain, ListedDomain, listed_in_order, read_domain
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.people import count_pairs, count_people, pairs_of
@@ -50,7 +51,7 @@ class TableBins:
 def bins_of(
     table: Any,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     domain: Any,
     domain_column: str | None,
@@ -74,7 +75,7 @@ def bins_of(
             named = "the items that occur, declared to be public"
         labels, *counts = ask_engine(lambda: _counted(source, chosen, listed, most))
         totals, people = (_spread(listed, labels, some) for some in counts)
-        return TableBins(tuple(listed.items), totals, people, source, named)
+        return TableBins(source.named(listed.items), totals, people, source, named)
 
 
 def _spread(listed: ListedDomain, labels: list[Any], counts: list[int]) -> list[int]:

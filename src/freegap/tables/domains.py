@@ -8,20 +8,24 @@ count zero. Items outside the domain are ignored, and how many there were is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
+from freegap.tables.column_names import PART
+from freegap.tables.domain_columns import column_of, convert, file_frame, meet
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.kinds import ENGINE_KINDS, column_kind, is_missing, require_kind, type_kind
+from freegap.tables.parts import ItemPart, PartProduct, joined, kinds_of, part_of, read_tuples, text_of
 from freegap.tables.readers import column_names, read_columns
 from freegap.tables.sources import Frame, TableSource, as_frame, exact_text, frame_of, pick
-from freegap.values.answers import require_countable
+from freegap.values.answers import MOST_ITEMS, require_countable
 from freegap.values.labels import order_of_labels
 
 OBSERVED = "observed"
@@ -38,6 +42,7 @@ class ListedDomain:
     hashed: the items are hashable and no two are equal, so that going through them once finds any number.
     column: the same items as a column of the engine that holds the table, where that can look for texts in
     it in this process.
+    parted: the items are texts of tuples (`freegap.tables.parts`).
     """
 
     items: Sequence[Any]
@@ -45,6 +50,7 @@ class ListedDomain:
     kinds: frozenset[str]
     hashed: bool = False
     column: nw.Series[Any] | None = None
+    parted: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class HeldDomain:
     """Items in the engine that holds the table: a frame with one column "item", each once."""
 
     frame: nw.LazyFrame[Any]
+    parted: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ def read_domain(
         raise _missing()
     if isinstance(domain, str) and domain == OBSERVED:
         return _observed(observed_keys_are_public), source
+    if source.parts:
+        return _of_tuples(domain, column, source)
     if is_path(domain):
         return _from_files(FileTable(domain, "domain"), column, source)
     frame = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
@@ -88,13 +97,117 @@ def require_usable(domain: Any, item: str) -> int:
         number = len(_listed(_values(domain)).items)
     else:
         with open_connection() as connection:
-            items = _file_frame(connection, FileTable(domain, "domain"), None, item)
+            items = file_frame(connection, FileTable(domain, "domain"), None, item)
             present = items.filter(~nw.col("item").is_null())
             once = present.group_by("item").agg(nw.len().alias("rows")).select(nw.len().alias("items"))
             number = ask_engine(lambda: int(once.lazy().collect()["items"][0]))
     if not number:
         raise InvalidArgument("domain", domain, "has no items", "List those that may be selected.")
     return number
+
+
+def _of_tuples(domain: Any, column: str | None, source: TableSource) -> tuple[Domain, TableSource]:
+    """A domain of items of several columns: tuples, a table with these columns, or all combinations."""
+    if column is not None:
+        raise InvalidArgument(
+            "domain_column",
+            column,
+            "cannot go with items of several columns",
+            "Give the columns of the domain the names of those of the table.",
+        )
+    columns = [part.column for part in source.parts]
+    if is_path(domain):
+        files = FileTable(domain, "domain")
+        if source.connection is not None:
+            return _tuples_of_frame(_columns_of(source.connection, files, columns), source, typed=files.typed)
+        with open_connection() as connection:
+            frame = _columns_of(connection, files, columns)
+            return _tuples_of_frame(frame, source, typed=files.typed, reachable=False)
+    if isinstance(domain, dict):
+        return _combinations(domain, source)
+    seen = None if isinstance(domain, range | list | tuple) else as_frame(domain, "domain")
+    if isinstance(seen, nw.DataFrame | nw.LazyFrame):
+        return _tuples_of_frame(seen, source)
+    tuples = read_tuples(_values(domain), columns)
+    source = _fit_parts(kinds_of(columns, list(zip(*tuples, strict=True)) or [()] * len(columns)), source)
+    return replace(_listed([text_of(item) for item in tuples], source), parted=True), source
+
+
+def _fit_parts(parts: list[ItemPart], source: TableSource) -> TableSource:
+    """Untyped texts read as the kinds of the domain; typed columns must be of these already."""
+    source = source.read_parts_as(tuple(parts))
+    for own, given in zip(source.parts, parts, strict=True):
+        own.require({given.kind})
+    return source
+
+
+def _combinations(domain: dict[Any, Any], source: TableSource) -> tuple[Domain, TableSource]:
+    """A list for each column, of which all combinations are items."""
+    columns = [part.column for part in source.parts]
+    if set(domain) != set(columns):
+        raise InvalidArgument(
+            "domain",
+            f"<a dict with {', '.join(map(str, domain))}>",
+            f"must have a list for each column of the item: {', '.join(columns)}",
+            "Pass for example {'ward': ['A', 'B'], 'icd10': codes}.",
+        )
+    lists = [_listed(_part_list(domain[part.column], part, source)).items for part in source.parts]
+    source = _fit_parts(kinds_of(columns, lists), source)
+    if prod(map(len, lists)) > MOST_ITEMS:
+        raise InvalidArgument("domain", REDACTED, "must have at most 2^62 items", "Use a smaller domain.")
+    items = PartProduct(lists)
+    return ListedDomain(items, items.index, frozenset({"text"}), parted=True), source
+
+
+def _part_list(values: Any, part: ItemPart, source: TableSource) -> Sequence[Any]:
+    """The values of one column: a list, a range, or a file with a column of that name."""
+    if not is_path(values):
+        return _values(values)
+    files = FileTable(values, "domain")
+    with open_connection() as connection:
+        frame = file_frame(connection, files, None, part.column)
+        if not files.typed and source.typed:
+            frame = convert(frame, part.kind)
+        return listed_in_order(ask_engine(lambda: frame.lazy().collect()["item"].to_list())).items
+
+
+def _columns_of(connection: Any, files: FileTable, columns: list[str]) -> Frame:
+    known = column_names(connection, files)
+    for column in columns:
+        if column not in known:
+            raise files.refuse(column, known)
+    return frame_of(read_columns(connection, files, columns))
+
+
+def _tuples_of_frame(
+    frame: Frame, source: TableSource, *, typed: bool = True, reachable: bool = True
+) -> tuple[Domain, TableSource]:
+    """The rows of a table with a column for each part; what repeats counts once, what lacks a part not."""
+    known = frame.collect_schema().names()
+    places = {f"{PART}{place}": part.column for place, part in enumerate(source.parts)}
+    for column in places.values():
+        if column not in known:
+            raise InvalidArgument(
+                "domain",
+                "<table>",
+                f"has no column called {column!r}",
+                f"Its columns are: {', '.join(known[:20])}.",
+            )
+    rows = ask_engine(lambda: exact_text(pick(frame, **places)))
+    parts = {place: part_of(rows, place, column) for place, column in places.items()}
+    if not typed and source.typed:
+        for place, own in zip(parts, source.parts, strict=True):
+            others = [nw.col(other) for other in parts if other != place]
+            rows = convert(rows.select(nw.col(place).alias("item"), *others), own.kind)
+            parts[place] = own
+            rows = rows.select(nw.col("item").alias(place), *others)
+    source = _fit_parts(list(parts.values()), source)
+    texts: Frame = ask_engine(lambda: exact_text(joined(rows, parts)))
+    once: Frame = texts.group_by("item").agg(nw.len().alias("rows")).select("item")
+    if reachable and meet(source.frame, once):
+        return HeldDomain(once.lazy(), parted=True), source
+    values = ask_engine(lambda: once.lazy().collect()["item"].to_list())
+    return replace(listed_in_order(values), parted=True), source
 
 
 def _fit(listed: ListedDomain, source: TableSource) -> TableSource:
@@ -194,16 +307,10 @@ def _from_files(files: FileTable, column: str | None, source: TableSource) -> tu
         raise InvalidArgument("domain", files.path, "must be a file with columns", "Pass a CSV file.")
     if source.connection is None:
         with open_connection() as connection:
-            frame = _file_frame(connection, files, column, source.item)
+            frame = file_frame(connection, files, column, source.item)
             return _from_frame(frame, None, source, typed=files.typed, reachable=False)
-    frame = _file_frame(source.connection, files, column, source.item)
+    frame = file_frame(source.connection, files, column, source.item)
     return _from_frame(frame, None, source, typed=files.typed)
-
-
-def _file_frame(connection: Any, files: FileTable, column: str | None, item: str) -> Frame:
-    names = column_names(connection, files)
-    name = _column(names, column, item, files.path, named=not files.by_header)
-    return pick(frame_of(read_columns(connection, files, [name])), item=name)
 
 
 def _from_frame(
@@ -211,10 +318,10 @@ def _from_frame(
 ) -> tuple[Domain, TableSource]:
     """A column of a table; what repeats in it counts once, and what is missing in it not at all."""
     names = frame.collect_schema().names()
-    name = _column(names, column, source.item, "<table>")
+    name = column_of(names, column, source.item, "<table>")
     items = ask_engine(lambda: exact_text(pick(frame, item=name)))
     if not typed and source.typed and source.kind != "text":
-        items = _convert(items, source.kind)
+        items = convert(items, source.kind)
     kind = column_kind(items.collect_schema()["item"], name)
     if typed and not source.typed:
         source = source.read_as("number" if kind in ("float", "decimal") else kind)
@@ -222,7 +329,7 @@ def _from_frame(
     present = items.filter(~nw.col("item").is_null())
     # Grouping, because narwhals' `unique` numbers the rows of a lazy table.
     once: Frame = present.group_by("item").agg(nw.len().alias("rows")).select("item")
-    meets = reachable and _meet(source.frame, once)
+    meets = reachable and meet(source.frame, once)
     if meets and kind == source.kind and kind in ENGINE_KINDS:
         held = once.with_columns(nw.col("item").cast(nw.Int64)) if kind == "integer" else once
         return HeldDomain(held.lazy()), source
@@ -231,72 +338,10 @@ def _from_frame(
     return listed, _fit(listed, source)
 
 
-def _meet(table: Frame, domain: Frame) -> bool:
-    """Whether one engine, in one session, holds both, so that it can join them."""
-    if not isinstance(table, nw.LazyFrame) or table.implementation is not domain.implementation:
-        return False
-    try:
-        joined = table.join(domain.lazy(), on="item", how="semi")
-        joined.collect_schema()
-        native = nw.to_native(joined)
-        if table.implementation.is_ibis():
-            native.get_backend()
-    except Exception:  # each engine has its own way of refusing tables of two sessions
-        return False
-    return True
-
-
-def _convert(items: Frame, kind: str) -> Frame:
-    """A public text column as another kind; a text that does not fit is an error."""
-    types = {"integer": "BIGINT", "number": "HUGEINT", "float": "DOUBLE", "date": "DATE"}
-    types["truth value"] = "BOOLEAN"
-    if kind not in types:
-        return items
-    native = nw.to_native(items)
-    whole = "regexp_full_match(item, '[+-]?[0-9]+') AND " if kind in ("integer", "number") else ""
-    fits = f"{whole}TRY_CAST(item AS {types[kind]}) IS NOT NULL"
-    misfits = native.filter(f"item IS NOT NULL AND NOT ({fits})").limit(1).fetchall()
-    if misfits:
-        raise InvalidArgument(
-            "domain",
-            misfits[0][0],
-            f"cannot be read as {kind}, which the table's items are",
-            "Correct the domain, or name another column of it.",
-        )
-    return frame_of(native.project(f"CAST(item AS {types[kind]}) AS item"))
-
-
 def listed_in_order(values: Iterable[Any]) -> ListedDomain:
     """Items listed in their own order, which no engine's scheduling changes; missing values left out."""
     present = list(dict.fromkeys(value for value in values if not is_missing(value)))
     return _listed([present[place] for place in order_of_labels("domain", present)])
-
-
-def _column(names: list[str], column: str | None, item: str, shown: str, *, named: bool = True) -> str:
-    """The column that holds the items.
-
-    named: False where a first line is taken for the names: the only line that says otherwise may be an item.
-    """
-    if column is not None:
-        if column not in names:
-            raise InvalidArgument(
-                "domain_column",
-                column,
-                f"is not a column of {shown}",
-                f"Its columns are: {', '.join(names[:20])}.",
-            )
-        return column
-    if item in names:
-        return item
-    if len(names) == 1 and named:
-        return names[0]
-    raise InvalidArgument(
-        "domain",
-        shown,
-        f"has no column called {item!r}",
-        "Name the column with domain_column='…'. The first line of a CSV or TSV file must be "
-        "the names of its columns: were it an item, that item would be lost.",
-    )
 
 
 def _observed(acknowledged: bool) -> ObservedDomain:

@@ -29,6 +29,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
 from freegap.mechanisms.unknown_slots import occurring
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import UNKNOWN, ListedDomain, ObservedDomain, read_domain
 from freegap.tables.grouping import GroupArguments, Grouping, whole_of
 from freegap.tables.groups import GroupCounts, Places, count_groups, groups_named, listed, read_groups
@@ -129,7 +130,7 @@ def grouped(
     asked: Pure | ZeroConcentrated,
     naming: UnknownCountsPlan | None,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     domain: Any,
     domain_column: str | None,
@@ -186,7 +187,7 @@ def top_k_in_groups(
         items = found.items.items
         return TopItems(
             plan=whole,
-            labels=tuple(items[place] for place in places),
+            labels=found.source.named(items[place] for place in places),
             gap_multiples=tuple(gaps),
             resolution=plan.resolution,
             estimates=None,
@@ -242,7 +243,7 @@ def _measured(
     made = [select_and_measure(tally.counts, plan.k, bits=source, **options) for tally in tallies]
     return TopItems(
         plan=whole,
-        labels=_names(tallies, made),
+        labels=within.source.named(_names(tallies, made)),
         gap_multiples=_joined(fused.selection.gap_multiples or () for fused in made),
         resolution=plan.resolution,
         estimates=_joined(fused.estimates for fused in made),
@@ -281,7 +282,7 @@ def above_in_groups(
         half = plan.resolution / 2  # a gap was rounded down: half a step is missing on average
         return ItemsAbove(
             plan=whole,
-            labels=_names(tallies, made),
+            labels=found_in.source.named(_names(tallies, made)),
             gap_multiples=_joined(found.gap_multiples or () for found in made),
             resolution=plan.resolution,
             estimates=tuple(estimate + half for found in made for estimate in found.estimates),

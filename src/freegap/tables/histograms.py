@@ -8,6 +8,7 @@ where there are but counts, and enforced where there are rows (`freegap.tables.c
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from freegap.mechanisms.arguments import flag_argument
 from freegap.mechanisms.histogram import HistogramPlan, noisy_bins
 from freegap.tables.files import is_path
 from freegap.values.answers import Answers, read_answers
-from freegap.values.columns import Column, items
+from freegap.values.columns import Column, items_in_parts
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational, count_argument, double
 from freegap.values.results import Release
@@ -94,7 +95,7 @@ class NoisyHistogram(Release):
         form = ",.0f" if self.resolution == 1 else ",.3f"
         error = (self.standard_error,) * len(self.labels)
         return [
-            items(self.labels),
+            *items_in_parts(self.labels, None if self.privacy is None else self.privacy.items),
             Column(self.counted, self.values, float, "value", form),
             Column("std. error", error, float, "standard_error", ",.1f"),
             Column("95 % interval", self.intervals(), tuple, form=",.0f"),
@@ -110,10 +111,12 @@ class NoisyHistogram(Release):
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain values."""
-        protected = {} if self.privacy is None else {"privacy": self.privacy.to_dict()}
+        protected, labels = {}, [jsonable(label) for label in self.labels]
+        if self.privacy is not None:
+            protected, labels = {"privacy": self.privacy.to_dict()}, self.privacy.jsonable(self.labels)
         return {
             "mechanism": "histogram",
-            "labels": [jsonable(label) for label in self.labels],
+            "labels": labels,
             "values": [as_double(value) for value in self.values],
             "standard_error": self.standard_error,
             "intervals": [list(interval) for interval in self.intervals()],
@@ -129,7 +132,7 @@ def histogram(
     items_per_person: int | None,
     epsilon: Rational | None = None,
     rho: Rational | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     person: str | None = None,
     protect: ProtectName | None = None,
     where: Any = None,

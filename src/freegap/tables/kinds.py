@@ -23,6 +23,14 @@ ENGINE_KINDS = frozenset({"integer", "text"})
 
 NUMBERS = frozenset({"integer", "float", "decimal", "number"})
 
+TEXT_READ_AS = {
+    "integer": "CASE WHEN regexp_full_match({0}, '[+-]?[0-9]+') THEN TRY_CAST({0} AS BIGINT) END",
+    "number": "TRY_CAST({0} AS DOUBLE)",
+    "date": "TRY_CAST({0} AS DATE)",
+    "truth value": "TRY_CAST({0} AS BOOLEAN)",
+}
+"""How DuckDB reads a column of texts as values of a kind, each by itself; what does not fit is missing."""
+
 _KIND_OF_DTYPE: tuple[tuple[type, str], ...] = (
     (nw.Boolean, "truth value"),
     (nw.Decimal, "decimal"),

@@ -29,7 +29,7 @@ from freegap.tables.histograms import NoisyHistogram, below, reach_of
 from freegap.tables.results import PrivacyUnit
 from freegap.tables.values import ClippedValue
 from freegap.values.answers import Answers
-from freegap.values.columns import Column, items
+from freegap.values.columns import Column, items_in_parts
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational
 from freegap.values.written import as_double, jsonable
@@ -87,7 +87,7 @@ class NoisyMeans(NoisyHistogram):
     def columns(self) -> list[Column]:
         """Item, number of people, mean and an interval of it."""
         return [
-            items(self.labels),
+            *items_in_parts(self.labels, None if self.privacy is None else self.privacy.items),
             Column("people", self.counts, int, form=",d"),
             Column(self.counted, self.means, float, "mean"),
             Column("95 % interval", self.intervals(), tuple, form=",.3f"),

@@ -21,6 +21,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from freegap.tables.bounded import chosen_in_engine
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import (
     Domain,
     HeldDomain,
@@ -62,7 +63,7 @@ class Counted:
 def counted(
     table: Any,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     domain: Any,
     domain_column: str | None,

@@ -26,6 +26,7 @@ from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_top_k
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan
 from freegap.mechanisms.unknown_domain import UnknownPlan
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.grouped import above_in_groups, grouped, top_k_in_groups
 from freegap.tables.grouping import GroupArguments, whole_of
@@ -44,7 +45,7 @@ from freegap.values.rationals import Rational, count_argument, resolution_argume
 def top_k(
     table: Any,
     *,
-    item: str | None = None,
+    item: ItemColumns = None,
     person: str | None = None,
     protect: ProtectName | None = None,
     where: Any = None,
@@ -81,13 +82,16 @@ def top_k(
 
     table: a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or the path of CSV, JSON lines, Parquet or
         FIMI .dat files. In a .dat file each line is a person, and item and person are left out.
-    item, person: the names of two columns.
+    item, person: the names of two columns. item=["ward", "icd10"] for items of several columns, which are
+        tuples: texts, whole numbers, truth values and dates.
     where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     epsilon, rho: the budget, in one of the two measures.
     domain: the public items to choose among, whether they occur or not: a list, a range, a file, a table, or
-        anything sized and indexable. "observed" takes the items that occur, and then
-        observed_keys_are_public=True must say that their set may be known. "unknown" needs no list: the items
-        are private too, under (ε, δ), and those that are too rare to be named do not come out.
+        anything sized and indexable. Of items of several columns a list of tuples, a table with these
+        columns, or a dict with a list for each of them, which stands for all combinations.
+        "observed" takes the items that occur, and then observed_keys_are_public=True must say that their set
+        may be known. "unknown" needs no list: the items are private too, under (ε, δ), and those that are too
+        rare to be named do not come out.
     delta, people, pool: with domain="unknown" as in `unknown_top_k`; with groups="unknown" the first two. δ
         is the chance with which privacy may fail, at most one in a million, or one over a public number of
         people.
@@ -219,7 +223,7 @@ def top_k(
 def above(
     table: Any,
     *,
-    item: str | None = None,
+    item: ItemColumns = None,
     person: str | None = None,
     protect: ProtectName | None = None,
     where: Any = None,
@@ -345,7 +349,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
     summed, unit = people.source.value, unit_of(people.source.value)
     return TopItems(
         plan=in_values(whole.plan, summed),
-        labels=people.tally.names(places),
+        labels=people.source.named(people.tally.names(places)),
         gap_multiples=selection.gap_multiples,
         resolution=selection.resolution * unit,
         estimates=None if fused is None else tuple(estimate * unit for estimate in fused.estimates),
@@ -367,7 +371,7 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
     estimates = tuple((estimate + step / 2) * unit for estimate in found.estimates)
     return ItemsAbove(
         plan=in_values(plan, summed),
-        labels=people.tally.names(found.labels),
+        labels=people.source.named(people.tally.names(found.labels)),
         gap_multiples=found.gap_multiples or (),
         resolution=step * unit,
         estimates=estimates,

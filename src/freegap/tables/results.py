@@ -19,7 +19,7 @@ from freegap.mechanisms.unknown_domain import everything_else
 from freegap.tables.grouping import Grouping
 from freegap.tables.sources import TableSource
 from freegap.tables.values import ClippedValue
-from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.columns import Column, items_in_parts, one_each, ranks
 from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
@@ -68,6 +68,7 @@ class PrivacyUnit:
     domain: where the items come from. filter: which rows were looked at; None for all.
     groups: where the groups come from, and in how many of them a person counts; None without groups.
     clipped: what was, where something was.
+    items: the columns that make up an item, where there are several.
     """
 
     unit: str
@@ -76,17 +77,26 @@ class PrivacyUnit:
     groups: str | None = None
     clipped: str | None = None
     filter: str | None = None
+    items: tuple[str, ...] | None = None
 
     def lines(self) -> list[str]:
         """For people."""
         lines = [f"One person is {self.unit}.", f"Neighbours: {self.neighbours}.", f"Domain: {self.domain}."]
-        more = {"Groups": self.groups, "Clipped": self.clipped}
+        of = None if self.items is None else f"one value of each of the columns {', '.join(self.items)}"
+        more = {"Items": of, "Groups": self.groups, "Clipped": self.clipped}
         lines += [f"{name}: {said}." for name, said in more.items() if said is not None]
         return lines if self.filter is None else [*lines, f"Rows: those where {self.filter}."]
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """For programs."""
-        return {name: said for name, said in asdict(self).items() if said is not None}
+        said = asdict(self) | {"items": None if self.items is None else list(self.items)}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def jsonable(self, labels: tuple[Any, ...]) -> list[Any]:
+        """Items as JSON can hold them; those of several columns as lists."""
+        if self.items is None:
+            return [jsonable(label) for label in labels]
+        return [[jsonable(part) for part in label] for label in labels]
 
 
 def privacy_of(table: TableSource, domain: str, groups: str | None = None, touched: int = 0) -> PrivacyUnit:
@@ -111,7 +121,8 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
     clipped = None
     if table.value is not None:
         neighbours, clipped = table.value.neighbours(by_row=table.by_row), table.value.clipped()
-    return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where)
+    items = tuple(part.column for part in table.parts) or None
+    return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where, items)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +177,7 @@ class TableRelease(Release):
         gaps = one_each(self.gaps, rows) if self.groups is None else self.groups.spread(self.gaps)
         columns = [
             *([ranks(rows)] if self.groups is None else self.groups.columns()),
-            items(self.labels),
+            *items_in_parts(self.labels, self.privacy.items),
             Column(self.gap_title, gaps, float, "gap", unit=self.counted),
         ]
         if self.estimates is not None and self.standard_errors is not None and self.intervals is not None:
@@ -187,7 +198,7 @@ class TableRelease(Release):
         """The release as plain values."""
         estimates = None if self.estimates is None else [as_double(estimate) for estimate in self.estimates]
         return {
-            "labels": [jsonable(label) for label in self.labels],
+            "labels": self.privacy.jsonable(self.labels),
             "gaps": [as_double(gap) for gap in self.gaps],
             "estimates": estimates,
             "standard_errors": None if self.standard_errors is None else list(self.standard_errors),

@@ -10,7 +10,7 @@ A row without an item, a person, or a group where there are groups, is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
-from freegap.tables.kinds import column_kind
+from freegap.tables.kinds import TEXT_READ_AS, column_kind
+from freegap.tables.parts import ItemPart, joined, part_of, tuples_of
 from freegap.tables.readers import read_columns, read_lines, readable
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class TableSource:
     by_window: "month", where what one person does in one month is protected by itself.
     group, group_kind: the name and the kind of the column of groups, where there is one.
     value: what is summed up, where it is not people that are counted: the frame has a third column, "value".
+    parts: of items of several columns, which are texts here (`freegap.tables.parts`). Where the format has no
+        types the frame has the parts as well. group_parts: the same, while groups stand in their place.
     """
 
     frame: Frame
@@ -66,12 +70,15 @@ class TableSource:
     group: str | None = None
     group_kind: str = ""
     value: ClippedValue | None = None
+    parts: tuple[ItemPart, ...] = ()
+    group_parts: tuple[ItemPart, ...] = ()
 
     def public(self) -> dict[str, Any]:
         """What a release says of the table among its parameters."""
         unit = {"protect": "rows"} if self.by_row else {"person": self.person}
         unit |= {} if self.by_window is None else {"protect": "windows"}
-        return {"item": self.item, **unit, **({} if self.where is None else {"where": self.where})}
+        item = [part.column for part in self.parts] if self.parts else self.item
+        return {"item": item, **unit, **({} if self.where is None else {"where": self.where})}
 
     @property
     def lazy(self) -> bool:
@@ -83,19 +90,30 @@ class TableSource:
 
         Whole numbers are digits with at most a sign: DuckDB alone would read "1.5" as 2.
         """
-        whole = "CASE WHEN regexp_full_match(item, '[+-]?[0-9]+') THEN TRY_CAST(item AS BIGINT) END"
-        conversions = {
-            "integer": whole,
-            "number": "TRY_CAST(item AS DOUBLE)",
-            "date": "TRY_CAST(item AS DATE)",
-            "truth value": "TRY_CAST(item AS BOOLEAN)",
-        }
         own = "float" if kind == "number" else kind
-        if self.typed or kind not in conversions or self.kind == own:  # a number is not read as text again
+        if self.typed or kind not in TEXT_READ_AS or self.kind == own:  # a number is not read as text again
             return self
         native = nw.to_native(self.frame)
-        frame = frame_of(native.project(f"* REPLACE ({conversions[kind]} AS item)"))
+        frame = frame_of(native.project(f"* REPLACE ({TEXT_READ_AS[kind].format('item')} AS item)"))
         return replace(self, frame=frame, kind=own)
+
+    def read_parts_as(self, parts: tuple[ItemPart, ...]) -> TableSource:
+        """The same of items of several columns, each of which has a kind of its own."""
+        if self.typed or parts == self.parts:
+            return self
+        places = {f"{PART}{place}": part for place, part in enumerate(parts)}
+        read = [
+            f"{TEXT_READ_AS[part.kind].format(place)} AS {place}"
+            for place, part in places.items()
+            if part.kind in TEXT_READ_AS
+        ]
+        native = nw.to_native(self.frame)
+        frame = frame_of(native.project(f"* EXCLUDE (item) REPLACE ({', '.join(read)})"))
+        return replace(self, frame=exact_text(joined(frame, places)), parts=parts)
+
+    def named(self, items: Iterable[Any]) -> tuple[Any, ...]:
+        """Items of a release as the table has them: those of several columns as tuples."""
+        return tuples_of(items, self.parts) if self.parts else tuple(items)
 
     def turned(self) -> TableSource:
         """The same rows with groups for items and items for groups: what is done to items, done to groups."""
@@ -109,6 +127,8 @@ class TableSource:
             item=str(self.group),
             group=self.item,
             group_kind=self.kind,
+            parts=self.group_parts,
+            group_parts=self.parts,
         )
 
     def present(self) -> Frame:
@@ -133,7 +153,7 @@ class TableSource:
 @contextmanager
 def open_source(
     table: Any,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     group: str | None = None,
     value: ClippedValue | None = None,
@@ -143,7 +163,7 @@ def open_source(
     table: or a description of one, which says of which rows and of whom (`freegap.tables.described`).
     """
     described = table if isinstance(table, SourceTable) else SourceTable(table)
-    named = {"item": item, "person": person} | ({} if group is None else {"group": group})
+    named: dict[str, Any] = {"item": item, "person": person} | ({} if group is None else {"group": group})
     named |= {} if value is None else {"value": value.column}
     if described.windows is not None:
         named["group"] = described.windows.column
@@ -152,24 +172,24 @@ def open_source(
                 "every", described.windows.every, "is for top_k and above", "Choose a window with where='…'."
             )
     if not is_path(described.table):
-        names = _names(named, described)
+        names = names_of(named, described)
         yield _source(_frame_argument(described.table), names, value, described, typed=True, connection=None)
         return
     if database_kind(described.table) is not None:
-        names = _names(named, described)
+        names = names_of(named, described)
         with open_database(described.table, described.name) as (native, own_connection):
             yield _source(frame_of(native), names, value, described, typed=True, connection=own_connection)
         return
     found = FileTable(described.table, "table", described.reading)
     with open_connection() as connection, readable(found) as files:
         if files.format == "fimi":
-            _refuse_names(files, named, described)
+            refuse_names(files, named, described)
             frame = frame_of(read_lines(connection, files))
             own = {"item": "item", "person": "person"}
             lines = _source(frame, own, None, described, typed=False, connection=connection)
             yield replace(lines, by_line=True)
         else:
-            names = _names(named, described)
+            names = names_of(named, described)
             wanted = list(dict.fromkeys((*names.values(), *columns_of(described.where))))
             frame = frame_of(read_columns(connection, files, wanted))
             yield _source(frame, names, value, described, typed=files.typed, connection=connection)
@@ -209,7 +229,10 @@ def pick(frame: Frame, **columns: str) -> Frame:
         for new, old in columns.items():
             if old == "*" or (old.startswith("^") and old.endswith("$")):
                 raise InvalidArgument(
-                    _of(new), old, "is a pattern of many columns to Polars, and no name", "Rename the column."
+                    argument_of(new),
+                    old,
+                    "is a pattern of many columns to Polars, and no name",
+                    "Rename the column.",
                 )
     picked: Frame = frame.select(*(nw.col(old).alias(new) for new, old in columns.items()))
     return picked
@@ -254,7 +277,7 @@ def _source(
     for argument, name in (names | looked_at).items():
         if name not in (columns if argument in looked_at else allowed):
             raise InvalidArgument(
-                _of(argument), name, "is not a column of the table", _elsewhere(frame, columns)
+                argument_of(argument), name, "is not a column of the table", elsewhere(frame, columns)
             )
 
     # GROUP is a word of SQL.
@@ -262,20 +285,25 @@ def _source(
     chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
     _refuse_lost_offsets(chosen, names)
     if condition is not None:
-        places = {name: place for place, name in looked_at.items()}
-        chosen = ask_engine(lambda: filtered(chosen, condition, places, typed=typed).select(*picked))
+        looks = {name: place for place, name in looked_at.items()}
+        chosen = ask_engine(lambda: filtered(chosen, condition, looks, typed=typed).select(*picked))
     if described.windows is not None:
         windows = described.windows
         chosen = ask_engine(lambda: windows.labelled(chosen, typed=typed))
-    group, kind = names.get("group"), _kind(chosen, "item", names["item"])
+    places = {place: name for place, name in names.items() if place.startswith(PART)}
+    parts = {place: part_of(chosen, place, name) for place, name in places.items()}
+    if parts:
+        chosen = ask_engine(lambda: exact_text(joined(chosen, parts, keep=not typed)))
+    item = ", ".join(places.values()) or names["item"]
+    group, kind = names.get("group"), "text" if parts else _kind(chosen, "item", item)
     if value is not None:
-        value.require_items(names["item"], kind)
+        value.require_items(item, kind)
         chosen = ask_engine(lambda: value.in_units(chosen, typed=typed))
     return TableSource(
         chosen,
         kind,
         typed,
-        names["item"],
+        item,
         names.get("person"),
         connection,
         by_row=described.by_row,
@@ -284,6 +312,7 @@ def _source(
         group=group if described.windows is None else described.windows.title,
         group_kind="" if group is None else _kind(chosen, "group", group),
         value=value,
+        parts=tuple(parts.values()),
     )
 
 
@@ -293,7 +322,7 @@ def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
         for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=False):
             if str(type_) == "TIME WITH TIME ZONE":
                 raise InvalidArgument(
-                    argument,
+                    argument_of(argument),
                     name,
                     "is a column of times with a time zone, which is lost on the way out of the engine",
                     "Cast it to VARCHAR.",
@@ -305,11 +334,6 @@ def _kind(frame: Frame, argument: str, name: str) -> str:
     if frame.implementation.is_pandas_like() and nw.to_native(frame)[column].dtype == object:
         return "other"  # narwhals would call it text by its values, which are private
     return column_kind(frame.collect_schema()[column], name, argument)
-
-
-def _of(new: str) -> str:
-    """The argument that names a column."""
-    return "where" if new.startswith("where_") else new
 
 
 def _numbered(frame: Frame) -> Frame:
@@ -330,20 +354,6 @@ def _numbered(frame: Frame) -> Frame:
     return frame_of(native.withColumn("person", functions.monotonically_increasing_id()))
 
 
-def _elsewhere(frame: Frame, columns: list[Any]) -> str:
-    """The columns that there are; pandas also has names that are none, in an index or of several levels."""
-    known = ", ".join(map(str, columns[:20])) + (", …" if len(columns) > 20 else "")
-    said = f"Its columns are: {known}." if columns else "It has no columns."
-    if frame.implementation.is_pandas_like():
-        native = nw.to_native(frame)
-        if native.columns.nlevels > 1:
-            return f"{said} They have several levels: pass table.droplevel(0, axis=1), or name them anew."
-        if any(name is not None for name in native.index.names):
-            index = ", ".join(str(name) for name in native.index.names)
-            return f"{said} Its index has {index}: pass table.reset_index()."
-    return said
-
-
 def _frame_argument(table: Any) -> Frame:
     frame = table if table is None or isinstance(table, dict | list | tuple) else as_frame(table, "table")
     if isinstance(frame, nw.DataFrame) and frame.implementation.is_polars():
@@ -356,42 +366,3 @@ def _frame_argument(table: Any) -> Frame:
             "Pass a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or a path.",
         )
     return frame
-
-
-def _names(named: dict[str, str | None], described: SourceTable) -> dict[str, str]:
-    """The columns that are named; of persons none, where rows are the persons."""
-    if described.by_row and named["person"] is not None:
-        raise InvalidArgument(
-            "person",
-            named["person"],
-            'cannot be named with protect="rows": one person is a value of this column, or one row',
-            "Leave out protect to protect persons.",
-        )
-    names = dict(named)
-    if described.by_row:
-        del names["person"]
-    for argument, name in names.items():
-        if not isinstance(name, str):
-            raise InvalidArgument(
-                argument,
-                name,
-                "must name a column",
-                f"Pass {argument}='…'. One person is one value of the person column; where there is none, "
-                'and each row is to be protected by itself, say protect="rows".',
-            )
-    return {argument: str(name) for argument, name in names.items()}
-
-
-def _refuse_names(files: FileTable, named: dict[str, str | None], described: SourceTable) -> None:
-    said = {
-        "where": described.where and str(described.where),
-        "protect": "rows" if described.by_row else None,
-    }
-    for argument, name in (named | said).items():
-        if name is not None:
-            raise InvalidArgument(
-                argument,
-                name,
-                f"cannot be named for {files.path!r}: in a .dat file each line is one person",
-                f"Leave out {argument}.",
-            )

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument, SpellingWarning
-from freegap.tables.domains import Domain, HeldDomain, ListedDomain, listed_in_order
+from freegap.tables.domains import Domain, HeldDomain, ListedDomain, ObservedDomain, listed_in_order
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.parts import PartProduct, parts_of, text_of
 from freegap.tables.sources import Frame, TableSource, frame_of
 
 _LOOKED_AT = 100_000
+_LISTED = 10**7
 
 
 def spelt_alike(text: str) -> str:
@@ -33,21 +36,37 @@ def spelt_alike(text: str) -> str:
     return " ".join(folded.split())
 
 
+def _alike(item: str, *, parted: bool) -> str:
+    """The same of an item, each part of it by itself where it has several."""
+    return text_of([spelt_alike(part) for part in parts_of(item)]) if parted else spelt_alike(item)
+
+
+def _shown(item: str, *, parted: bool) -> Any:
+    """A public item as its owner wrote it."""
+    return parts_of(item) if parted else item
+
+
 def warn_of_spellings(domain: Domain, called: str = "domain") -> None:
     """Say that spellings in a public domain look like slips. Of a long one the first items are looked at."""
     first: dict[str, str] = {}
+    parted = not isinstance(domain, ObservedDomain) and domain.parted
     for item in _texts(domain):
-        other = first.setdefault(spelt_alike(item), item)
+        shown = _shown(item, parted=parted)
+        other = first.setdefault(_alike(item, parted=parted), item)
         if other != item:
-            _warn(f"{called} has {other!r} and {item!r}, which differ in case, blanks or encoding only")
+            others = _shown(other, parted=parted)
+            _warn(f"{called} has {others!r} and {shown!r}, which differ in case, blanks or encoding only")
             return
-        if item != unicodedata.normalize("NFC", item) or item != item.strip():
+        texts = shown if parted else [shown]
+        if any(text != unicodedata.normalize("NFC", text) or text != text.strip() for text in texts):
             slip = "with blanks at its ends or in an encoding that is not composed (NFC)"
-            _warn(f"{called} has {item!r}, {slip}")
+            _warn(f"{called} has {shown!r}, {slip}")
             return
 
 
-def _texts(domain: Domain) -> Sequence[str]:
+def _texts(domain: Domain) -> Iterable[str]:
+    if isinstance(domain, ListedDomain) and isinstance(domain.items, PartProduct):
+        return islice(domain.items.examples(), _LOOKED_AT)
     if isinstance(domain, ListedDomain):
         if domain.kinds != {"text"}:
             return ()
@@ -73,10 +92,11 @@ def normalized(domain: Domain, source: TableSource) -> tuple[ListedDomain, Table
     listed = _listed(domain)
     spelling: dict[str, str] = {}
     for item in listed.items:
-        other = spelling.setdefault(spelt_alike(item), item)
+        other = spelling.setdefault(_alike(item, parted=listed.parted), item)
         if other != item:
+            both = [_shown(text, parted=listed.parted) for text in (other, item)]
             raise InvalidArgument(
-                "domain", [other, item], "has two spellings of one item, which normalize=True takes for one",
+                "domain", both, "has two spellings of one item, which normalize=True takes for one",
                 "Keep one of them.",
             )  # fmt: skip
     if source.kind != "text" or not (source.connection is not None or _in_process(source.frame)):
@@ -86,12 +106,15 @@ def normalized(domain: Domain, source: TableSource) -> tuple[ListedDomain, Table
             "is for columns of text in files, pandas, Polars and PyArrow",
             "Normalize the column with the engine that holds the table.",
         )
-    return listed, replace(source, frame=ask_engine(lambda: _respelt(source, spelling)))
+    return listed, replace(source, frame=ask_engine(lambda: _respelt(source, spelling, listed.parted)))
 
 
 def _listed(domain: Domain) -> ListedDomain:
     if isinstance(domain, HeldDomain):
-        return listed_in_order(ask_engine(lambda: domain.frame.collect()["item"].to_list()))
+        in_order = listed_in_order(ask_engine(lambda: domain.frame.collect()["item"].to_list()))
+        return replace(in_order, parted=domain.parted)
+    if isinstance(domain, ListedDomain) and domain.parted and len(domain.items) <= _LISTED:
+        return replace(domain, items=list(domain.items))
     if isinstance(domain, ListedDomain) and domain.kinds <= {"text"} and domain.hashed:
         return domain
     raise InvalidArgument(
@@ -104,7 +127,7 @@ def _in_process(frame: Frame) -> bool:
     return engine.is_pandas_like() or engine.is_polars() or engine.is_pyarrow()
 
 
-def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
+def _respelt(source: TableSource, spelling: dict[str, str], parted: bool) -> Frame:
     # PyArrow has several types of text, and joins none of them with another.
     frame: Frame = source.frame.with_columns(nw.col("item").cast(nw.String))
     once = (
@@ -113,7 +136,7 @@ def _respelt(source: TableSource, spelling: dict[str, str]) -> Frame:
     known = {
         item: spelling[key]
         for item in once
-        if isinstance(item, str) and (key := spelt_alike(item)) in spelling
+        if isinstance(item, str) and (key := _alike(item, parted=parted)) in spelling
     }
     columns = {"item": list(known), "spelt": list(known.values())}
     if source.connection is not None:

@@ -26,6 +26,7 @@ from freegap.mechanisms.measurement import measuring_noise
 from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
 from freegap.mechanisms.unknown_slots import occurring, slots_of
 from freegap.tables.bounded import can_choose, chosen_here, persons_here
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.in_engine import can_keep, keep
@@ -85,7 +86,7 @@ def top_k_of_unknown(
     plan: UnknownPlan,
     table: Any,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     account: LedgerAndDataset | None,
     source: BitSource,
@@ -105,7 +106,7 @@ def top_k_of_unknown(
         estimates = _measured(plan, measured, source) if plan.measured else (None, None, None)
         return TopItems(
             plan=plan,
-            labels=found.labels,
+            labels=opened.named(found.labels),
             gap_multiples=found.gap_multiples or (),
             resolution=found.resolution,
             estimates=estimates[0],

@@ -22,6 +22,7 @@ from freegap.bits import BitSource
 from freegap.charges import LedgerAndDataset, charged, require
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
 from freegap.mechanisms.unknown_slots import occurring
+from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.results import Intervals, ItemsAbove, privacy_of
 from freegap.tables.sources import open_source
@@ -38,7 +39,7 @@ def above_of_unknown(
     plan: UnknownCountsPlan,
     table: Any,
     *,
-    item: str | None,
+    item: ItemColumns,
     person: str | None,
     threshold: Fraction,
     k: int,
@@ -59,7 +60,7 @@ def above_of_unknown(
         complete = len(counts) < k
         return ItemsAbove(
             plan=plan,
-            labels=drawn.labels[:k],
+            labels=opened.named(drawn.labels[:k]),
             gap_multiples=tuple(count - bar for count in counts),
             resolution=Fraction(1),
             estimates=tuple(Fraction(count) for count in counts),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -93,6 +93,30 @@ def ranks(number: int) -> Column:
 def items(labels: tuple[Any, ...]) -> Column:
     """The column of items."""
     return Column("item", labels)
+
+
+_OWN = frozenset("group rank gap estimate standard_error low high value mean people".split())
+"""What columns of releases from tables are called."""
+
+
+def items_in_parts(labels: tuple[Any, ...], parts: Sequence[str] | None) -> list[Column]:
+    """The column of items; of items of several columns these, called as they are in the table.
+
+    One that is called as another column of a release has item_ before its name.
+
+    >>> [column.name for column in items_in_parts((("A", 7), ("B", 8)), ("ward", "rank"))]
+    ['ward', 'item_rank']
+    """
+    if parts is None:
+        return [items(labels)]
+    names: list[str] = []
+    for part in parts:
+        name = part
+        while name in _OWN or name in names or (name != part and name in parts):
+            name = f"item_{name}"
+        names.append(name)
+    columns = zip(*labels, strict=True) if labels else [()] * len(parts)
+    return [Column(name, tuple(values), name=name) for name, values in zip(names, columns, strict=True)]
 
 
 def one_each(values: tuple[Any, ...], rows: int) -> tuple[Any, ...]:

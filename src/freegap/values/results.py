@@ -138,7 +138,7 @@ class Release:
         """
         columns = self._plain(exact=exact, objects=True)
         names = [column.name for column in columns]
-        row: Any = namedtuple("Row", names)  # type: ignore[misc]  # the names are known when it runs
+        row: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]  # the names are known when it runs
         return [row(*values) for values in zip(*(column.values for column in columns), strict=True)]
 
     def to_pandas(self, *, exact: bool = False) -> Any:
