@@ -79,6 +79,7 @@ def call(
     body: bytes = b"",
     query: bytes = b"",
     headers: dict[str, str] | None = None,
+    scheme: str = "http",
 ) -> Reply:
     """One request to an application, without a socket."""
     sent = {"content-type": "application/json", **(headers or {})}
@@ -89,7 +90,7 @@ def call(
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
         "method": method,
-        "scheme": "http",
+        "scheme": scheme,
         "path": path,
         "raw_path": path.encode(),
         "query_string": query,

@@ -7,22 +7,19 @@ off.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import anyio.to_thread
 from fastapi import Depends, FastAPI, Path, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict
 
 import freegap
+from freegap.serve.console.pages import make_console
 from freegap.serve.desk import Desk
-from freegap.serve.door import Door, NotKnown, error_reply, explain
+from freegap.serve.door import Door, error_reply, explain, known_by, outcome_told, padded
 from freegap.serve.people import Person
 
-_OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
-_FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
 _LARGEST_LINE = 2**63 - 1
 
 Number = str | int | float
@@ -86,13 +83,7 @@ class TokenBody(_Body):
 
 def _person(request: Request) -> Person:
     """Who asks, by the token in the header."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    desk: Desk = request.app.state.desk
-    found = desk.known(token) if scheme.lower() == "bearer" else None
-    if found is None:
-        raise NotKnown
-    desk.require_pace(found)
-    return found
+    return known_by(request.app.state.desk, request.headers.get("authorization", ""))
 
 
 Known = Annotated[Person, Depends(_person)]
@@ -120,9 +111,20 @@ def make_app(desk: Desk) -> FastAPI:
     _add_questions(app, desk)
     _add_results(app, desk)
     _add_oversight(app, desk)
+    _add_console(app, desk)
     explain(app)
     app.add_middleware(Door)
     return app
+
+
+def _add_console(app: FastAPI, desk: Desk) -> None:
+    @app.get("/", include_in_schema=False)
+    @app.get("/console", include_in_schema=False)
+    def front() -> Response:
+        """To the console; relative, whatever the host is called."""
+        return RedirectResponse("console/", 303)
+
+    app.mount("/console", make_console(desk))
 
 
 def _add_questions(app: FastAPI, desk: Desk) -> None:
@@ -170,11 +172,9 @@ def _add_questions(app: FastAPI, desk: Desk) -> None:
 
 
 async def _answer(work: Callable[[], dict[str, Any]], pad_to: float) -> Response:
-    start = time.monotonic()
-    found = await anyio.to_thread.run_sync(work)
-    await anyio.sleep(max(0.0, start + pad_to - time.monotonic()))
-    status = _OUTCOMES[found["status"]]
-    return JSONResponse(found) if status == 200 else error_reply(found.get("error", _FAILED), status)
+    found = await padded(pad_to, work)
+    text, status = outcome_told(found)
+    return JSONResponse(found) if status == 200 else error_reply(text, status)
 
 
 def _add_results(app: FastAPI, desk: Desk) -> None:

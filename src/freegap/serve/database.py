@@ -48,6 +48,20 @@ servers = Table(
     Column("seen", Integer, nullable=False),
 )
 
+sessions = Table(
+    "freegap_sessions",
+    _metadata,
+    Column("hash", Text, primary_key=True),
+    Column("token", Integer, nullable=False),
+    Column("expires", Text, nullable=False),
+)
+sent_forms = Table(
+    "freegap_sent_forms",
+    _metadata,
+    Column("form", Text, primary_key=True),
+    Column("expires", Text, nullable=False),
+)
+
 
 class PeopleUnavailable(FreegapError):
     """The database of the service cannot be used now. Nobody is let in meanwhile."""

@@ -65,11 +65,11 @@ class Desk:
         self.settings = settings
         self._workers = workers
         self._ledger = Ledger(settings.ledger, heads=settings.heads)
-        database = ServiceDatabase(settings.people)
-        self.people = People(database)
+        self.database = ServiceDatabase(settings.people)
+        self.people = People(self.database)
         self._issuer = None if settings.oidc is None else Issuer(settings.oidc)
-        self._pace = Pace(database)
-        self._jobs = Jobs(database, workers)
+        self._pace = Pace(self.database)
+        self._jobs = Jobs(self.database, workers)
         self._opened: dict[str, KeysView[str]] = {}
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()

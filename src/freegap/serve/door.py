@@ -5,10 +5,12 @@ Turned away are bodies that are too large or come too slowly, and secrets in add
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, TypeVar
 
 import anyio
+import anyio.to_thread
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -16,14 +18,18 @@ from starlette.exceptions import HTTPException
 
 from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, LedgerError
 from freegap.serve.database import PeopleUnavailable
-from freegap.serve.desk import Forbidden, NotThere
+from freegap.serve.desk import Desk, Forbidden, NotThere
 from freegap.serve.pace import TooMany
+from freegap.serve.people import Person
 from freegap.serve.plans import ALL_FIELDS
 
 _LARGEST_BODY = 64 * 1024
 _SLOWEST_BODY = 20
 """Seconds that a body may take. What a reverse proxy holds back does not count here."""
 
+UNFORESEEN = "The service has failed."
+_FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
+_OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
 _IN_THE_URL = {b"token", b"access_token", b"id_token", b"authorization", b"api_key"}
 _STATUS: dict[type[FreegapError], int] = {
     InvalidArgument: 422,
@@ -35,6 +41,7 @@ _STATUS: dict[type[FreegapError], int] = {
 _THEIRS = ("question", *ALL_FIELDS, "name", "role", "days", "number")
 """Arguments of requests. Of others the library speaks to the owner: of files, for one."""
 
+Reply = TypeVar("Reply")
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -42,6 +49,50 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 class NotKnown(Exception):
     """No token, or none that is known."""
+
+
+def known_by(desk: Desk, authorization: str) -> Person:
+    """Who asks, by the token in the header; everybody else is turned away, and who asks too often."""
+    scheme, _, token = authorization.partition(" ")
+    found = desk.known(token) if scheme.lower() == "bearer" else None
+    if found is None:
+        raise NotKnown
+    desk.require_pace(found)
+    return found
+
+
+def told(error: FreegapError) -> tuple[str, int]:
+    """What is said of an error, with its status: the same in HTTP, in the console and to an assistant.
+
+    >>> told(InvalidArgument("k", 0, "must be at least 1", "Pass k=1."))
+    ('k = 0: must be at least 1. Pass k=1.', 422)
+    >>> told(InvalidArgument("path", "/home/olga", "cannot be read", "Mend it."))
+    ('The service cannot do that now. Try again later.', 503)
+    """
+    theirs = not isinstance(error, InvalidArgument) or error.argument in _THEIRS
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), None)
+    if status is not None and theirs:
+        return str(error), status
+    unavailable = isinstance(error, LedgerError | PeopleUnavailable | InvalidArgument)
+    return "The service cannot do that now. Try again later.", 503 if unavailable else 500
+
+
+def outcome_told(found: Mapping[str, Any]) -> tuple[str, int]:
+    """What is said of a question's outcome, with its status; nothing of one that has an answer.
+
+    >>> outcome_told({"status": "spent", "error": "Too little is left."})
+    ('Too little is left.', 409)
+    """
+    status = _OUTCOMES[found["status"]]
+    return "" if status == 200 else found.get("error", _FAILED), status
+
+
+async def padded(pad_to: float, work: Callable[..., Reply], *arguments: Any) -> Reply:
+    """What a thread returns, no sooner than after so many seconds."""
+    start = time.monotonic()
+    found = await anyio.to_thread.run_sync(work, *arguments)
+    await anyio.sleep(max(0.0, start + pad_to - time.monotonic()))
+    return found
 
 
 def error_reply(text: str, status: int) -> JSONResponse:
@@ -69,16 +120,11 @@ def explain(app: FastAPI) -> None:
 
     @app.exception_handler(FreegapError)
     def refused(_request: Request, error: FreegapError) -> Response:
-        theirs = not isinstance(error, InvalidArgument) or error.argument in _THEIRS
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), None)
-        if status is not None and theirs:
-            return error_reply(str(error), status)
-        unavailable = isinstance(error, LedgerError | PeopleUnavailable | InvalidArgument)
-        return error_reply("The service cannot do that now. Try again later.", 503 if unavailable else 500)
+        return error_reply(*told(error))
 
     @app.exception_handler(Exception)
     def failed(_request: Request, _error: Exception) -> Response:
-        return error_reply("The service has failed.", 500)
+        return error_reply(UNFORESEEN, 500)
 
 
 class Door:

@@ -10,7 +10,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import insert, select, update
 
@@ -93,11 +93,22 @@ class People:
         matched = _TOKEN.fullmatch(token)
         if matched is None or int(matched[1]) > _LARGEST:
             return None
-        wanted = select(database.tokens).where(database.tokens.c.number == int(matched[1]))
-        row = self._run(lambda connection: connection.execute(wanted).one_or_none())
+        row = self._row(int(matched[1]))
         stored = "" if row is None else row.hash
         if not hmac.compare_digest(stored, _hash(matched[2])) or row is None:
             return None
+        return self._while_good(row)
+
+    def holder(self, number: int) -> Person | None:
+        """Who holds the token of this number, for whoever has seen the token itself before."""
+        row = self._row(number)
+        return None if row is None else self._while_good(row)
+
+    def _row(self, number: int) -> Any:
+        wanted = select(database.tokens).where(database.tokens.c.number == number)
+        return self._run(lambda connection: connection.execute(wanted).one_or_none())
+
+    def _while_good(self, row: Any) -> Person | None:
         if row.revoked is not None or row.expires <= in_seconds(database.now()):
             return None
         return Person(row.name, row.role)
@@ -117,6 +128,15 @@ class People:
         listing = select(database.tokens).order_by(database.tokens.c.number)
         rows = self._run(lambda connection: connection.execute(listing).all())
         return [Token(**{name: getattr(row, name) for name in Token.__dataclass_fields__}) for row in rows]
+
+
+def number_of(token: str) -> int:
+    """The number of a token, which is no secret.
+
+    >>> number_of("freegap_12_" + "0" * 64)
+    12
+    """
+    return int(token.split("_")[1])
 
 
 def _hash(secret: str) -> str:

@@ -25,7 +25,7 @@ _LONGEST_CHART = 500
 def drawable(release: Release) -> bool:
     """Whether there are names, and numbers that say something of them."""
     columns = release.columns()
-    return _drawn(columns) is not None and any(not column.numeric for column in columns)
+    return drawn_column(columns) is not None and any(not column.numeric for column in columns)
 
 
 def draw(release: Release, *, titled: bool = True) -> Any:
@@ -35,7 +35,7 @@ def draw(release: Release, *, titled: bool = True) -> Any:
     """
     columns = release.columns()
     names = [column.cells[:_LONGEST_CHART] for column in columns if not column.numeric]
-    values = _drawn(columns)
+    values = drawn_column(columns)
     if not names or values is None:
         raise InvalidArgument(
             "release", f"<{type(release).__name__}>", "has no numbers to draw", "Print it instead."
@@ -61,7 +61,7 @@ def draw(release: Release, *, titled: bool = True) -> Any:
     return figure
 
 
-def _drawn(columns: Sequence[Column]) -> Column | None:
+def drawn_column(columns: Sequence[Column]) -> Column | None:
     """Estimates where there are any, else the first numbers that are not ranks or positions."""
     named = {column.name or column.title: column for column in columns if column.numeric}
     numbers = [

@@ -1,0 +1,389 @@
+"""The pages, and who may open them.
+
+A page is made by a function of a `Visit`. An error is a page too, with the words that the service has for it
+everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+import freegap
+from freegap.errors import FreegapError, InvalidArgument, printable
+from freegap.serve.console.forms import fields_of, number_of, plan_of, question_of
+from freegap.serve.console.sessions import Sessions, form_number, new_number
+from freegap.serve.console.views import (
+    account_view,
+    amount,
+    budget_views,
+    figure,
+    plan_view,
+    release_view,
+    source_view,
+)
+from freegap.serve.console.visits import (
+    Handler,
+    NotSignedIn,
+    PageRefused,
+    Visit,
+    own_form,
+    session_of,
+    with_cookie,
+)
+from freegap.serve.database import in_seconds, now
+from freegap.serve.desk import Desk, Forbidden, NotThere
+from freegap.serve.door import UNFORESEEN, outcome_told, padded, told
+from freegap.serve.people import ROLES
+from freegap.values.written import json_text
+
+_POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # with none at all, a browser would not say where a form comes from
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_PER_PAGE = 50
+_OPEN = {
+    "analyst": ("data", "ask", "releases"),
+    "owner": ("data", "ask", "releases", "budgets", "sources", "people", "journal"),
+    "auditor": ("data", "releases", "budgets", "sources", "journal"),
+}
+"""The pages in the menu. Whoever opens another one is turned away by the desk."""
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def make_console(desk: Desk) -> Starlette:
+    """The console as an application, to be mounted wherever the service is."""
+    return Console(desk).application()
+
+
+class Console:
+    """The pages of a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._sessions = Sessions(desk.database, desk.people)
+        self._style = (files("freegap.serve.console") / "assets" / "console.css").read_text(encoding="utf-8")
+        self._templates = Environment(
+            loader=PackageLoader("freegap.serve.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_shown,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {"amount": amount, "figure": figure}
+
+    def application(self) -> Starlette:
+        """All pages with their addresses."""
+        pages: dict[str, Handler] = {
+            "/": self.data,
+            "/sign-in": self.sign_in_form,
+            "/ask": self.ask_form,
+            "/releases": self.releases,
+            "/releases/{line}.json": self.release_json,
+            "/releases/{line}.csv": self.release_csv,
+            "/releases/{line}": self.release,
+            "/receipts/{line}.json": self.receipt,
+            "/budgets": self.budgets,
+            "/sources": self.sources,
+            "/people": self.people,
+            "/journal": self.journal,
+            "/journal.json": self.journal_json,
+            "/verification": self.verification,
+        }
+        actions: dict[str, Handler] = {
+            "/sign-in": self.sign_in,
+            "/sign-out": self.sign_out,
+            "/people": self.add_token,
+            "/people/revoke": self.revoke_token,
+        }
+        return Starlette(
+            routes=[
+                Route("/console.css", self._stylesheet),
+                *(Route(path, self._get(handler), methods=["GET"]) for path, handler in pages.items()),
+                *(Route(path, self._post(handler), methods=["POST"]) for path, handler in actions.items()),
+                Route("/ask", self._ask, methods=["POST"]),
+            ],
+            exception_handlers={HTTPException: self._not_served, Exception: self._failed},
+        )
+
+    # What is looked at
+
+    def data(self, visit: Visit) -> Response:
+        """What data there is, and what is left."""
+        sources = [
+            {**source, "views": [account_view(account) for account in source["accounts"]]}
+            for source in self._desk.sources(visit.who)
+        ]
+        return self._page(visit, "data.html", sources=sources, asking=self._asks(visit))
+
+    def releases(self, visit: Visit) -> Response:
+        """What was asked before, the latest first."""
+        made = self._desk.releases(visit.who)[::-1]
+        return self._page(visit, "releases.html", **_part_of(visit, made))
+
+    def release(self, visit: Visit) -> Response:
+        """One release."""
+        line = _line(visit)
+        view = release_view(self._desk.release(visit.who, line))
+        return self._page(visit, "release.html", line=line, view=view)
+
+    def release_json(self, visit: Visit) -> Response:
+        """One release for programs."""
+        line = _line(visit)
+        text = json_text(self._desk.release(visit.who, line), indent=2) + "\n"
+        return _download(text, f"release-{line}.json", "application/json")
+
+    def release_csv(self, visit: Visit) -> Response:
+        """The table of a release, for a spreadsheet."""
+        line = _line(visit)
+        return _download(self._desk.release_csv(visit.who, line), f"release-{line}.csv", "text/csv")
+
+    def receipt(self, visit: Visit) -> Response:
+        """The receipt of a release."""
+        line = _line(visit)
+        return _download(self._desk.receipt(visit.who, line), f"receipt-{line}.json", "application/json")
+
+    # For owners and auditors
+
+    def budgets(self, visit: Visit) -> Response:
+        """Every account, and who was charged what."""
+        accounts = self._desk.accounts(visit.who)
+        made = self._desk.releases(visit.who)
+        return self._page(visit, "budgets.html", sources=budget_views(accounts, made))
+
+    def sources(self, visit: Visit) -> Response:
+        """What the configuration says."""
+        teams = self._desk.teams(visit.who)
+        sources = [source_view(source, teams) for source in self._desk.settings.sources.values()]
+        return self._page(visit, "sources.html", sources=sources)
+
+    def journal(self, visit: Visit) -> Response:
+        """Every line of the ledger, the latest first."""
+        return self._journal(visit, None)
+
+    def verification(self, visit: Visit) -> Response:
+        """The journal read again."""
+        return self._journal(visit, self._desk.verification(visit.who))
+
+    def _journal(self, visit: Visit, verified: dict[str, Any] | None) -> Response:
+        lines = self._desk.journal(visit.who)[::-1]
+        receipted = {made["sequence"] for made in self._desk.releases(visit.who)}
+        part = _part_of(visit, lines)
+        return self._page(visit, "journal.html", verified=verified, receipted=receipted, **part)
+
+    def journal_json(self, visit: Visit) -> Response:
+        """The journal for programs."""
+        text = json_text(self._desk.journal(visit.who), indent=1) + "\n"
+        return _download(text, "journal.json", "application/json")
+
+    # Asking
+
+    def ask_form(self, visit: Visit) -> Response:
+        """The form for a question, and its plan, which is free."""
+        return self._asking(visit)
+
+    def ask(self, visit: Visit) -> Response:
+        """Ask, and go to the release. A form that is sent twice asks once."""
+        if not self._sessions.first_time(visit.fields.get("once", "") + visit.session):
+            raise PageRefused("This question was sent already. Its release is in the list.", 409)
+        try:
+            found = self._desk.ask(visit.who, question_of(visit.fields))
+            text, status = outcome_told(found)
+        except FreegapError as error:
+            text, status = told(error)
+        if status != 200:
+            return self._asking(visit, text, status)
+        return RedirectResponse(f"{visit.home}/releases/{found['line']}", 303, _HEADERS)
+
+    def _asking(self, visit: Visit, error: str | None = None, status: int = 200) -> Response:
+        if visit.who.role == "auditor":
+            raise Forbidden("An auditor looks on, and asks nothing.")
+        names = self._asks(visit)
+        sources = {source["name"]: source for source in self._desk.sources(visit.who)}
+        wanted = visit.fields.get("source", names[0] if len(names) == 1 else "")
+        source = sources[wanted] if wanted in names else None
+        planned = None
+        if error is None and source is not None and "plan" in visit.fields:
+            planned, error, status = self._planned(visit)
+        return self._page(
+            visit,
+            "ask.html",
+            status,
+            sources=names,
+            source=source,
+            accounts=[] if source is None else [account_view(account) for account in source["accounts"]],
+            fields=visit.fields,
+            error=error,
+            once=new_number(),
+            **plan_view(planned, visit.fields),
+        )
+
+    def _planned(self, visit: Visit) -> tuple[dict[str, Any] | None, str | None, int]:
+        try:
+            found = self._desk.plan(visit.who, plan_of(visit.fields))
+            text, status = outcome_told(found)
+        except FreegapError as error:
+            text, status = told(error)
+        return (found, None, 200) if status == 200 else (None, text, status)
+
+    def _asks(self, visit: Visit) -> list[str]:
+        """The sources that this person has a quota for."""
+        if visit.who.role == "auditor":
+            return []
+        settings = self._desk.settings
+        return [n for n, s in settings.sources.items() if settings.quotas(s, visit.who.name) is not None]
+
+    # Signing in and out
+
+    def sign_in_form(self, visit: Visit) -> Response:
+        """The page for a token."""
+        return self._page(visit, "sign-in.html", error=None)
+
+    def sign_in(self, visit: Visit) -> Response:
+        """A new session for who has a token, and then always the same page."""
+        session = self._sessions.begin(visit.fields.get("token", "").strip())
+        if session is None:
+            text = "This token is not known, or is over."
+            return self._page(visit, "sign-in.html", 401, error=text)
+        if visit.person is not None:
+            self._sessions.end(visit.session)
+        return with_cookie(visit, RedirectResponse(f"{visit.home}/", 303, _HEADERS), session)
+
+    def sign_out(self, visit: Visit) -> Response:
+        """End the session."""
+        self._sessions.end(visit.session)
+        gone = RedirectResponse(f"{visit.home}/sign-in", 303, _HEADERS)
+        return with_cookie(visit, gone, new_number())
+
+    # People
+
+    def people(self, visit: Visit) -> Response:
+        """Who there is."""
+        return self._people_page(visit)
+
+    def add_token(self, visit: Visit) -> Response:
+        """A new token, shown this once."""
+        sent = visit.fields
+        name, role, days = sent.get("name", "").strip(), sent.get("role", ""), number_of(sent.get("days", ""))
+        try:
+            made = self._desk.add_token(visit.who, name, role, days)  # type: ignore[arg-type]  # a text is refused
+        except InvalidArgument as error:
+            return self._people_page(visit, error=str(error), status=422)
+        return self._people_page(visit, made=made["token"])
+
+    def revoke_token(self, visit: Visit) -> Response:
+        """End a token."""
+        number: Any = number_of(visit.fields.get("number", ""))
+        self._desk.revoke_token(visit.who, number)
+        return RedirectResponse(f"{visit.home}/people", 303, _HEADERS)
+
+    def _people_page(
+        self, visit: Visit, *, made: str | None = None, error: str | None = None, status: int = 200
+    ) -> Response:
+        tokens = self._desk.tokens(visit.who)[::-1]
+        fields = {} if made else visit.fields
+        values = {"tokens": tokens, "roles": ROLES, "made": made, "error": error, "fields": fields}
+        return self._page(visit, "people.html", status, now=in_seconds(now()), **values)
+
+    # How a page comes about
+
+    def _get(self, handler: Handler) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(self._answer, handler, request, request.scope["query_string"])
+
+        return endpoint
+
+    def _post(self, handler: Handler) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(self._answer, own_form(handler), request, await request.body())
+
+        return endpoint
+
+    async def _ask(self, request: Request) -> Response:
+        sent, pad_to = await request.body(), self._desk.settings.limits.pad_to
+        return await padded(pad_to, self._answer, own_form(self.ask), request, sent)
+
+    def _answer(self, handler: Handler, request: Request, sent: bytes) -> Response:
+        visit = Visit(request, session_of(request), None, {})
+        try:
+            visit = Visit(request, visit.session, self._sessions.holder(visit.session), fields_of(sent))
+            return handler(visit)
+        except NotSignedIn:
+            return RedirectResponse(f"{visit.home}/sign-in", 303, _HEADERS)
+        except PageRefused as refused:
+            return self._error(visit, refused.text, refused.status)
+        except FreegapError as error:
+            return self._error(visit, *told(error))
+
+    def _page(self, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+        text = self._templates.get_template(template).render(
+            home=visit.home,
+            person=visit.person,
+            form=form_number(visit.session),
+            version=freegap.__version__,
+            page="releases" if template == "release.html" else template.partition(".")[0],
+            open=_OPEN[visit.person.role] if visit.person else (),
+            **values,
+        )
+        return with_cookie(visit, HTMLResponse(text, status, _HEADERS), visit.session)
+
+    def _error(self, visit: Visit, text: str, status: int) -> Response:
+        return self._page(visit, "error.html", status, text=text, code=status)
+
+    def _not_served(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        text = "There is no such page." if status == 404 else "This page does not do that."
+        return self._error(Visit(request, session_of(request), None, {}), text, status)
+
+    def _failed(self, request: Request, _error: Exception) -> Response:
+        return self._error(Visit(request, session_of(request), None, {}), UNFORESEEN, 500)
+
+    def _stylesheet(self, _request: Request) -> Response:
+        return Response(
+            self._style, headers=_HEADERS | {"cache-control": "max-age=3600"}, media_type="text/css"
+        )
+
+
+def _line(visit: Visit) -> int:
+    """The line in the address."""
+    line = number_of(visit.request.path_params["line"])
+    if not isinstance(line, int):
+        raise NotThere("There is no such line.")
+    return line
+
+
+def _part_of(visit: Visit, rows: list[Any]) -> dict[str, Any]:
+    """A part of a long list, by the number of the page in the address."""
+    pages = max(1, -(-len(rows) // _PER_PAGE))
+    wanted = number_of(visit.fields.get("page", "1"))
+    number = min(max(wanted, 1), pages) if isinstance(wanted, int) else 1
+    part = rows[(number - 1) * _PER_PAGE : number * _PER_PAGE]
+    return {"rows": part, "number": number, "pages": pages, "all": len(rows)}
+
+
+def _download(content: str | bytes, name: str, kind: str) -> Response:
+    headers = _HEADERS | {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, headers=headers, media_type=kind)
+
+
+def _shown(value: Any) -> Any:
+    """Texts without control characters; what a template has escaped already stays as it is."""
+    return printable(value, lines=True) if type(value) is str else value

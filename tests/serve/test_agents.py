@@ -1,0 +1,176 @@
+"""Assistants, by a real client of the protocol: over standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver.exceptions import ToolError
+from typer.testing import CliRunner
+
+import freegap as fg
+from freegap.cli import app as command_line
+from freegap.errors import InvalidArgument
+from freegap.serve.agents import AtService, make_agent_app
+from freegap.values.results import NOT_PRIVATE
+from tests.serve.conftest import QUESTION, Service, call
+from tests.serve.running import listening
+from tests.serve.visitors import Visitor
+
+TOOLS = {"list_sources", "plan", "ask", "list_releases", "get_release", "get_receipt"}
+
+
+class KeptBits(fg.SeededBits):
+    """Taken for private: else the ledger keeps no release, and the console has none to show."""
+
+    private = True
+
+
+@pytest.fixture
+def kept(serving: Callable[..., Service]) -> Service:
+    return serving(lambda: KeptBits(1))
+
+
+Told = tuple[bool, Any]
+
+
+async def use(client: Client, tool: str, **arguments: Any) -> Told:
+    """Whether the tool refused, and what it said."""
+    found = await client.call_tool(tool, arguments)
+    said = found.structured_content
+    return bool(found.is_error), said if said is not None else found.content[0].text  # type: ignore[union-attr]
+
+
+async def whole_way(client: Client) -> list[Told]:
+    """What an assistant does, from looking around to a quota that is spent."""
+    listed = await client.list_tools()
+    assert {tool.name for tool in listed.tools} == TOOLS
+    told = [
+        await use(client, "list_sources"),
+        await use(client, "plan", **QUESTION, largest=900),
+        await use(client, "ask", **QUESTION),
+    ]
+    line = told[-1][1]["line"]
+    return [
+        *told,
+        await use(client, "list_releases"),
+        await use(client, "get_release", line=line),
+        await use(client, "get_receipt", line=line),
+        await use(client, "ask", **(QUESTION | {"item": "customer"})),
+        await use(client, "ask", **(QUESTION | {"k": 0})),
+        await use(client, "get_release", line=1),
+        await use(client, "ask", **(QUESTION | {"bits": "mine"})),
+        await use(client, "ask", **(QUESTION | {"epsilon": 1})),
+        await use(client, "ask", **QUESTION),
+    ]
+
+
+def check(told: list[Told]) -> dict[str, Any]:
+    """What came of it, and that nothing private or of the machine did."""
+    sources, planned, asked, releases, again, receipt, *refused = [said for _, said in told]
+    assert [error for error, _ in told] == [False] * 6 + [True] * 4 + [False, True]
+    assert [source["name"] for source in sources["sources"]] == ["shop"]
+    assert "is enough" in planned["answer"] or "At ε" in planned["answer"]
+    assert asked["release"] == again
+    assert releases["releases"][0]["charged"] == "1/2"
+    assert receipt["receipt"]["dataset"] == "shop"
+    assert "may be asked for" in refused[0]
+    assert "'bits' is not an argument of ask" in refused[3]
+    assert "a total does not grow" in refused[5]
+    for text in ("SECRET", "baskets", "ledger.db", "Traceback"):
+        assert text not in json.dumps(told)
+    release: dict[str, Any] = asked["release"]
+    return release
+
+
+def test_over_standard_input_and_output(kept: Service) -> None:
+    token = kept.token("ann")
+
+    async def talk(url: str) -> list[Told]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "freegap", "mcp", "--url", url],
+            env={"FREEGAP_TOKEN": token, "PYTHONPATH": ":".join(sys.path)},
+        )
+        async with Client(stdio_client(server)) as client:
+            return await whole_way(client)
+
+    with listening(kept.app) as url:
+        check(anyio.run(talk, url))
+
+
+def over_http(service: Service, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
+    async def talk(url: str) -> Any:
+        headers = {"authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as web,
+            Client(streamable_http_client(f"{url}/mcp", http_client=web)) as client,
+        ):
+            return await work(client)
+
+    with listening(make_agent_app(service.desk)) as url:
+        return anyio.run(talk, url)
+
+
+def test_the_release_is_the_same_through_every_door(kept: Service) -> None:
+    """HTTP, an assistant, the console, the command line and Python: one release on the same bits."""
+    ann, table = kept.token("ann"), kept.folder / "baskets.parquet"
+    asked = {"item": "product", "person": "customer", "k": 1, "epsilon": "1/2"}
+    made = fg.top_k(table, **asked, domain=["tea", "milk", "rice"], bits=KeptBits(1))  # type: ignore[arg-type]
+    visitor = Visitor(kept)
+    visitor.sign_in(kept.token("olga", "owner"))
+    visitor.plan()
+    where = visitor.ask().headers["location"].removeprefix("/console")
+    options = ["--item", "product", "--person", "customer", "-k", "1", "--epsilon", "1/2", "--seed", "1"]
+    domain = ["--domain", str(kept.folder / "products.csv"), "--json"]
+    typed = CliRunner().invoke(command_line, ["top-k", str(table), *options, *domain])
+    releases = {
+        "python": json.loads(made.to_json()),
+        "http": kept.ask(kept.token("bob")).json["release"],
+        "assistant": check(over_http(kept, ann, whole_way)),
+        "console": json.loads(visitor.get(f"{where}.json").body),
+        "command line": json.loads(typed.stdout) | {"private": True},
+    }
+    assert releases["command line"]["table"]["notes"].pop() == NOT_PRIVATE
+    for door, release in releases.items():
+        assert release == releases["python"], door
+
+
+def test_whoever_has_no_good_token_is_not_let_in(service: Service) -> None:
+    revoked = service.token("ann")
+    service.people.revoke(1)
+    app = make_agent_app(service.desk)
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    for token in (None, "", revoked, "freegap_1_" + "0" * 64):
+        reply = call(app, "POST", "/mcp", body=hello, token=token)
+        assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
+    assert call(app, "POST", "/mcp", query=b"token=x", token=revoked).status == 400
+    assert call(app, "POST", "/mcp", body=b"x" * 70_000, token=revoked).status == 413
+    with listening(service.app) as url:
+        for at, said in (
+            (url, "A valid token is needed"),
+            (f"{url}/console", "service answers 404"),
+            ("http://127.0.0.1:1", "cannot be reached"),
+        ):
+            with pytest.raises(ToolError, match=said):
+                AtService(at, revoked).sources()
+    for wrong in ("file:///etc/passwd", "data.example"):
+        with pytest.raises(InvalidArgument, match="must begin with http"):
+            AtService(wrong, "x")
+
+
+def test_an_auditor_s_assistant_looks_on(service: Service) -> None:
+    async def work(client: Client) -> list[Told]:
+        return [await use(client, "list_sources"), await use(client, "ask", **QUESTION)]
+
+    (_, sources), (refused, said) = over_http(service, service.token("ada", "auditor"), work)
+    assert len(sources["sources"]) == 2
+    assert (refused, "asks nothing" in said) == (True, True)
