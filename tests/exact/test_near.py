@@ -70,10 +70,20 @@ def test_what_is_certainly_below_is_below(
     noise: str, scale: Fraction, shift: Fraction, margin: Fraction
 ) -> None:
     """The cut of a question lies below the least offset with which it is above, and not far below."""
+    require_cuts(noise, scale, shift, margin, 40)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+def test_a_cut_keeps_its_distance_where_noise_and_threshold_cancel(noise: str) -> None:
+    """Their difference is small, and the errors of both are not: at times larger than a cut's own slack."""
+    require_cuts(noise, Fraction(10**15), Fraction(0), Fraction(0), 800)
+
+
+def require_cuts(noise: str, scale: Fraction, shift: Fraction, margin: Fraction, count: int) -> None:
     bar = threshold_of(noise, scale, shift, margin)
     unit = Fraction(1) if noise == "geometric" else scale / 2**60
-    pairs = zip(edges(bar, 0, unit, 40), edges(bar, 1, unit, 40), strict=True)
-    for cut, edge in zip(bar.below(0, 40).tolist(), map(min, pairs), strict=True):
+    pairs = zip(edges(bar, 0, unit, count), edges(bar, 1, unit, count), strict=True)
+    for cut, edge in zip(bar.below(0, count).tolist(), map(min, pairs), strict=True):
         size = scale + abs(shift) + margin + abs(edge) + 1
         assert edge - unit - size / 2**36 < Fraction(cut) <= edge - unit * (noise != "geometric")
 

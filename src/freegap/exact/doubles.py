@@ -52,11 +52,6 @@ _SMALLEST = 2.0**-75
 _ENOUGH = 2.0**-11  # of 64 digits: those left out then change u by at most 2^-53 relatively
 
 
-def _beyond_doubles() -> np.errstate:
-    """Where an infinite bound decides nothing, as it should; a warning would tell how large an answer is."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
 @dataclass(slots=True)
 class Candidates:
     """Noisy answers as doubles: position, rank in the group, noise, offset + noise, and the bound.
@@ -260,7 +255,7 @@ def certain_floor(values: Floats | float, bound: Floats | float) -> tuple[Floats
     is, and what is not finite decides nothing.
     """
     near = np.asarray(values)
-    with _beyond_doubles():
+    with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell how large an answer is
         margin = bound + np.abs(near) * ROUNDING
         floors = np.floor(near)
         sure = (near - floors > margin) & (floors + 1.0 - near > margin)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request, build_opener
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -27,6 +27,7 @@ from freegap.errors import FreegapError, InvalidArgument, printable
 from freegap.serve.desk import Desk
 from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, told
 from freegap.serve.people import Person
+from freegap.serve.redirects import NoRedirects
 
 _INSTRUCTIONS = (
     "Differentially private statistics about people. You never see rows, only releases, and every release "
@@ -109,13 +110,6 @@ def _answer(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A token goes to the address that was given, and to no other."""
-
-    def redirect_request(self, *_arguments: Any) -> None:
-        return None
-
-
 @dataclass(frozen=True)
 class AtService:
     """The verbs of a service at an address, which answers no sooner than it wants to."""
@@ -157,7 +151,7 @@ class AtService:
         body = None if asked is None else json.dumps(asked).encode()
         request = Request(f"{self.url.rstrip('/')}/v1/{verb}", body, headers)  # noqa: S310
         try:
-            with build_opener(_NoRedirects).open(request, timeout=_LONGEST_WAIT) as reply:
+            with build_opener(NoRedirects).open(request, timeout=_LONGEST_WAIT) as reply:
                 return json.load(reply)
         except HTTPError as error:
             raise ToolError(_error_of(error)) from None

@@ -27,12 +27,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request, build_opener
 
 from freegap.errors import InvalidArgument, MissingExtra
 from freegap.serve.configuration import ConfigTable, name_of_person
 from freegap.serve.database import PeopleUnavailable
 from freegap.serve.people import Person, Role
+from freegap.serve.redirects import NoRedirects
 
 _ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split()
 _STRONGEST_FIRST: tuple[Role, ...] = ("owner", "auditor", "analyst")
@@ -205,16 +206,11 @@ def _require_safe(address: Any) -> None:
         raise InvalidArgument("oidc.issuer", address, "must be an https address", "Write https://….")
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Keys are where the issuer says, and not where somebody else does."""
-
-
 def fetch_json(address: str) -> Any:
     """The JSON at an address, of a modest size and soon; an OSError or ValueError where there is none."""
     request = Request(address, headers={"accept": "application/json"})  # noqa: S310  its scheme was checked
     try:
-        with build_opener(_NoRedirects).open(request, timeout=_PATIENCE) as answer:
+        with build_opener(NoRedirects).open(request, timeout=_PATIENCE) as answer:
             content = answer.read(_LARGEST_ANSWER + 1)
     except URLError as error:
         raise OSError(str(error.reason)) from None

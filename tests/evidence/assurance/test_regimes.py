@@ -69,7 +69,13 @@ def test_the_release_equals_the_program_in_every_cell(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["noisy_max, laplace", "noisy_max, exponential", "exponential_mechanism, Gumbel"]
+    "title",
+    [
+        "noisy_max, laplace",
+        "noisy_max, exponential",
+        "noisy_top_k, exponential",
+        "exponential_mechanism, Gumbel",
+    ],
 )
 def test_the_corners_of_the_mechanisms_that_rank(title: str) -> None:
     """Where the core once was wrong: large groups with Laplace noise, ±2^62, equal answers on a fine grid."""

@@ -72,9 +72,12 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
 
 
 def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
-    """Equal answers on a fine grid; large groups that compete; answers whose difference is 2^63."""
+    """Equal answers on a fine grid, few gaps and many; large groups that compete; answers 2^63 apart."""
     yield {"shape": "few items", "values": "ties", "grid": "10^-20"}
     screened = {"precision": "as released", "k": ks[0]}
+    if "some" in ks:  # so little noise that all that are selected are equal
+        tied = {"shape": "many items", "values": "ties", "grid": "10^-20", "scale": "10^-2", "k": "some"}
+        yield from ({**tied, "input": kind} for kind in ("list", "int64", "float64", "uint64"))
     for kind in ("list", "int64"):
         yield {"shape": "many items", "values": "at 2^62", "input": kind, **screened}
     if not groups:
