@@ -83,8 +83,8 @@ from freegap.tables.grouping import Grouping as Grouping
 from freegap.tables.histograms import NoisyHistogram as NoisyHistogram
 from freegap.tables.histograms import histogram as histogram
 from freegap.tables.means import NoisyMeans as NoisyMeans
-from freegap.tables.quantiles import Quantiles as Quantiles
 from freegap.tables.quantiles import quantiles as quantiles
+from freegap.tables.quantiles_result import Quantiles as Quantiles
 from freegap.tables.releases import above as above
 from freegap.tables.releases import top_k as top_k
 from freegap.tables.results import ItemsAbove as ItemsAbove

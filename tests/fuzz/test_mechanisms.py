@@ -88,7 +88,8 @@ CALLS: dict[str, dict[str, Any]] = {
     | {"counts": COUNTS, "delta": "1e-7", "people": None, "items_per_person": 2},
     "quantiles": {"table": [12, 480, 33], "value": None, "person": None, "q": [0.5], "low": 0, "high": 500}
     | {"resolution": 1, "per_person": "median", "intervals": False, "protect": None, "where": None}
-    | {"epsilon": 1, "ledger": None, "bits": None},
+    | {"epsilon": 1, "rho": None, "ledger": None, "bits": None, "group": None, "groups": None}
+    | {"groups_per_person": None, "one_group_per_person": False},
     "lower_bounds": {"release": RELEASE, "confidence": 0.95},
     "confidence_intervals": {"release": RELEASE, "confidence": 0.95},
     "gap_variances": {"release": RELEASE},

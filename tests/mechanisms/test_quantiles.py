@@ -18,6 +18,7 @@ import freegap as fg
 from freegap.mechanisms import quantiles, quantiles_node
 from freegap.mechanisms.quantiles import Grid, QuantilesPlan, draw_places, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread, draw_place
+from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 NINE = [Fraction(i, 10) for i in range(1, 10)]
@@ -175,9 +176,47 @@ def worst_loss(q: Sequence[Fraction], each: float) -> float:
 def test_a_person_who_stands_on_both_sides_costs_one_epsilon() -> None:
     """All outputs at neighbours of small tables: ε/L a level costs at most ε, and ε a level more."""
     q = [Fraction(1, 4), HALF, Fraction(3, 4)]
-    plan = QuantilesPlan.read(q, 6, False, Fraction(0))
+    plan = plan_of(q, 6)
     assert 3.6 < worst_loss(q, float(plan.each)) <= 6
     assert worst_loss(q, 6.0) > 6
+
+
+def worst_divergence(q: Sequence[Fraction], each: float, order: float) -> float:
+    """The largest Rényi divergence of an order between neighbours of small tables."""
+    worst = 0.0
+    for one in ([8, 0], [0, 8], [3, 1], [1, 2], [0, 0]):
+        for other in ([one[0] + 1, one[1]], [one[0], one[1] + 1]):
+            laws = [places_law(counts, q, each, 2) for counts in (one, other)]
+            for a, b in (laws, laws[::-1]):
+                terms = [order * math.log(a[o]) + (1 - order) * math.log(b[o]) for o in a]
+                worst = max(worst, float(np.logaddexp.reduce(terms)) / (order - 1))
+    return worst
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_levels_add_up_in_rho(m: int) -> None:
+    """All orders of all laws stay within the charge; with a quarter of the noise they do not."""
+    q = [Fraction(1, 4), HALF, Fraction(3, 4)] if m == 3 else [Fraction(9, 10)]
+    plan = QuantilesPlan.read(q, ZeroConcentrated(Fraction(1)), False, Fraction(0))
+    assert plan.charge == plan.levels * plan.each**2 / 8 <= 1
+    assert plan.charge > Fraction(999, 1000)
+    for order in (1.01, 2.0, 8.0):
+        assert worst_divergence(q, float(plan.each), order) <= plan.charge * Fraction(order)
+    assert worst_divergence(q, 4 * float(plan.each), 1.01) > 1.01
+
+
+def test_what_is_charged_in_rho() -> None:
+    """By hand: 1/8 for the range, of the rest 1/16 for the people, and the levels."""
+    plan = QuantilesPlan.read(NINE, ZeroConcentrated(Fraction(4)), True, Fraction(1, 8))
+    assert plan.search == 1  # ε²/2 = 1/2
+    rest = Fraction(7, 2)
+    assert plan.counting**2 / 2 <= rest / 16 < (plan.counting + Fraction(1, 10**5)) ** 2 / 2
+    assert plan.levels * plan.each**2 / 8 <= rest * 15 / 16 < 5 * (plan.each + Fraction(1, 10**4)) ** 2 / 8
+    drawn = plan.counting**2 / 2 + 5 * plan.each**2 / 8
+    assert plan.charge == Fraction(1, 2) + drawn
+    third = plan.in_parts(3)
+    assert third.share == ZeroConcentrated(rest / 3)
+    assert third.charge == Fraction(1, 2) + 3 * (third.counting**2 / 2 + 5 * third.each**2 / 8) <= 4
 
 
 def test_utilities_move_by_the_share_of_a_person(few_places: int) -> None:
@@ -194,7 +233,7 @@ def test_utilities_move_by_the_share_of_a_person(few_places: int) -> None:
 
 
 def plan_of(q: Any = NINE, epsilon: Any = 1, *, intervals: bool = False) -> QuantilesPlan:
-    return QuantilesPlan.read(q, epsilon, intervals, Fraction(0))
+    return QuantilesPlan.read(q, measure_argument(epsilon=epsilon), intervals, Fraction(0))
 
 
 def test_ties_leave_no_side_empty() -> None:
@@ -253,7 +292,7 @@ def test_levels() -> None:
     assert [plan_of(NINE[:m]).levels for m in (1, 2, 3, 4, 7, 8, 9)] == [1, 2, 2, 3, 3, 4, 4]
     assert plan_of(intervals=True).levels == 5
     assert plan_of(intervals=True).each == Fraction(15, 16) / 5
-    assert QuantilesPlan.read(0.5, 1, False, Fraction(1, 8)).each == Fraction(7, 8)
+    assert QuantilesPlan.read(0.5, Pure(Fraction(1)), False, Fraction(1, 8)).each == Fraction(7, 8)
 
 
 @pytest.mark.parametrize(

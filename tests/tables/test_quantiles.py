@@ -25,9 +25,11 @@ from freegap.mechanisms.quantiles import Grid
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import make_receipt
 from freegap.tables.quantiles import read_plan
-from freegap.tables.quantiles_grid import PeopleInTable, PeopleListed, cell_of, numbers_of
+from freegap.tables.quantiles_grid import PeopleListed, cell_of, numbers_of
+from freegap.tables.quantiles_people import PeopleInTable
 from freegap.tables.quantiles_range import RangeSearch
 from freegap.tables.sources import open_source
+from freegap.values.measures import Pure
 from tests.tables.engines import ENGINES
 
 ROWS = [((i * i) % 997, i % 211) for i in range(600)]
@@ -54,7 +56,7 @@ ON_ARROW: dict[str, Callable[[pa.Table], Any]] = {
 
 def counted(table: Any, grid: Grid, rule: Any = "median") -> dict[int, int]:
     with open_source(table, "item", "person") as source:
-        cells, people = PeopleInTable(numbers_of(source), rule).cells(grid)
+        ((cells, people),) = PeopleInTable(numbers_of(source), rule).cells(grid)
     assert list(cells) == sorted(set(cells.tolist()))
     return dict(zip(cells.tolist(), people.tolist(), strict=True))
 
@@ -176,7 +178,7 @@ def test_texts_of_a_file_are_read_row_by_row(tmp_path: Path) -> None:
 def test_lists_of_numbers(values: Any) -> None:
     release = fg.quantiles(values, q=0.5, low=0, high=40, epsilon=1, bits=fg.SeededBits(1))
     assert 0 <= release.values[0] <= 40
-    _, people = PeopleListed(values).cells(Grid.read(0, 40, 1))
+    ((_, people),) = PeopleListed(values).cells(Grid.read(0, 40, 1))
     assert people.sum() == sum(1 for one in values if one is not None and one == one)
 
 
@@ -205,10 +207,10 @@ def test_zones_are_the_same_in_every_engine() -> None:
     table = pa.table({"item": numbers, "person": range(len(numbers))})
     for engine in TYPED.values():
         with open_source(engine(table), "item", "person") as source:
-            zones, people = PeopleInTable(numbers_of(source), "largest").zones(search)
+            ((zones, people),) = PeopleInTable(numbers_of(source), "largest").zones(search)
         assert dict(zip(zones.tolist(), people.tolist(), strict=True)) == expected
     for times in (1, 20):  # each by itself, and all at once
-        zones, people = PeopleListed(np.array(numbers * times)).zones(search)
+        ((zones, people),) = PeopleListed(np.array(numbers * times)).zones(search)
         assert dict(zip(zones.tolist(), (people / times).tolist(), strict=True)) == expected
 
 
@@ -232,19 +234,19 @@ def test_a_range_is_found(numbers: Any, low: int, high: int, step: int) -> None:
 
 
 def test_the_search_is_paid_for() -> None:
-    asked: dict[str, Any] = {"resolution": 1, "intervals": False, "epsilon": 8}
+    asked: dict[str, Any] = {"resolution": 1, "intervals": False, "asked": Pure(Fraction(8))}
     plan, search = read_plan(0.5, None, None, **asked)
     assert isinstance(search, RangeSearch)
-    assert [plan.epsilon + search.epsilon, plan.each] == [8, 7]
+    assert [plan.charge, search.epsilon, plan.each] == [8, 1, 7]
     assert read_plan(0.5, 0, 9, **asked)[0].each == 8
 
 
 def test_the_search_is_one_sparse_vector_for_each_side() -> None:
     """On the same bits as `sparse_vector` on the counts of those further out, with the same charge."""
-    search = RangeSearch.read(1, Fraction(8))
+    search = RangeSearch.read(1, Fraction(1))
     assert [search.epsilon, search.few] == [1, 4]
     zones, people = np.array([-2, 0, 1, 3]), np.array([30, 5, 7, 90])
-    grid = search.find(zones, people, fg.SeededBits(3))
+    grid = search.find([(zones, people)], fg.SeededBits(3))
     source = fg.SeededBits(3)
     asked: dict[str, Any] = {"k": 1, "epsilon": 1, "monotonic": True, "gap": False, "bits": source}
     above = fg.sparse_vector([-97, -90, -90, 0], -4, **asked)

@@ -27,9 +27,14 @@ def quantiles(
         "median", help="Which of a person's rows counts: median, smallest, largest."
     ),
     intervals: bool = typer.Option(
-        False, "--intervals", help="Draw a 95 % interval for each, of the same ε."
+        False, "--intervals", help="Draw a 95 % interval for each, of the same budget."
     ),
     epsilon: str | None = shared.EPSILON,
+    rho: str | None = shared.RHO,
+    group: str | None = shared.GROUP,
+    groups: str | None = shared.LISTED_GROUPS,
+    groups_per_person: int | None = shared.GROUPS_PER_PERSON,
+    one_group_per_person: bool = shared.ONE_GROUP,
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
     out: list[Path] | None = OUT,
@@ -41,6 +46,10 @@ def quantiles(
     encoding: str | None = shared.ENCODING,
     sheet: str | None = shared.SHEET,
     partitions: list[str] | None = shared.PARTITIONS,
+    every: str | None = shared.EVERY,
+    time: str | None = shared.TIME,
+    since: str | None = shared.SINCE,
+    until: str | None = shared.UNTIL,
     seed: int | None = shared.SEED,
 ) -> None:
     """Release several quantiles of people's numbers at once."""
@@ -54,13 +63,17 @@ def quantiles(
         "per_person": per_person,
         "intervals": intervals,
         "epsilon": epsilon,
+        "rho": rho,
     }
+    grouping = shared.groups_of(group, groups, groups_per_person, one_group_per_person)
+    windows: dict[str, Any] = {"every": every, "time": time, "since": since, "until": until}
     if dry_run:
         from freegap.tables.quantiles_forecast import forecast_quantiles
 
-        shared.forecast(forecast_quantiles(**asked), as_json=as_json)
+        in_groups = shared.in_windows(grouping, windows, protect)
+        shared.forecast(forecast_quantiles(**asked, **in_groups), as_json=as_json)
         return
-    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions)
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions, **windows)
     reading: dict[str, Any] = {"protect": protect, "where": where}
     shared.deliver(
         lambda: freegap.quantiles(
@@ -71,6 +84,7 @@ def quantiles(
             ledger=None if ledger is None else (freegap.Ledger(), ledger),
             bits=None if seed is None else freegap.SeededBits(seed),
             **asked,
+            **grouping,
         ),
         as_json=as_json,
         out=out,

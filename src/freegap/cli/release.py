@@ -87,6 +87,9 @@ GROUPS = typer.Option(
     help="The public groups: a file with a column of them, or A..B. Or 'unknown', with --delta.",
     show_default=False,
 )
+LISTED_GROUPS = typer.Option(
+    None, help="The public groups: a file with a column of them, or A..B.", show_default=False
+)
 DOMAIN_GROUP = typer.Option(
     None,
     help="The domain's column of groups, where each group has items of its own. --groups may then be left "

@@ -11,6 +11,11 @@ Theorem  Kaplan, Schnapp and Stemmer 2022. On one level the parts are disjoint, 
          in them add up to at most 1, and the level costs that person at most ε/L in all (parallel
          composition); where the parts lie, earlier levels have said, and the L levels add up to ε.
 
+Under ρ   each level has ε_L = √(8ρ/L), rounded down, and costs ε_L²/8: a draw is an exponential mechanism of
+         range s·ε_L for a person of whom the share s stands in its part, and so s²·ε_L²/8-zCDP (Cesar and
+         Rogers 2021; docs/mathematics/concentrated.md); and Σ s² ≤ 1 where Σ s ≤ 1. The charge is L·ε_L²/8.
+         What finds a range and what counts the people is ε-private, and costs ε²/2 (Bun and Steinke 2016).
+
 A person of whom part stands below what was drawn, and part above, is what makes ties harmless: the places of
 one grid point (`quantiles_node.PLACES`) divide those who share it. Were they all put on one side, half of all
 people at one value would leave the other side empty.
@@ -28,7 +33,7 @@ Noise    n̂ = n + Z, Z two-sided geometric of rate ε/16, is a count of the peo
          at most n with probability 99 %. Of the rest of ε, q − t, q and q + t are drawn for each q as above,
          t so large that what can be missed with probability 96 % is less than t·n.
 Release  the three grid points for each q; where q − t or q + t leaves (0, 1), low or high
-Charge   ε: ε/16 and 15/16·ε add up
+Charge   ε: ε/16 and 15/16·ε add up; under ρ likewise
 Theorem  with probability 95 % all m intervals hold the quantile of the people that were counted
 """
 
@@ -36,7 +41,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Self
@@ -48,8 +53,8 @@ from freegap.errors import InvalidArgument
 from freegap.exact.integers import two_sided_geometric
 from freegap.mechanisms.arguments import flag_argument
 from freegap.mechanisms.quantiles_node import PLACES, Spread, draw_place
-from freegap.values.measures import Pure, measure_argument
-from freegap.values.rationals import Rational, positive_rational, rational, require_scale
+from freegap.values.measures import Pure, ZeroConcentrated, converted, pure_within
+from freegap.values.rationals import positive_rational, rational, require_scale, root_below
 
 MOST_CELLS = 2**18
 MOST_QUANTILES = 1000
@@ -58,7 +63,7 @@ LARGEST = 2**50
 """Of bounds, in units of the grid's denominator: up to there doubles tell its points apart."""
 
 COUNTING = Fraction(1, 16)
-"""The share of ε that counts the people, where there are intervals."""
+"""The part of the budget that counts the people, where there are intervals."""
 _MISCOUNTED = Fraction(1, 100)
 _MISSED = Fraction(4, 100)
 _FINE = 2**16
@@ -142,33 +147,38 @@ class Grid:
 class QuantilesPlan:
     """What quantiles are going to be drawn, settled from public arguments.
 
-    q: the quantiles, rising. epsilon: for drawing them, what finds the range aside.
-    intervals: whether each gets an interval.
+    asked: of the whole release. search: the ε of what finds a range first; 0 where one is given.
+    q: the quantiles, rising. intervals: whether each gets an interval.
+    share: what drawing them may cost. touched: in groups, in how many of them a person can pay that.
     """
 
-    asked: Pure
+    asked: Pure | ZeroConcentrated
     q: tuple[Fraction, ...]
-    epsilon: Fraction
     intervals: bool
+    search: Fraction
+    share: Pure | ZeroConcentrated
     parameters: Mapping[str, Any]
+    touched: int = 1
     mechanism: str = "quantiles"
 
     @classmethod
-    def read(cls, q: Any, epsilon: Rational | None, intervals: Any, searching: Fraction) -> Self:
-        """Read the arguments. searching: the share of ε that finds a range first.
+    def read(cls, q: Any, asked: Pure | ZeroConcentrated, intervals: Any, searching: Fraction) -> Self:
+        """Read the arguments. searching: the part of the budget that finds a range first.
 
-        >>> QuantilesPlan.read(["0.25", 0.5], 1, False, Fraction(0)).levels
+        >>> QuantilesPlan.read(["0.25", 0.5], Pure(Fraction(1)), False, Fraction(0)).levels
         2
         """
-        asked = measure_argument(epsilon=epsilon)
-        if not isinstance(asked, Pure):
-            raise AssertionError("quantiles are drawn under ε")
         wanted = _quantiles_argument(q)
         flag = flag_argument("intervals", intervals)
-        plan = cls(
-            asked, wanted, asked.epsilon * (1 - searching), flag, {"q": _listed(wanted), "intervals": flag}
-        )
-        require_scale(2 / plan.each, epsilon)
+        search = pure_within(asked.of(asked.spent * searching)).epsilon if searching else Fraction(0)
+        share = asked.of(asked.spent * (1 - searching))
+        plan = cls(asked, wanted, flag, search, share, {"q": _listed(wanted), "intervals": flag})
+        return plan.in_parts(1)
+
+    def in_parts(self, touched: int) -> Self:
+        """The same in each of several groups, of which one person can change so many."""
+        plan = replace(self, share=self.share.of(self.share.spent / touched), touched=touched)
+        require_scale(2 / plan.each, self.asked.spent, self.asked.name)
         return plan
 
     @property
@@ -177,9 +187,28 @@ class QuantilesPlan:
         return (len(self.q) * (3 if self.intervals else 1)).bit_length()
 
     @property
+    def counting(self) -> Fraction:
+        """θ: the ε of what counts the people; 0 where there are no intervals."""
+        if not self.intervals:
+            return Fraction(0)
+        return pure_within(self.share.of(self.share.spent * COUNTING)).epsilon
+
+    @property
     def each(self) -> Fraction:
-        """What is for each level."""
-        return self.epsilon * ((1 - COUNTING) if self.intervals else 1) / self.levels
+        """ε of each level."""
+        level = self.share.spent * ((1 - COUNTING) if self.intervals else 1) / self.levels
+        return level if isinstance(self.share, Pure) else root_below(8 * level)
+
+    @property
+    def charge(self) -> Fraction:
+        """What the release costs, in the measure that was asked for: never more than that."""
+        level = self.each if isinstance(self.share, Pure) else self.each**2 / 8
+        drawn = self._price(self.counting) + self.levels * level
+        return self._price(self.search) + self.touched * drawn
+
+    def _price(self, epsilon: Fraction) -> Fraction:
+        """Of something that is known to be ε-private."""
+        return converted(Pure(epsilon), type(self.asked)).spent
 
     @property
     def tied(self) -> float:
@@ -207,7 +236,7 @@ def draw_quantiles(plan: QuantilesPlan, grid: Grid, spread: Spread, source: BitS
     if not plan.intervals:
         places = draw_places(spread, plan.q, plan.each, source)
         return DrawnQuantiles(tuple(grid.value(place) for place in places), None)
-    counted = int(spread.before[-1]) + two_sided_geometric(plan.epsilon * COUNTING, source)
+    counted = int(spread.before[-1]) + two_sided_geometric(plan.counting, source)
     margin = _margin(plan, counted, spread.end)
     around = [(q - margin, q, q + margin) for q in plan.q]
     wanted = sorted({q for three in around for q in three if 0 < q < 1})
@@ -235,7 +264,7 @@ def draw_places(spread: Spread, q: Sequence[Fraction], each: Fraction, source: B
 def _margin(plan: QuantilesPlan, counted: int, places: int) -> Fraction:
     """t: so large a part of all people that no draw misses by as much; 1 or more where there are too few."""
     # P(Z ≥ k) ≤ e^(−θk); and each level misses by at most x + n/2M, S ≤ 1.
-    least = counted - math.ceil(math.log(1 / _MISCOUNTED) / (plan.epsilon * COUNTING))
+    least = counted - math.ceil(math.log(1 / _MISCOUNTED) / plan.counting)
     if least < 1:
         return Fraction(1)
     drawn = 3 * len(plan.q)

@@ -223,7 +223,7 @@ def forecast_top_k(
         error = math.sqrt(law.variance(float(scale))) if measure else None
         return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    naming, touched = by_group.naming(asked, delta, people), _touched(by_group)
+    naming, touched = by_group.naming(asked, delta, people), touched_by(by_group)
     refuse_with_known(pool=pool, items_per_person=items_per_person)
     made = _in_groups(asked, touched, lambda share: _top_k(share, k, noise, measure, summed), naming)
     if naming is not None:
@@ -233,7 +233,7 @@ def forecast_top_k(
     return replace(made, instead=other)
 
 
-def _touched(of: GroupArguments) -> int:
+def touched_by(of: GroupArguments) -> int:
     """Into how many parts the budget is divided; 0 without groups. Lists in files or tables are not read."""
     if of.group is None:
         return 0
@@ -344,7 +344,7 @@ def forecast_above(
     if naming is None:
         refuse_with_known(delta=delta, people=people)
     noise_argument(noise, CONTINUOUS_NOISES)
-    return _in_groups(asked, _touched(by_group), lambda share: _above(share, k, noise, summed), naming)
+    return _in_groups(asked, touched_by(by_group), lambda share: _above(share, k, noise, summed), naming)
 
 
 def _above(asked: Pure | ZeroConcentrated, k: int, noise: str, summed: ClippedValue | None) -> Forecast:

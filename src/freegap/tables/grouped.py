@@ -30,7 +30,7 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.mechanisms.unknown_counts import UnknownCountsPlan, draw_counts
 from freegap.mechanisms.unknown_slots import occurring
 from freegap.tables.column_names import ItemColumns
-from freegap.tables.domains import UNKNOWN, ListedDomain, ObservedDomain, read_domain
+from freegap.tables.domains import ListedDomain, ObservedDomain, read_domain
 from freegap.tables.group_domains import (
     MOST_LISTED,
     all_items,
@@ -48,7 +48,7 @@ from freegap.tables.groups import (
     listed,
     read_groups,
 )
-from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems, of_totals, privacy_of
+from freegap.tables.results import ItemsAbove, PrivacyUnit, TopItems, of_totals, privacy_in_groups
 from freegap.tables.sources import TableSource, open_source
 from freegap.tables.spelling import normalized, warn_of_spellings
 from freegap.tables.tallies import require_items
@@ -114,25 +114,17 @@ class GroupedTable:
     @property
     def privacy(self) -> PrivacyUnit:
         """What is protected."""
-        said = self.grouping.line(self.asked)
-        if self.source.by_window is not None:
-            declared = "each person is in one of them only, which was declared and not checked"
-            said = said.replace(declared, "what a person does in one of them is protected by itself")
-        return privacy_of(self.source, self.domain, said, self.grouping.touched)
+        return privacy_in_groups(self.source, self.domain, self.grouping, self.asked)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """For the record."""
-        grouping, source = self.grouping, self.source
-        rule = "declared" if grouping.declared else "enforced" if grouping.enforced else "any"
+        source = self.source
         return {
             **source.public(),
             **({} if source.value is None else source.value.parameters),
             "domain": self.domain,
-            "group": source.group,
-            "groups": len(grouping.labels) if self.naming is None else UNKNOWN,
-            "groups_per_person": grouping.touched,
-            "groups_of_a_person": rule,
+            **self.grouping.parameters,
         }
 
 

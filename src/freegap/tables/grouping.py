@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Self
 
 from freegap.errors import InvalidArgument
@@ -63,6 +64,23 @@ class Grouping:
     def charge(self, spent: Sequence[Fraction]) -> Fraction:
         """What the whole release costs, by what each group has spent."""
         return sum(sorted(spent, reverse=True)[: self.touched], Fraction(0))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """For the record."""
+        rule = "declared" if self.declared else "enforced" if self.enforced else "any"
+        return {
+            "group": self.column,
+            "groups": len(self.labels) if self.least is None else UNKNOWN,
+            "groups_per_person": self.touched,
+            "groups_of_a_person": rule,
+        }
+
+    def divided(self, rows: list[Any]) -> dict[Any, list[Any]]:
+        """The rows of each group, of a list in which they come one group after the other."""
+        ends = list(accumulate(self.sizes))
+        parts = zip(self.labels, ends, self.sizes, strict=True)
+        return {label: rows[end - size : end] for label, end, size in parts}
 
     def columns(self) -> list[Column]:
         """The group of each row, and its rank there."""

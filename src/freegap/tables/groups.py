@@ -187,7 +187,7 @@ def count_groups(
     """The people of each item in each group, or what they add up to; each counts in `most` groups at most."""
     rows = ask_engine(source.rows)
     if most is not None:
-        bounded = ask_engine(lambda: _bounded(rows, source, groups, most))
+        bounded = ask_engine(lambda: in_chosen_groups(rows, source, groups, most))
         if bounded is None:
             return ask_engine(lambda: _chosen_here(rows, source, groups, items, most))
         rows = bounded
@@ -207,7 +207,7 @@ def _of_people(rows: Frame, source: TableSource) -> Frame:
     return once
 
 
-def _bounded(rows: Frame, source: TableSource, groups: ListedDomain, most: int) -> Frame | None:
+def in_chosen_groups(rows: Frame, source: TableSource, groups: ListedDomain, most: int) -> Frame | None:
     """The rows in the groups that the engine chooses for each person; None where it cannot choose."""
     of_groups: Frame = rows.select(nw.col("cohort").alias("item"), "person")
     if source.group_kind not in ENGINE_KINDS or not groups.kinds <= {source.group_kind}:
@@ -232,8 +232,8 @@ def _can_occur(group: Any) -> bool:
 
 def _bring(counts: Frame, source: TableSource, groups: ListedDomain, items: GroupItems) -> GroupCounts:
     here = counts.lazy().collect()
-    group = _places(here["cohort"], groups, source.group_kind)
-    item = _places(here["item"], items.listed, source.kind)
+    group = places_of(here["cohort"], groups, source.group_kind)
+    item = places_of(here["item"], items.listed, source.kind)
     return _counted(groups, items, group, item, here["people"].to_numpy())
 
 
@@ -248,7 +248,7 @@ def _counted(
     return GroupCounts(items.lengths(len(groups.items)), group[inside], place[inside], people[inside])
 
 
-def _places(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
+def places_of(column: nw.Series[Any], domain: ListedDomain, kind: str) -> Places:
     """The place of each value in a list; -1 outside it. A value that occurs often is looked up once."""
     if kind in ENGINE_KINDS:
         encoded = column.to_arrow().dictionary_encode()
@@ -266,8 +266,8 @@ def _chosen_here(
 ) -> GroupCounts:
     """As the engine does it, here: each person's groups, those that count of them, and their items."""
     here = _of_people(rows, source).lazy().collect()
-    group = _places(here["cohort"], groups, "").tolist()
-    item = _places(here["item"], items.listed, "").tolist()
+    group = places_of(here["cohort"], groups, "").tolist()
+    item = places_of(here["item"], items.listed, "").tolist()
     worth = repeat(1) if source.value is None else here["value"].to_list()
     has: dict[Any, dict[int, dict[int, int]]] = {}
     for person, g, i, number in zip(persons_here(here["person"]), group, item, worth, strict=False):

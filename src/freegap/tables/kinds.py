@@ -21,6 +21,9 @@ from freegap.errors import InvalidArgument
 ENGINE_KINDS = frozenset({"integer", "text"})
 """Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
 
+OFTEN_ALIKE = frozenset({"other", "date and time", "time", "duration"})
+"""Kinds of which an engine tells values apart that Python calls equal."""
+
 NUMBERS = frozenset({"integer", "float", "decimal", "number"})
 
 TEXT_READ_AS = {

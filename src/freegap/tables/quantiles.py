@@ -18,102 +18,30 @@ import numpy as np
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import InvalidArgument
-from freegap.mechanisms.quantiles import Bounds, Grid, QuantilesPlan, draw_quantiles
+from freegap.mechanisms.quantiles import Grid, QuantilesPlan, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread
-from freegap.tables.described import ProtectName, described
+from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.files import is_path
-from freegap.tables.quantiles_grid import (
-    PeopleInTable,
-    PeopleListed,
-    PerPerson,
-    numbers_of,
-    per_person_argument,
-)
+from freegap.tables.grouping import GroupArguments, Grouping
+from freegap.tables.groups import read_groups
+from freegap.tables.quantiles_grid import PeopleListed, numbers_of
+from freegap.tables.quantiles_people import GroupsOfPeople, PeopleInTable, PerPerson, per_person_argument
 from freegap.tables.quantiles_range import SEARCHING, RangeSearch
-from freegap.tables.results import PrivacyUnit, privacy_of
+from freegap.tables.quantiles_result import Quantiles
+from freegap.tables.results import PrivacyUnit, privacy_in_groups, privacy_of
 from freegap.tables.sources import TableSource, open_source
-from freegap.values.columns import Column
+from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.rationals import Rational
-from freegap.values.remarks import remarks_on
-from freegap.values.results import Release
-from freegap.values.written import as_double, jsonable, plain, readable
+from freegap.values.written import readable
 
 _NEIGHBOURS = "two tables of which one has all rows of one more person, who counts as one number"
+_IN_GROUPS = "two tables of which one has {}, who counts as one number in each of at most {:,} of the groups"
 _ROWS = "two tables of which one has one row more, which counts as one number"
 _RULES = {
     "median": "the lower median of a person's rows counts",
     "smallest": "the smallest of a person's rows counts",
     "largest": "the largest of a person's rows counts",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quantiles(Release):
-    """Quantiles of people's numbers.
-
-    q: the quantiles, rising. values: one for each, a multiple of `resolution` from `low` to `high`.
-    intervals: for each, where asked for: with probability 95 % all of them hold their quantile.
-    rank_error, tied: by how many people, and by which part of all people in addition, all values are off in
-        rank at most, with probability 95 %. The second is for ties, and does not shrink with ε.
-    privacy: what ε protects.
-    """
-
-    q: tuple[Fraction, ...]
-    values: tuple[Fraction, ...]
-    intervals: tuple[Bounds, ...] | None
-    low: Fraction
-    high: Fraction
-    resolution: Fraction
-    rank_error: float
-    tied: float
-    privacy: PrivacyUnit
-
-    @property
-    def title(self) -> str:
-        """One line that says what this is."""
-        what = self.parameters.get("value")
-        return "Private quantiles" + ("" if what is None else f" of {what}")
-
-    def columns(self) -> list[Column]:
-        """Quantile, value, and interval where there is one."""
-        form = ",.0f" if self.resolution.denominator == 1 else ",.6g"
-        columns = [
-            Column("quantile", tuple(f"{float(100 * q):.6g} %" for q in self.q)),
-            Column("value", self.values, float, "estimate", form),
-        ]
-        if self.intervals is not None:
-            columns.append(Column("95 % interval", self.intervals, tuple, form=form))
-        return columns
-
-    def footnotes(self) -> list[str]:
-        """What was spent, how exact it is, and what is protected."""
-        _, *warnings = super().footnotes()
-        ranks = f"Ranks: with probability 95 % all are off by at most {self.rank_error:,.0f} people"
-        return [
-            f"{ranks}, and by {self.tied:.2%} of all.",
-            self.cost(readable),
-            *remarks_on(self.asked),
-            *self.privacy.lines(),
-            *warnings,
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The release as plain values."""
-        intervals = self.intervals
-        return {
-            "release": "quantiles",
-            "q": [plain(q) for q in self.q],
-            "values": [as_double(value) for value in self.values],
-            "intervals": None if intervals is None else [[as_double(e) for e in pair] for pair in intervals],
-            "low": jsonable(self.low),
-            "high": jsonable(self.high),
-            "resolution": jsonable(self.resolution),
-            "rank_error": self.rank_error,
-            "tied": self.tied,
-            "privacy": self.privacy.to_dict(),
-            "remarks": remarks_on(self.asked),
-            **self._common(),
-        }
 
 
 def quantiles(
@@ -130,29 +58,41 @@ def quantiles(
     per_person: PerPerson = "median",
     intervals: bool = False,
     epsilon: Rational | None = None,
+    rho: Rational | None = None,
+    group: str | None = None,
+    groups: Any = None,
+    groups_per_person: int | None = None,
+    one_group_per_person: bool = False,
     ledger: LedgerAndDataset | None = None,
     bits: BitSource | None = None,
 ) -> Quantiles:
     """Several quantiles of people's numbers at once, privately.
 
     Adding or removing one person, with all rows of that person, changes the chance of any release by at most
-    a factor e^ε. A person may have any number of rows, of which one counts. Rows without a number or without
-    a person are left out.
+    a factor e^ε; under ρ, the Rényi divergences between the two releases are at most ρ times their order. A
+    person may have any number of rows, of which one counts. Rows without a number or without a person are
+    left out.
 
     table: as in `top_k`; or a list or an array of numbers, one for each person, without value and person.
     value, person: the names of two columns.
     where, protect: which rows are looked at, and that each row is protected by itself; see `source`.
     q: one number between 0 and 1, or a list of them, such as [0.25, 0.5, 0.75]. Nine cost four times the
         accuracy of one, not nine times.
+    epsilon, rho: the budget, in one of the two measures. Under ρ many quantiles cost less.
     low, high: the range of the numbers, chosen without looking at them; what lies outside is clipped. Left
-        out, an eighth of ε finds one, by powers of four.
+        out, an eighth of the budget finds one, by powers of four.
     resolution: the grid of what comes out; numbers are rounded down to it. Where the range is to be found,
         the finest that it may be.
     per_person: which of a person's rows counts: "median", the lower one of two; "smallest" or "largest",
         which engines find faster.
-    intervals: draw also, of the same ε, an interval for each quantile: with probability 95 % all of them hold
-        the quantile of the people in the table. The ranks are then found less exactly.
-    ledger: a ledger and the name of a data set in it; ε is reserved there before anything is drawn.
+    intervals: draw also, of the same budget, an interval for each quantile: with probability 95 % all of them
+        hold the quantile of the people in the table. The ranks are then found less exactly.
+    group, groups: the same quantiles in each of these public groups, which are values of the column `group`:
+        a list, a range, a file or a table. In a group, a person's rows there count alone. Where a range is to
+        be found, it is one for all groups.
+    groups_per_person, one_group_per_person: as in `top_k`: count each person in so many groups at most, m,
+        and each group has 1/m of the budget; or your declaration that no person is in two.
+    ledger: a ledger and the name of a data set in it; ε or ρ is reserved there before anything is drawn.
     bits: leave out for a private release; a seeded source for tests.
 
     >>> import freegap as fg
@@ -164,38 +104,53 @@ def quantiles(
     ([20, 30, 50], Fraction(1, 1))
     >>> fg.quantiles([1.25] * 900, q=0.5, resolution="1/4", epsilon=1, bits=fg.SeededBits(1)).values
     (Fraction(5, 4),)
+    >>> visits["ward"] = ["north", "north", "south", "south"] * 500
+    >>> release = fg.quantiles(visits, value="age", person="patient", q=0.75, low=0, high=120, epsilon=1,
+    ...                        group="ward", groups=["north", "south"], groups_per_person=1,
+    ...                        bits=fg.SeededBits(1))
+    >>> [(row.group, int(row.estimate)) for row in release]
+    [('north', 30), ('south', 50)]
     """
-    plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, epsilon=epsilon)
+    asked = measure_argument(epsilon=epsilon, rho=rho)
+    plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
     rule = per_person_argument(per_person)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    require(account, plan.asked)
     if where is not None or protect is not None or not _is_list(table):
         table = described(table, where=where, protect=protect)
-    with _opened(table, value, person, rule) as (people, protected, columns):
-        plan = replace(plan, parameters={**plan.parameters, **columns})
+        group, groups, alone = groups_of(table, group, groups, one_group_per_person, ledger)
+    else:
+        alone = one_group_per_person
+    by_group = read_grouping(group, groups, groups_per_person, alone)
+    require(account, plan.asked)
+    with _opened(table, value, person, rule, by_group, plan.asked) as opened:
+        people, grouping = opened.people, opened.grouping
+        plan, range_ = in_parts(plan, range_, 1 if grouping is None else grouping.touched)
+        plan = replace(plan, parameters={**plan.parameters, **opened.columns})
         counted = people.cells(range_) if isinstance(range_, Grid) else people.zones(range_)
 
         def release() -> Quantiles:
             if isinstance(range_, Grid):
-                grid, tally = range_, counted
+                grid, tallies = range_, counted
             else:
                 # The claim is open: an engine that fails here costs the whole, as the range is drawn already.
-                grid = range_.find(*counted, source)
-                tally = people.cells(grid)
-            drawn = draw_quantiles(plan, grid, Spread(*tally, grid.cells), source)
+                grid = range_.find(counted, source)
+                tallies = people.cells(grid)
+            drawn = [draw_quantiles(plan, grid, Spread(*tally, grid.cells), source) for tally in tallies]
+            bounds = [one.intervals for one in drawn if one.intervals is not None]
             return Quantiles(
                 plan=plan,
                 q=plan.q,
-                values=drawn.values,
-                intervals=drawn.intervals,
+                values=tuple(value for one in drawn for value in one.values),
+                intervals=tuple(pair for pairs in bounds for pair in pairs) if plan.intervals else None,
                 low=grid.low,
                 high=grid.high,
                 resolution=grid.step,
                 rank_error=plan.rank_error(grid.cells),
                 tied=plan.tied,
-                privacy=_privacy(protected, grid, rule if columns else None),
-                spent=plan.asked.epsilon,
+                privacy=_privacy(opened.protected, grid, rule if opened.columns else None),
+                groups=None if grouping is None else replace(grouping, sizes=(len(plan.q),) * len(drawn)),
+                spent=plan.charge,
                 private=source.private,
             )
 
@@ -203,14 +158,14 @@ def quantiles(
 
 
 def read_plan(
-    q: Any, low: Any, high: Any, resolution: Any, *, intervals: Any, epsilon: Any
+    q: Any, low: Any, high: Any, resolution: Any, *, intervals: Any, asked: Pure | ZeroConcentrated
 ) -> tuple[QuantilesPlan, Grid | RangeSearch]:
     """What is asked for, and the range, or the search for one where none is given."""
     searched = low is None and high is None
-    plan = QuantilesPlan.read(q, epsilon, intervals, SEARCHING if searched else Fraction(0))
+    plan = QuantilesPlan.read(q, asked, intervals, SEARCHING if searched else Fraction(0))
     range_: Grid | RangeSearch
     if searched:
-        range_ = RangeSearch.read(resolution, plan.asked.epsilon)
+        range_ = RangeSearch.read(resolution, plan.search)
         said: dict[str, Any] = {"resolution": range_.step}
     else:
         range_ = Grid.read(low, high, resolution)
@@ -218,28 +173,93 @@ def read_plan(
     return replace(plan, parameters={**plan.parameters, **said, "noise": "Gumbel"}), range_
 
 
+def in_parts(
+    plan: QuantilesPlan, range_: Grid | RangeSearch, touched: int
+) -> tuple[QuantilesPlan, Grid | RangeSearch]:
+    """The same in groups, of which one person can change so many: they share what is for the quantiles."""
+    wider = range_ if isinstance(range_, Grid) else replace(range_, touched=touched)
+    return plan.in_parts(touched), wider
+
+
+def read_grouping(
+    group: Any, groups: Any, groups_per_person: Any, one_group_per_person: Any
+) -> GroupArguments:
+    """What is said of groups; they must be listed."""
+    of = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
+    if of.unknown:
+        raise InvalidArgument(
+            "groups",
+            groups,
+            "must be listed for quantiles",
+            "Pass a public list of groups; or name groups first, by top_k with the groups for items.",
+        )
+    return of
+
+
+@dataclass(frozen=True)
+class _OpenedPeople:
+    """A table of which all that is public has been read.
+
+    columns: what was said of them, for the record.
+    """
+
+    people: PeopleInTable | PeopleListed
+    protected: PrivacyUnit
+    columns: dict[str, Any]
+    grouping: Grouping | None = None
+
+
 @contextmanager
 def _opened(
-    table: Any, value: str | None, person: str | None, rule: PerPerson
-) -> Iterator[tuple[PeopleInTable | PeopleListed, PrivacyUnit, dict[str, Any]]]:
-    """The people, what is protected, and what was said of columns."""
+    table: Any,
+    value: str | None,
+    person: str | None,
+    rule: PerPerson,
+    of: GroupArguments,
+    asked: Pure | ZeroConcentrated,
+) -> Iterator[_OpenedPeople]:
+    """The people, what is protected, and what was said of columns and groups."""
     if value is None and person is None and _is_list(table):
-        yield PeopleListed(table), PrivacyUnit("one number of the list", _NEIGHBOURS, ""), {}
+        if of.group is not None:
+            raise InvalidArgument(
+                "group", of.group, "names a column, and a list has none", "Pass a table, or leave it out."
+            )
+        yield _OpenedPeople(PeopleListed(table), PrivacyUnit("one number of the list", _NEIGHBOURS, ""), {})
         return
-    with _source(table, value, person) as source:
+    with _source(table, value, person, of.group) as source:
+        grouping = among = None
+        if of.group is not None:
+            listed, source = read_groups(of.groups, source, normalize=False)
+            grouping = of.grouping(listed.items, by_row=source.by_row)
+            bounded = grouping.enforced and not source.by_row  # a row is in one group
+            among = GroupsOfPeople(listed, grouping.touched if bounded else None)
         numbers = numbers_of(source)
-        protected = replace(privacy_of(source, ""), neighbours=_ROWS if source.by_row else _NEIGHBOURS)
         said = source.public()
-        columns = {"value": said.pop("item"), **said, "per_person": rule}
-        yield PeopleInTable(numbers, rule), protected, columns
+        columns = {"value": said.pop("item"), **said, "per_person": rule, **_of_groups(grouping)}
+        people = PeopleInTable(numbers, rule, among)
+        yield _OpenedPeople(people, _protected(source, grouping, asked), columns, grouping)
+
+
+def _of_groups(grouping: Grouping | None) -> dict[str, Any]:
+    return {} if grouping is None else grouping.parameters
+
+
+def _protected(source: TableSource, grouping: Grouping | None, asked: Pure | ZeroConcentrated) -> PrivacyUnit:
+    if grouping is None:
+        return replace(privacy_of(source, ""), neighbours=_ROWS if source.by_row else _NEIGHBOURS)
+    said = privacy_in_groups(source, "", grouping, asked)
+    if source.by_row:
+        return replace(said, neighbours=_ROWS)
+    more = "one more person in one window" if source.by_window else "all rows of one more person"
+    return replace(said, neighbours=_IN_GROUPS.format(more, grouping.touched))
 
 
 @contextmanager
-def _source(table: Any, value: str | None, person: str | None) -> Iterator[TableSource]:
+def _source(table: Any, value: str | None, person: str | None, group: str | None) -> Iterator[TableSource]:
     """The table's columns; what is said of an item elsewhere is said of a value here."""
     with ExitStack() as stack:
         try:
-            source = stack.enter_context(open_source(table, value, person))
+            source = stack.enter_context(open_source(table, value, person, group))
         except InvalidArgument as error:
             if error.argument != "item":
                 raise

@@ -1,13 +1,7 @@
-"""Numbers of a table on a public grid: which cell a row is in, one cell for each person, people in each cell.
+"""Numbers on a public grid: which cell a number is in.
 
-    row      the cell of its number, clipped to [low, high] and rounded down. A double stands for the grid
-             point that it is the nearest double of; a row without a number (null, NaN, a text that is none)
-             is left out
-    person   of the cells of their rows the smallest, the largest, or the lower median
-    cell     how many people it has
-
-What becomes of a row depends on that row alone, and which cell a person has on that person's rows alone. So
-one person more or less adds one to one count, or takes one away, and changes nothing else.
+The cell is that of the number, clipped to [low, high] and rounded down. A double stands for the grid point
+that it is the nearest double of. What becomes of a number depends on that number alone.
 
 The cell of a double x is the largest k for which the double nearest to k·γ is at most x. With γ = g₁/g₂, all
 of k·g₁ and g₂ whole numbers below 2^50, fl(k·g₁/g₂) is that double: a product without an error, and one
@@ -19,11 +13,11 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,29 +25,15 @@ import pyarrow as pa
 
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.mechanisms.quantiles import Grid
-from freegap.mechanisms.quantiles_node import Integers
 from freegap.tables.engine_errors import ask_engine
-from freegap.tables.quantiles_range import RangeSearch
-from freegap.tables.sources import Frame, TableSource, frame_of
+from freegap.tables.quantiles_range import RangeSearch, Tally
+from freegap.tables.sources import TableSource, frame_of
 from freegap.tables.values import as_doubles
 from freegap.values.answers import as_array, is_missing_number
-
-PerPerson = Literal["median", "smallest", "largest"]
-Tally = tuple[Integers, Integers]
-"""Cells, or zones, in order, and how many people are in each."""
 
 _FEW = 1000
 """Of so many numbers each by itself is faster."""
 _NUMBERS = frozenset({"integer", "number", "float", "decimal"})
-_RULES: dict[str, Callable[[nw.Expr], nw.Expr]] = {"smallest": nw.Expr.min, "largest": nw.Expr.max}
-
-
-def per_person_argument(rule: Any) -> PerPerson:
-    """The name of a rule."""
-    if not isinstance(rule, str) or rule not in get_args(PerPerson):
-        known = ", ".join(map(repr, get_args(PerPerson)))
-        raise InvalidArgument("per_person", rule, f"must be one of {known}", "Pass per_person='median'.")
-    return rule  # type: ignore[return-value]
 
 
 def numbers_of(source: TableSource) -> TableSource:
@@ -72,26 +52,6 @@ def numbers_of(source: TableSource) -> TableSource:
     return replace(read, frame=ask_engine(lambda: as_doubles(read.frame, "item")))
 
 
-class PeopleInTable:
-    """The people of a table, each with one of their rows."""
-
-    def __init__(self, source: TableSource, rule: PerPerson) -> None:
-        self._rows = ask_engine(source.rows)
-        self._rule = rule
-
-    def cells(self, grid: Grid) -> Tally:
-        """How many people are in each cell."""
-        return self._tally(cell_expression("item", grid))
-
-    def zones(self, search: RangeSearch) -> Tally:
-        """How many people are in each zone."""
-        return self._tally(search.zone_expression("item"))
-
-    def _tally(self, cell: nw.Expr) -> Tally:
-        rows = self._rows
-        return ask_engine(lambda: people_in_cells(rows.select("person", cell.alias("cell")), self._rule))
-
-
 class PeopleListed:
     """People of whom each is one number of a list."""
 
@@ -103,13 +63,13 @@ class PeopleListed:
         self._array = array if plain and len(array) > _FEW else None
         self._others = [] if self._array is not None else _numbers_among(array)
 
-    def cells(self, grid: Grid) -> Tally:
-        """How many people are in each cell."""
-        return self._tally(cell_expression("item", grid), [cell_of(one, grid) for one in self._others])
+    def cells(self, grid: Grid) -> Sequence[Tally]:
+        """How many people are in each cell: one tally, of all."""
+        return [self._tally(cell_expression("item", grid), [cell_of(one, grid) for one in self._others])]
 
-    def zones(self, search: RangeSearch) -> Tally:
-        """How many people are in each zone."""
-        return self._tally(search.zone_expression("item"), [search.zone_of(one) for one in self._others])
+    def zones(self, search: RangeSearch) -> Sequence[Tally]:
+        """How many people are in each zone, likewise."""
+        return [self._tally(search.zone_expression("item"), [search.zone_of(one) for one in self._others])]
 
     def _tally(self, cell: nw.Expr, others: list[int]) -> Tally:
         if self._array is None:
@@ -163,37 +123,3 @@ def cell_expression(column: str, grid: Grid) -> nw.Expr:
     over = nw.when((near + 1.0) * up / divisor <= number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     under = nw.when(near * up / divisor > number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     return (near + over - under - float(grid.first)).cast(nw.Int64)
-
-
-def people_in_cells(cells: Frame, rule: PerPerson) -> Tally:
-    """Of a frame of "person" and "cell": the cells that people have, in order, and how many have each."""
-    if rule == "median" and isinstance(cells, nw.DataFrame):
-        return np.unique(_medians_here(cells), return_counts=True)
-    one: Frame = (
-        _medians(cells) if rule == "median" else cells.group_by("person").agg(_RULES[rule](nw.col("cell")))
-    )
-    rows = one.group_by("cell").agg(nw.len().alias("people")).lazy().collect()
-    found, people = (np.asarray(rows[name].to_list(), dtype=np.int64) for name in ("cell", "people"))
-    order = np.argsort(found)
-    return found[order], people[order]
-
-
-def _medians(cells: Frame) -> Frame:
-    """The lower median of each person's rows, by an engine: of r rows, the ⌈r/2⌉-th in order."""
-    rows = nw.len().over("person")
-    place = nw.col("cell").cum_count().over("person", order_by="cell")
-    numbered: Frame = cells.with_columns(rows.alias("rows"), (place * 2).alias("twice"))
-    above = nw.col("twice").cast(nw.Int64) - nw.col("rows").cast(nw.Int64)
-    chosen: Frame = numbered.filter((above >= 0) & (above <= 1))
-    return chosen
-
-
-def _medians_here(cells: nw.DataFrame[Any]) -> Integers:
-    """The same of rows in this process, whose engines do not number the rows of a person in order."""
-    people = cells.group_by("person").agg(nw.len().alias("rows")).with_row_index("number")
-    numbered = cells.join(people, on="person", how="inner")
-    number, cell = (np.asarray(numbered[name].to_numpy(), dtype=np.int64) for name in ("number", "cell"))
-    order = np.lexsort((cell, number))
-    rows = np.bincount(number)
-    first = np.cumsum(rows) - rows
-    return np.asarray(cell[order][first + (rows - 1) // 2])

@@ -4,11 +4,14 @@
     sparse vector says so is high. Below zero the same: are there fewer than s people below 0? Then low is 0.
     Else R_j is asked for people below −R_j, and the first is −low.
 
-Charge   ε₀, an eighth of what the quantiles are asked for
+Charge   ε₀, an eighth of what the quantiles are asked for; under ρ ε₀²/2, likewise an eighth at most
 Theorem  Ding 2020, theorem 5.3, for each of the two: the counts have sensitivity 1 and are monotonic, and
          questions may depend on earlier replies. A person has one number: whoever has one below 0 is in no
          count of the first, and everybody else in none of the second. So both together cost ε₀ (parallel
          composition).
+Groups   there is one range for all of them, by counts over all groups: of a person who counts in m of them a
+         numbers are not below 0 and b are, a + b ≤ m. The noise is that for the sensitivity m, so the first
+         costs that person ε₀·a/m at most and the second ε₀·b/m, and both together ε₀.
 
 The threshold s is four noise scales, a public number. The grid is then that of the range, γ·4^i with the
 least i that leaves few enough cells. Durfee 2023 finds quantiles themselves in this way; here it finds but
@@ -24,6 +27,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from freegap.bits import BitSource
 from freegap.errors import InvalidArgument
@@ -33,30 +37,34 @@ from freegap.mechanisms.quantiles_node import Integers
 from freegap.values.rationals import positive_rational
 
 SEARCHING = Fraction(1, 8)
-"""The share of ε that finds the range."""
+"""The part of the budget that finds the range."""
 
 _FURTHEST = 20
+
+Tally = tuple[Integers, Integers]
+"""Cells, or zones, in order, and how many people are in each."""
 
 
 @dataclass(frozen=True)
 class RangeSearch:
     """What ranges there are to find.
 
-    step: γ. epsilon: what the search costs.
+    step: γ. epsilon: what the search costs. touched: in how many groups a person counts; without groups, 1.
     """
 
     step: Fraction
     epsilon: Fraction
+    touched: int = 1
 
     @classmethod
     def read(cls, resolution: Any, epsilon: Fraction) -> Self:
-        """Read the arguments; epsilon: that of the whole release."""
+        """Read the arguments; epsilon: what the search may cost."""
         step = positive_rational("resolution", resolution)
         if max(step.numerator, step.denominator) * 4 > LARGEST:
             raise InvalidArgument(
                 "resolution", resolution, "must have at most 15 digits", "Pass for example resolution=1."
             )
-        return cls(step, epsilon * SEARCHING)
+        return cls(step, epsilon)
 
     @property
     def reaches(self) -> list[Fraction]:
@@ -67,7 +75,7 @@ class RangeSearch:
     @property
     def few(self) -> int:
         """s: so many people may be outside."""
-        return math.ceil(4 / self.epsilon)
+        return math.ceil(4 * self.touched / self.epsilon)
 
     def zone_expression(self, column: str) -> nw.Expr:
         """How far out a row is: j where it is above R_0, …, R_(j−1) alone; −1 below 0, −1 − j below −R_(j−1).
@@ -86,9 +94,10 @@ class RangeSearch:
         outside = sum(1 for reach in map(float, self.reaches) if number > reach or number < -reach)
         return -1 - outside if number < 0 else outside
 
-    def find(self, zones: Integers, people: Integers, source: BitSource) -> Grid:
-        """The grid, from how many people are in each zone."""
+    def find(self, tallies: Sequence[Tally], source: BitSource) -> Grid:
+        """The grid, from how many people are in each zone, group by group."""
         reaches = self.reaches
+        zones, people = (np.concatenate(columns) for columns in zip(*tallies, strict=True))
         above = [int(people[zones > j].sum()) for j in range(len(reaches))]
         below = [int(people[zones < -j].sum()) for j in range(len(reaches) + 1)]
         high = reaches[self._first(above, source)]
@@ -102,6 +111,12 @@ class RangeSearch:
     def _first(self, outside: Sequence[int], source: BitSource) -> int:
         """The first place with few people outside, as the sparse vector sees it; else the last."""
         with SparseVector(
-            -self.few, k=1, epsilon=self.epsilon, monotonic=True, gap=False, bits=source
+            -self.few,
+            k=1,
+            epsilon=self.epsilon,
+            sensitivity=self.touched,
+            monotonic=True,
+            gap=False,
+            bits=source,
         ) as ask:
             return next((place for place, many in enumerate(outside) if ask.ask(-many)), len(outside) - 1)

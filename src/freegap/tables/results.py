@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from freegap.estimate.intervals import Interval
@@ -20,6 +19,7 @@ from freegap.tables.grouping import Grouping
 from freegap.tables.sources import TableSource
 from freegap.tables.values import ClippedValue
 from freegap.values.columns import Column, items_in_parts, one_each, ranks
+from freegap.values.measures import Measure
 from freegap.values.remarks import remarks_on
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, readable
@@ -126,6 +126,15 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
     return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where, items)
 
 
+def privacy_in_groups(table: TableSource, domain: str, grouping: Grouping, asked: Measure) -> PrivacyUnit:
+    """What is protected in a table of which the groups are released one by one."""
+    said = grouping.line(asked)
+    if table.by_window is not None:
+        declared = "each person is in one of them only, which was declared and not checked"
+        said = said.replace(declared, "what a person does in one of them is protected by itself")
+    return privacy_of(table, domain, said, grouping.touched)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableRelease(Release):
     """What releases from a table share.
@@ -165,12 +174,7 @@ class TableRelease(Release):
     @cached_property
     def by_group(self) -> dict[Any, list[Any]]:
         """The rows of each group; of a release without groups, all rows under None."""
-        rows = self.rows()
-        if self.groups is None:
-            return {None: rows}
-        ends = list(accumulate(self.groups.sizes))
-        parts = zip(self.groups.labels, ends, self.groups.sizes, strict=True)
-        return {label: rows[end - size : end] for label, end, size in parts}
+        return {None: self.rows()} if self.groups is None else self.groups.divided(self.rows())
 
     def columns(self) -> list[Column]:
         """Group where there are any, rank, item, gap, and estimates where there are any."""

@@ -169,7 +169,10 @@ def open_source(
         named["group"] = described.windows.column
         if group is None:
             raise InvalidArgument(
-                "every", described.windows.every, "is for top_k and above", "Choose a window with where='…'."
+                "every",
+                described.windows.every,
+                "is for top_k, above and quantiles",
+                "Choose a window with where='…'.",
             )
     if not is_path(described.table):
         names = names_of(named, described)

@@ -30,7 +30,7 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.kinds import column_kind
+from freegap.tables.kinds import OFTEN_ALIKE, column_kind
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.plans import PlainPlan, ReleasePlan
 from freegap.values.rationals import positive_rational, rational
@@ -38,9 +38,6 @@ from freegap.values.rationals import positive_rational, rational
 MOST_UNITS = 2**31
 _USUAL_UNITS = 10**8
 """As many units as the larger of the bounds has at most, where the unit is left out."""
-
-_OFTEN_ALIKE = frozenset({"other", "date and time", "time", "duration"})
-"""Kinds of which an engine tells items apart that Python calls equal."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ class ClippedValue:
         among them, though its total is 0: with a negative total beside it, one row would make the difference.
         Only the schema is looked at.
         """
-        if self.low < 0 and kind in _OFTEN_ALIKE:
+        if self.low < 0 and kind in OFTEN_ALIKE:
             raise InvalidArgument(
                 "low",
                 self.low,
@@ -180,7 +177,7 @@ class ClippedValue:
 
     def require_exact_items(self, kind: str) -> None:
         """The same of means, for which two numbers of an item must be of the same people."""
-        if kind in _OFTEN_ALIKE:
+        if kind in OFTEN_ALIKE:
             raise InvalidArgument(
                 "mean",
                 True,
