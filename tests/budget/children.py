@@ -15,11 +15,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pyarrow as pa
 import sqlalchemy.engine.default
 
 import freegap as fg
 import freegap.budget
 import freegap.budget.store
+import freegap.tables.watch
+import freegap.tables.watch_state
 from freegap import BudgetExceeded, Ledger
 from freegap.budget.reservation import Reservation
 
@@ -46,6 +49,32 @@ def release_once(url: str, dataset: str, released: Path, die_at: int) -> None:
     finally:
         sys.settrace(None)
     released.with_suffix(".steps").write_text(json.dumps({"last": steps.count, "commits": steps.commits}))
+
+
+def watch_once(url: str, dataset: str, state: Path, shown: Path, die_at: int) -> None:
+    """Ask a watch its first question, which is above, and die at step number `die_at`; see `release_once`.
+
+    Lines of the watch are steps too. What is shown is written down.
+    """
+    ledger = Ledger(url)
+    table = pa.table({"code": ["flu"] * 900, "patient": range(900)})
+    asked: dict[str, Any] = {"item": "code", "of": "flu", "person": "patient", "threshold": 50, "k": 2}
+    steps = _StepsToDeath(die_at, freegap.tables.watch.__file__, freegap.tables.watch_state.__file__)
+    sys.settrace(steps.trace)
+    try:
+        report = freegap.tables.watch.watch(
+            table,
+            **asked,
+            epsilon=2,
+            state=state,
+            question="Monday",
+            ledger=(ledger, dataset),
+            bits=fg.SeededBits(f"{dataset} of the child"),
+        )
+    finally:
+        sys.settrace(None)
+    shown.write_text(json.dumps(dict(zip(report.questions, report.gap_multiples, strict=True))))
+    shown.with_suffix(".steps").write_text(json.dumps({"last": steps.count, "commits": steps.commits}))
 
 
 def release_forever(url: str, dataset: str, released: Path) -> None:
@@ -112,15 +141,19 @@ def _note(released: Path, spent: Fraction) -> None:
 
 
 class _StepsToDeath:
-    def __init__(self, die_at: int) -> None:
+    def __init__(self, die_at: int, *files: str) -> None:
+        """files: whose lines are steps as well."""
+        self._files = files
         self.count = 0
         self.commits: list[int] = []
         self._die_at = die_at
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
-        if code.co_filename.startswith(_LEDGER_CODE) or (
-            code.co_filename == _DRIVER_CODE and code.co_name.startswith("do_")
+        if (
+            code.co_filename.startswith(_LEDGER_CODE)
+            or code.co_filename in self._files
+            or (code.co_filename == _DRIVER_CODE and code.co_name.startswith("do_"))
         ):
             return self._step
         return None

@@ -295,7 +295,7 @@ def test_a_journal_that_obeys_the_rules() -> None:
         (following({}), 2, "a dataset must be created once"),
         ([line(amount="4/1")], 1, "a dataset must be created with its total"),
         (following(RESERVE | WEB), 2, "a dataset must be created before it is charged"),
-        (following(RESERVE | {"kind": "refund"}), 2, "the kind of a line must be create, reserve, settle or"),
+        (following(RESERVE | {"kind": "refund"}), 2, "the kind of a line must be create, reserve, settle, a"),
         (following(RESERVE | {"reservation": 1}), 2, "only a settled or abandoned line may name a reserv"),
         ([line(reservation=1)], 1, "only a settled or abandoned line may name a reservation"),
         (following(RESERVE | {"reserved": "3/1"}), 2, "the account that it states must be what the lines"),

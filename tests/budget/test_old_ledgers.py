@@ -44,7 +44,7 @@ def test_it_opens_with_its_lines_as_they_were(file: Path) -> None:
     outcome = ledger.verify(HEAD)
     assert (outcome.ok, outcome.head, outcome.entries) == (True, HEAD, 9)
     assert rows(file, "freegap_journal") == before
-    assert rows(file, "freegap_ledger") == [(1, 2, 9, HEAD)]
+    assert rows(file, "freegap_ledger") == [(1, 3, 9, HEAD)]
 
 
 def test_it_is_used_on(file: Path) -> None:

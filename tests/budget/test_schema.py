@@ -40,12 +40,12 @@ def test_an_older_ledger_is_upgraded_step_by_step(
 ) -> None:
     ledger.reserve("shop", 1, what="noisy_max").settle("1/2")
     steps: list[int] = []
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
-    monkeypatch.setitem(schema.UPGRADES, 2, add_column)
-    monkeypatch.setitem(schema.UPGRADES, 3, lambda connection: steps.append(3))
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 5)
+    monkeypatch.setitem(schema.UPGRADES, 3, add_column)
+    monkeypatch.setitem(schema.UPGRADES, 4, lambda connection: steps.append(4))
     newer = Ledger(url)
     assert newer.account("shop").spent * 2 == 1
-    assert (stored_version(url), steps) == (4, [3])
+    assert (stored_version(url), steps) == (5, [4])
     assert "note" in columns(url)
     newer.reserve("shop", 1, what="noisy_max")
     assert newer.verify().entries == 4
@@ -56,32 +56,32 @@ def test_an_upgrade_that_fails_changes_nothing(
     url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "SCHEMA_VERSION", 3)
-        patched.setitem(schema.UPGRADES, 2, add_column_and_fail)
+        patched.setattr(schema, "SCHEMA_VERSION", 4)
+        patched.setitem(schema.UPGRADES, 3, add_column_and_fail)
         with pytest.raises(LedgerUnavailable, match="The upgrade failed"):
             Ledger(url).accounts()
     assert "note" not in columns(url)
-    assert stored_version(url) == 2
+    assert stored_version(url) == 3
     assert ledger.account("shop").remaining == 5
 
 
 def test_an_older_ledger_without_a_step_says_what_to_do(
     url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
-    with pytest.raises(LedgerUnavailable, match="has schema 2, which this freegap cannot upgrade to 3"):
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
+    with pytest.raises(LedgerUnavailable, match="has schema 3, which this freegap cannot upgrade to 4"):
         Ledger(url).account("shop")
-    assert stored_version(url) == 2
+    assert stored_version(url) == 3
 
 
 def test_a_newer_ledger_is_refused_also_by_a_program_that_runs(url: str, ledger: Ledger) -> None:
     running = ledger.reserve("shop", 1, what="noisy_max")
     engine = create_engine(locate(url).url)
     with engine.begin() as connection:
-        connection.execute(update(schema.ledger).values(schema_version=3))
+        connection.execute(update(schema.ledger).values(schema_version=4))
     engine.dispose()
     for call in (Ledger(url).accounts, ledger.verify, lambda: running.settle(1)):
-        with pytest.raises(LedgerUnavailable, match="has schema 3; this freegap knows schemas up to 2"):
+        with pytest.raises(LedgerUnavailable, match="has schema 4; this freegap knows schemas up to 3"):
             call()
 
 

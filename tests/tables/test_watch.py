@@ -104,37 +104,6 @@ def test_a_crash_before_the_reply_is_written_shows_nothing(
     assert not ask(state, 0, "Tuesday").alert
 
 
-def test_a_crash_when_it_begins_is_charged_and_leaves_nothing_to_ask(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.create("clinic", epsilon=5)
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(watching, "_replace", full)
-        with pytest.raises(fg.FreegapError, match="No space left"):
-            ask(state, 300, "Monday", ledger=(ledger, "clinic"))
-    account = ledger.account("clinic")
-    assert account.spent + account.reserved == 2
-    assert not state.exists()
-
-
-def test_it_is_charged_once_and_the_ledger_does_not_know_the_key(state: Path, tmp_path: Path) -> None:
-    ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.create("clinic", epsilon=2)
-    for day in range(4):
-        assert ask(state, 3, f"day {day}", ledger=(ledger, "clinic")).spent == 2
-    assert ledger.account("clinic").spent == 2
-    key = json.loads(state.read_text())["key"]
-    assert key.encode() not in (tmp_path / "ledger.db").read_bytes()
-    with pytest.raises(fg.BudgetExceeded):
-        ask(tmp_path / "other.watch", 3, "day 0", ledger=(ledger, "clinic"))
-    assert not (tmp_path / "other.watch").exists()
-
-
 def test_the_file_is_its_owners_alone(state: Path) -> None:
     before = os.umask(0)
     try:

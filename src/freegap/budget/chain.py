@@ -26,7 +26,10 @@ from freegap.values.measures import Measure
 GENESIS = hashlib.sha256(b"freegap ledger").hexdigest()
 """What the first line has as the hash of the line before."""
 
-_KINDS = ("create", "reserve", "settle", "abandon")
+_KINDS = ("create", "reserve", "settle", "abandon", "note")
+THREAD, AFTER = "thread", "after"
+"""Parameters of a release that goes on, and of the notes about it: its name, and the hash of the line before
+about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +111,8 @@ class Line:
 def verified(lines: Iterable[Line], head: tuple[int, str], *noted: str | None) -> Verification:
     """Replay a journal from its first line against its head, and against heads that were noted earlier.
 
-    Reads the lines one by one and keeps one balance a dataset and the open reservations, nothing else.
+    Reads the lines one by one and keeps one balance a dataset, the open reservations, and the newest line
+    about each release that goes on; nothing else.
     """
     replay = _Replay()
     unseen = {*noted} - {None, GENESIS}
@@ -138,6 +142,8 @@ class _Replay:
         self.hash = GENESIS
         self._balances: dict[str, tuple[Budget, Balance]] = {}
         self._open: dict[int, tuple[str, Cost, Measure]] = {}
+        self._threads: dict[tuple[str, str], tuple[str, Measure]] = {}
+        self._paying: dict[int, tuple[str, str]] = {}
 
     def wrong_with(self, line: Line) -> str | None:
         """Take one more line; a text says what is wrong with it, and then the state stays as it was."""
@@ -160,7 +166,7 @@ class _Replay:
     def _apply(self, line: Line) -> None:
         budget = line.budget
         cost, asked = line.charge
-        line.entry()  # what users are shown must be readable
+        said = line.entry().parameters  # what users are shown must be readable
         if line.kind == "create":
             if line.dataset in self._balances:
                 raise BrokenRule("a dataset must be created once")
@@ -172,26 +178,47 @@ class _Replay:
             raise BrokenRule("a dataset must be created before it is charged")
         else:
             known, before = self._balances[line.dataset]
-            after = self._charged(line, before, cost, asked)
+            if line.kind == "note":
+                self._require_next_note(line, said, cost, asked)
+                after = before
+            else:
+                after = self._charged(line, before, cost, asked)
             if budget != known:
                 raise BrokenRule("the total and its measure must stay as they were declared")
             budget.check_charge(cost, asked)
-        if line.kind in ("create", "reserve") and line.reservation is not None:
+        if line.kind in ("create", "reserve", "note") and line.reservation is not None:
             raise BrokenRule("only a settled or abandoned line may name a reservation")
         if after != line.balance:
             raise BrokenRule("the account that it states must be what the lines before it add up to")
         self._balances[line.dataset] = budget, after
-        if line.kind == "reserve":
+        thread = (line.dataset, str(said.get(THREAD)))
+        if line.kind == "note":
+            self._threads[thread] = line.hash, self._threads[thread][1]
+        elif line.kind == "reserve":
             self._open[line.sequence] = (line.dataset, cost, asked)
+            if isinstance(said.get(THREAD), str) and thread not in self._threads:
+                self._threads[thread] = line.hash, asked
+                self._paying[line.sequence] = thread
         elif line.reservation is not None:
             del self._open[line.reservation]
+            paid = self._paying.pop(line.reservation, None)
+            if paid is not None and line.kind == "abandon":
+                del self._threads[paid]
+
+    def _require_next_note(self, line: Line, said: dict[str, Any], cost: Cost, asked: Measure) -> None:
+        """A note is about a release that was reserved for, follows the one before, and charges nothing."""
+        newest, reserved_for = self._threads.get((line.dataset, str(said.get(THREAD))), (None, None))
+        if newest is None or newest != said.get(AFTER):
+            raise BrokenRule("a note must follow the line before it about the same release")
+        if cost != NOTHING or asked.spent or type(asked) is not type(reserved_for):
+            raise BrokenRule("a note must charge nothing, in the measure of its release")
 
     def _charged(self, line: Line, before: Balance, cost: Cost, asked: Measure) -> Balance:
         """The account after a line that reserves, settles or abandons."""
         if line.kind == "reserve":
             return reserve(before, cost)
         if line.kind not in _KINDS:
-            raise BrokenRule("the kind of a line must be create, reserve, settle or abandon")
+            raise BrokenRule("the kind of a line must be create, reserve, settle, abandon or note")
         dataset, held, reserved_for = self._open[_known(line.reservation)]
         if dataset != line.dataset:
             raise BrokenRule("a reservation must be closed on its own dataset")

@@ -120,6 +120,13 @@ class Journal:
             for row in rows:
                 yield self._checked(row) if checked else _line(row)
 
+    def lines_with(self, dataset: str, text: str) -> list[Line]:
+        """The lines of a dataset that reserve or note something with this text in their parameters."""
+        table = schema.journal
+        query = select(table).where(table.c.dataset == dataset, table.c.kind.in_(("reserve", "note")))
+        found = query.where(table.c.parameters.contains(text, autoescape=True)).order_by(table.c.sequence)
+        return [self._checked(row) for row in self._connection.execute(found)]
+
     def append(
         self,
         kind: str,

@@ -22,7 +22,7 @@ from freegap.report.shell import facts
 from freegap.values.measures import Approximate, Measure, measure_argument
 from freegap.values.rationals import Rational
 
-Kind = Literal["create", "reserve", "settle", "abandon"]
+Kind = Literal["create", "reserve", "settle", "abandon", "note"]
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,9 @@ class Entry:
     """One line of the journal.
 
     sequence: its place, 1, 2, 3, …; the order of events, whatever clocks said.
-    kind: create, reserve, settle or abandon.
+    kind: create, reserve, settle, abandon, or note: something that a release said which goes on.
     reservation: for settle and abandon, the sequence of the line that it closes.
-    amount: the total (create), what is held (reserve), what was spent (settle), 0 (abandon).
+    amount: the total (create), what is held (reserve), what was spent (settle), 0 (abandon, note).
     what: the mechanism or the reason, in the caller's words.
     parameters: the public parameters of the release.
     who, when: user@host and the time in UTC by that host's clock; informative only.

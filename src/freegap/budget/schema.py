@@ -31,7 +31,7 @@ from sqlalchemy import (
 from freegap.budget.chain import GENESIS
 from freegap.errors import LedgerDamaged, LedgerUnavailable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = MetaData()
 
@@ -77,11 +77,16 @@ for _event in ("update", "delete"):
 for _statement in _POSTGRES_GUARD:
     event.listen(journal, "after_create", _ddl(_statement).execute_if(dialect="postgresql"))
 
-UPGRADES: dict[int, Callable[[Connection], None]] = {1: lambda connection: None}
+UPGRADES: dict[int, Callable[[Connection], None]] = {
+    1: lambda connection: None,
+    2: lambda connection: None,
+}
 """By version: the step that leads from it to the next.
 
 1: budgets in ε only. Since version 2 an amount may name its measure (`budgets`). The tables are the same, and
 so are the lines about ε; the number keeps a freegap away that would read every amount as ε.
+2: no notes. Since version 3 there are lines of the kind "note" (`notes`), which an older freegap would take
+for damage.
 
 A step may add tables, columns and indexes. It must not touch what a line's hash covers.
 """

@@ -133,7 +133,7 @@ def show(
         print_json({**account.to_dict(), "one_more": list(map(_Next.to_dict, more)), "charges": listed})
     elif as_csv:
         rows = [
-            {**row, "parameters": json.dumps(row["parameters"]), "asked": json.dumps(row["asked"])}
+            {**row, **{name: json.dumps(row[name]) for name in ("parameters", "asked", "notes")}}
             for row in map(Charge.to_dict, made)
         ]
         _print_csv(list(Charge.__dataclass_fields__), rows)
@@ -212,7 +212,8 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> TitledTable:
         table.add_column(heading, justify="right" if right else "left", overflow="fold", min_width=least)
     for charge in made:
         parameters = ", ".join(f"{name}={value}" for name, value in charge.parameters.items())
-        what = Text.assemble(charge.what, (f"\n{printable(parameters)}" if parameters else "", "dim"))
+        notes = "".join(f"\n{printable(one)}" for one in (parameters, _noted(charge)) if one)
+        what = Text.assemble(charge.what, (notes, "dim"))
         state = "" if charge.state == "settled" else f"\n{charge.state}"
         table.add_row(
             str(charge.sequence),
@@ -222,6 +223,17 @@ def _charge_table(dataset: str, made: Sequence[Charge]) -> TitledTable:
             Text.assemble(_shown(charge.charged), _other_measure(charge), (state, "yellow")),
         )
     return TitledTable(f"Budget of {dataset}", table)
+
+
+def _noted(charge: Charge) -> str:
+    """The newest thing that a release has said which goes on, and how many there are."""
+    if not charge.notes:
+        return ""
+    *_, newest = charge.notes
+    said = ", ".join(
+        f"{name}={value}" for name, value in newest.items() if name not in ("when", "who", "sequence")
+    )
+    return f"{len(charge.notes)} notes, the newest in line {newest['sequence']}: {said}"
 
 
 def _other_measure(charge: Charge) -> str:

@@ -14,9 +14,14 @@ from freegap.cli.files import OUT
 
 def watch(
     table: str = shared.TABLE,
-    item: str = typer.Option(..., help="The column of items.", show_default=False),
-    of: str = typer.Option(..., help="The item whose people are counted.", show_default=False),
+    item: list[str] = typer.Option(
+        ..., help="The column of items. May be repeated: items of several columns.", show_default=False
+    ),
+    of: list[str] = typer.Option(
+        ..., help="The item whose people are counted. Once for each --item.", show_default=False
+    ),
     person: str = typer.Option(..., help="The column of persons.", show_default=False),
+    where: str | None = shared.WHERE,
     threshold: str = typer.Option(..., help="How many people are too many.", show_default=False),
     k: int = typer.Option(1, "-k", help="How many alerts there may be before the watch is over."),
     epsilon: str = typer.Option(
@@ -31,18 +36,36 @@ def watch(
     ledger: str | None = shared.LEDGER,
     as_json: bool = shared.JSON,
     out: list[Path] | None = OUT,
+    dry_run: bool = shared.DRY_RUN,
+    name: str | None = shared.NAME,
+    query: str | None = shared.QUERY,
+    format_: str | None = shared.FORMAT,
+    delimiter: str | None = shared.DELIMITER,
+    encoding: str | None = shared.ENCODING,
+    sheet: str | None = shared.SHEET,
+    partitions: list[str] | None = shared.PARTITIONS,
     seed: int | None = shared.SEED,
 ) -> None:
     """Ask about new data each day, for one ε: an alert comes when a count passes a threshold."""
+    asked: dict[str, Any] = {"threshold": threshold, "k": k, "epsilon": epsilon}
+    if dry_run:
+        from freegap.tables.forecast import forecast_watch
+
+        shared.forecast(forecast_watch(**asked), as_json=as_json)
+        return
     import freegap
+    from freegap.tables.domains import WrittenItem
     from freegap.tables.watch import watch as ask
 
-    asked: dict[str, Any] = {"item": item, "of": of, "person": person, "threshold": threshold, "k": k}
+    source = shared.source_of(table, name, query, format_, delimiter, encoding, sheet, partitions)
     shared.deliver(
         lambda: ask(
-            table,
+            source,
+            item=item if len(item) > 1 else item[0],
+            of=WrittenItem(tuple(of)),
+            person=person,
+            where=where,
             **asked,
-            epsilon=epsilon,
             state=state,
             question=question or datetime.now(UTC).date().isoformat(),
             ledger=None if ledger is None else (freegap.Ledger(), ledger),

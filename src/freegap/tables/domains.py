@@ -66,6 +66,13 @@ class ObservedDomain:
     """The items that occur, which somebody has declared to be public."""
 
 
+@dataclass(frozen=True)
+class WrittenItem:
+    """One item as somebody typed it: a text for each column, read as what the column holds, as of a file."""
+
+    parts: tuple[str, ...]
+
+
 Domain = ListedDomain | HeldDomain | ObservedDomain
 
 
@@ -77,6 +84,8 @@ def read_domain(
         raise _missing()
     if isinstance(domain, str) and domain == OBSERVED:
         return _observed(observed_keys_are_public), source
+    if isinstance(domain, WrittenItem):
+        return _written(domain, source)
     if source.parts:
         return _of_tuples(domain, column, source)
     if is_path(domain):
@@ -86,6 +95,22 @@ def read_domain(
         return _from_frame(frame, column, source)
     listed = _listed(sized_values(domain), source)
     return listed, _fit(listed, source)
+
+
+def _written(item: WrittenItem, source: TableSource) -> tuple[Domain, TableSource]:
+    columns = [part.column for part in source.parts] or [source.item]
+    if len(item.parts) != len(columns):
+        raise InvalidArgument(
+            "of", item.parts, f"must have {len(columns)} parts", f"Say one for each: {', '.join(columns)}."
+        )
+    with open_connection() as connection:
+        names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+        places = ", ".join("?" * len(columns))
+        typed = f"SELECT * FROM (VALUES ({places})) AS written({names})"  # noqa: S608  names are quoted
+        frame = frame_of(connection.sql(typed, params=item.parts))
+        if source.parts:
+            return _tuples_of_frame(frame, source, typed=False, reachable=False)
+        return _from_frame(frame, source.item, source, typed=False, reachable=False)
 
 
 def require_usable(domain: Any, item: str) -> int:

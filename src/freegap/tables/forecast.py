@@ -356,3 +356,16 @@ def _above(asked: Pure | ZeroConcentrated, k: int, noise: str, summed: ClippedVa
     # Where the number of all items is known, as it is for a table, the bars do not depend on it.
     bars = error_bars(of_gaps, among=plan.k)
     return _in_unit(Forecast("above", plan.asked, least, most, error, error, bars=bars), summed)
+
+
+def forecast_watch(*, k: int, epsilon: Rational, threshold: Rational) -> Forecast:
+    """What a watch with these parameters would cost, and how exact its alerts would be.
+
+    >>> forecast = forecast_watch(k=1, epsilon=1, threshold=500)
+    >>> forecast.most, round(forecast.gap_error, 1)
+    (Fraction(1, 1), 2.8)
+    """
+    read_threshold(threshold, discrete=False)
+    plan = ThresholdPlan.read("SparseVector", k=k, epsilon=epsilon, monotonic=True)
+    error = math.sqrt(gap_noise(plan, 0).variance)
+    return Forecast("watch", plan.asked, plan.epsilon, plan.epsilon, error, error)

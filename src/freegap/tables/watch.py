@@ -10,41 +10,33 @@ Theorem  Ding 2020, theorem 5.3, which holds for questions that depend on earlie
          tables of all questions, with and without all rows of one person: each count differs by at most one,
          and all in the same direction, however often that person occurs
 
-The state of a watch is a file: the key, what was asked for, and all replies.
-
-- A ledger has charged ε before the file is written, and the file is on the disk before anything is compared.
-- A reply is on the disk before it is shown. After a crash before that, nobody has seen it, and the question
-  is as if it had not been asked; after a later one, the reply stands in the file.
-- The threshold is never drawn again: the key is its noise. A question that has a reply gets it again, and
-  the table is not looked at. One that has none has noise of its own, at an address that the key and its name
-  tell (BLAKE2b with the key, of which nobody can find two names with one address).
-- One process at a time: the others are refused.
-
-The key tells the noise, so the file is as secret as the counts: a file that others may read is refused.
+The threshold is never drawn again: the key is its noise. A question that has a reply gets it again, and the
+table is not looked at. One that has none has noise of its own, at an address that the key and its name tell
+(BLAKE2b with the key, of which nobody can find two names with one address). Where replies are kept, so that
+this is true after a crash, is in `freegap.tables.watch_state`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from freegap.bits import BitSource, source_or_system
-from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
-from freegap.errors import BudgetSpent, FreegapError, InvalidArgument
+from freegap.charges import LedgerAndDataset, ledger_argument
+from freegap.errors import BudgetSpent, InvalidArgument
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.noisy_threshold import BELOW
 from freegap.mechanisms.sparse_vector import noisy_threshold
 from freegap.mechanisms.threshold_plan import ThresholdPlan
-from freegap.tables.described import SourceTable
+from freegap.tables.described import SourceTable, described
+from freegap.tables.domains import WrittenItem
 from freegap.tables.people import counted
 from freegap.tables.results import PrivacyUnit
+from freegap.tables.watch_state import KEY_BITS, opened_state
 from freegap.values.columns import Column
 from freegap.values.plans import PlainPlan
 from freegap.values.rationals import Rational
@@ -53,9 +45,7 @@ from freegap.values.results import Release
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import as_double, jsonable, readable
 
-FORMAT = "freegap watch 1"
 _LONGEST_NAME = 100
-_KEY_BITS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +114,10 @@ class WatchReport(Release):
 def watch(
     table: Any,
     *,
-    item: str,
+    item: str | Sequence[str],
     of: Any,
     person: str,
+    where: Any = None,
     threshold: Rational,
     k: int,
     epsilon: Rational,
@@ -137,11 +128,14 @@ def watch(
 ) -> WatchReport:
     """Ask whether more people than a threshold have one item; begin the watch where it has no state yet.
 
-    of: the item whose people are counted.
+    of: the item whose people are counted; a tuple, where items are of several columns.
+    where: which rows are looked at; see `source`.
     k: how many questions may be above before the watch is over.
     epsilon: for all questions together; charged when the watch begins.
-    state: the path of the watch's file. It holds a secret; do not copy it or put an older one back.
+    state: the path of the watch's file, which holds the key: it is as secret as the table.
     question: a public name, such as the date. The same name again gets the same reply.
+    ledger: a ledger and the name of a data set in it. It keeps the replies, and refuses what does not fit
+        them. Without one they are in the file, and nothing notices when an older file is put back.
 
     >>> import pyarrow, tempfile, freegap as fg
     >>> visits = pyarrow.table({"code": ["flu"] * 90, "patient": range(90)})
@@ -155,35 +149,29 @@ def watch(
     plan = ThresholdPlan.read("SparseVector", k=k, epsilon=epsilon, monotonic=True)
     bar = read_threshold(threshold, discrete=False)
     name = _question_argument(question)
-    said = {"item": item, "of": str(of), "person": person, "threshold": str(bar), "k": plan.k}
+    columns: Any = list(item) if isinstance(item, list | tuple) else item
+    _require_columns(columns, person)
+    described_table = described(table, where=where)
+    said = {"item": columns, "of": _shown(of), "person": person, "threshold": str(bar), "k": plan.k}
     said["epsilon"] = str(plan.epsilon)
-    if isinstance(table, SourceTable) and table.where is not None:
-        said["where"] = str(table.where)
+    if described_table.where is not None:
+        said["where"] = str(described_table.where)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    path = _path_argument(state)
-    with _locked(path):
-        kept = _read(path, said)
-        replies: dict[str, int | None] = {} if kept is None else kept["replies"]
-        if name not in replies:
-            _require_left(plan, replies)
-            if kept is None:
-                require(account, plan.asked)
-            offset = _people(table, item, of, person) - bar  # an error from here on has drawn nothing
-            if kept is None:
-                kept = _begun(path, plan, said, account, source)
-            bar_with_noise = noisy_threshold(plan, KeyedDigits(_KeptKey(kept["key"]), 0))
-            branch, multiple = bar_with_noise.one(_number(name, kept["key"]), offset)
-            replies = {**replies, name: None if branch == BELOW else multiple}
-            _write(path, {**kept, "replies": replies})
-        return _report(plan, said, kept or {}, replies, name, bar)
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """What the ledger is told: nothing but the charge."""
-
-    spent: Fraction
+    offset: Fraction | None = None
+    with opened_state(state, plan.asked, said, account) as kept:
+        while name not in kept.replies:
+            _require_left(plan, kept.replies)
+            if offset is None:
+                kept.require_budget()
+                offset = _people(described_table, columns, of, person) - bar
+            # An error until here has drawn nothing.
+            if not kept.begun:
+                kept.begin(source)
+            bar_with_noise = noisy_threshold(plan, KeyedDigits(_KeptKey(kept.key), 0))
+            branch, multiple = bar_with_noise.one(_number(name, kept.key), offset)
+            kept.add(name, None if branch == BELOW else multiple)
+        return _report(plan, said, kept.private, kept.replies, name, bar)
 
 
 class _KeptKey:
@@ -196,28 +184,14 @@ class _KeptKey:
 
     def bits(self, n: int) -> int:
         """The key."""
-        if n != _KEY_BITS:
+        if n != KEY_BITS:
             raise AssertionError("all noise of a watch is made from its key")
         return self._key
 
 
-def _begun(
-    path: Path, plan: ThresholdPlan, said: dict[str, Any], account: Any, source: BitSource
-) -> dict[str, Any]:
-    """Charge the watch and write its first state; where that fails, ε stays charged."""
-    made: dict[str, Any] = {"format": FORMAT, "asked": said, "private": source.private, "replies": {}}
-
-    def begin() -> _Begun:
-        made["key"] = f"{source.bits(_KEY_BITS):064x}"
-        _write(path, made)
-        return _Begun(plan.epsilon)
-
-    charged(account, PlainPlan("watch", plan.asked, said), begin)
-    return made
-
-
-def _people(table: Any, item: str, of: Any, person: str) -> int:
-    domain: dict[str, Any] = {"domain": [of], "domain_column": None, "observed_keys_are_public": False}
+def _people(table: SourceTable, item: str | list[str], of: Any, person: str) -> int:
+    public = of if isinstance(of, WrittenItem) else [tuple(of) if isinstance(of, list) else of]
+    domain: dict[str, Any] = {"domain": public, "domain_column": None, "observed_keys_are_public": False}
     with counted(table, item=item, person=person, **domain) as people:
         return int(people.tally.values[0])
 
@@ -228,7 +202,7 @@ def _number(name: str, key: str) -> int:
     return int.from_bytes(digest, "big") >> 2
 
 
-def _require_left(plan: ThresholdPlan, replies: dict[str, int | None]) -> None:
+def _require_left(plan: ThresholdPlan, replies: Mapping[str, int | None]) -> None:
     if _left(plan, replies) <= 0:
         raise BudgetSpent(
             f"no further questions: {plan.k} replies above the threshold were given, as asked for. Nothing "
@@ -236,15 +210,15 @@ def _require_left(plan: ThresholdPlan, replies: dict[str, int | None]) -> None:
         )
 
 
-def _left(plan: ThresholdPlan, replies: dict[str, int | None]) -> int:
+def _left(plan: ThresholdPlan, replies: Mapping[str, int | None]) -> int:
     return plan.k - sum(reply is not None for reply in replies.values())
 
 
 def _report(
     plan: ThresholdPlan,
     said: dict[str, Any],
-    kept: dict[str, Any],
-    replies: dict[str, int | None],
+    private: bool,
+    replies: Mapping[str, int | None],
     name: str,
     bar: Fraction,
 ) -> WatchReport:
@@ -264,18 +238,8 @@ def _report(
             filter=said.get("where"),
         ),
         spent=plan.epsilon,
-        private=kept["private"] is True,
+        private=private,
     )
-
-
-def _path_argument(state: Any) -> Path:
-    if not isinstance(state, str | Path) or not Path(state).name or "\0" in str(state):
-        raise InvalidArgument("state", state, "must be a path", 'Pass for example state="flu.watch".')
-    # Behind links: else a new state would stand in place of the link, and the old one where it points to.
-    try:
-        return Path(os.path.realpath(state))
-    except ValueError:  # a name that the system cannot spell
-        raise InvalidArgument("state", state, "is no possible name", "Choose another place.") from None
 
 
 def _question_argument(question: Any) -> str:
@@ -289,98 +253,14 @@ def _question_argument(question: Any) -> str:
     return question
 
 
-# The file ----------------------------------------------------------------------------------------
+def _require_columns(item: Any, person: Any) -> None:
+    """A line of a .dat file is somebody in that file alone, and a watch is about people in many tables."""
+    for argument, name in (("item", item), ("person", person)):
+        if name is None:
+            raise InvalidArgument(argument, name, "must name a column", f"Pass {argument}='…'.")
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Meanwhile no other process asks this watch. The lock ends with the process, however that ends."""
-    try:
-        import fcntl
-    except ImportError:
-        raise FreegapError("a watch needs file locks, which this system does not have") from None
-    try:
-        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except (OSError, ValueError) as error:  # also a name that the system cannot spell
-        why = getattr(error, "strerror", None) or "no such name"
-        raise InvalidArgument(
-            "state", str(path), f"cannot be written ({why})", "Choose another place."
-        ) from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise FreegapError(
-                f"another process is asking the watch {str(path)!r}. Try again later."
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _read(path: Path, said: dict[str, Any]) -> dict[str, Any] | None:
-    """The state, or None where the watch has not begun; that of another watch is refused."""
-    try:
-        status = path.stat()
-        if status.st_nlink > 1:
-            raise InvalidArgument(
-                "state",
-                str(path),
-                "has another name, under which an older state would stay",
-                "Leave it one name, and let no link but a symbolic one lead to it.",
-            )
-        if status.st_mode & 0o077:
-            raise InvalidArgument(
-                "state",
-                str(path),
-                "may be read by others, and holds a secret",
-                "chmod 600, and think who saw it.",
-            )
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        sound = kept["format"] == FORMAT and len(kept["key"]) == _KEY_BITS // 4 and int(kept["key"], 16) >= 0
-        sound = sound and all(reply is None or type(reply) is int for reply in kept["replies"].values())
-        asked = kept["asked"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        sound, asked = False, {}
-    if not sound:
-        raise InvalidArgument("state", str(path), "is not the state of a watch", "Choose another place.")
-    for argument in {**asked, **said}:
-        if asked.get(argument) != said.get(argument):
-            raise InvalidArgument(
-                argument,
-                said.get(argument),
-                f"is not what this watch was begun with, {asked.get(argument)!r}",
-                "A watch asks one question of all days; begin another with a state of its own.",
-            )
-    return dict(kept)
-
-
-def _write(path: Path, record: dict[str, Any]) -> None:
-    """The state, in one step and on the disk when this returns; readable by its owner alone."""
-    try:
-        _replace(path, record)
-    except OSError as error:
-        raise FreegapError(
-            f"the state of the watch {str(path)!r} cannot be written ({error.strerror}). Nothing is shown of "
-            "what was asked now; ask again when it can be."
-        ) from None
-
-
-def _replace(path: Path, record: dict[str, Any]) -> None:
-    new = path.with_name(path.name + ".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(descriptor, 0o600)
-        json.dump(record, file)
-        file.flush()
-        os.fsync(descriptor)
-    new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def _shown(of: Any) -> str | list[str]:
+    if isinstance(of, WrittenItem):
+        return of.parts[0] if len(of.parts) == 1 else list(of.parts)
+    return [str(part) for part in of] if isinstance(of, list | tuple) else str(of)
