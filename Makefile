@@ -2,10 +2,14 @@
 # Each makes its own virtual environment below .venv/ and installs what it needs.
 PYTHON ?= python3
 
-.PHONY: demo test test-long mutants mutants-generated try-contributing bench docs reproduction fuzz dist clean
+.PHONY: demo serve-demo test test-long mutants mutants-generated try-contributing bench docs reproduction fuzz dist clean
 
 demo: .venv/demo/installed
 	.venv/demo/bin/freegap demo --out out/demo
+
+# The demo's shop as a service: three tokens and the address of a page to look at. PORT=8080 for another port.
+serve-demo: .venv/serve/installed
+	.venv/serve/bin/freegap serve demo --out out/serve-demo $(if $(PORT),--port $(PORT))
 
 test: .venv/test/installed
 	PATH="$(CURDIR)/.venv/test/bin:$$PATH" scripts/check
@@ -66,6 +70,11 @@ fuzz: .venv/fuzz/installed
 .venv/demo/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/demo
 	.venv/demo/bin/python -m pip install --quiet --editable '.[plot,tables,ledger]'
+	touch $@
+
+.venv/serve/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/serve
+	.venv/serve/bin/python -m pip install --quiet --editable '.[serve,mcp]'
 	touch $@
 
 # The versions, and the hashes, that scripts/lock wrote down. What is imported is compiled then, and no more.

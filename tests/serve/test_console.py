@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import sqlite3
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -143,6 +149,22 @@ def test_with_tls_the_cookie_is_for_this_host_alone(service: Service) -> None:
     planted = {"cookie": f"freegap_session={'0' * 64}"}
     again = call(service.app, "GET", "/console/sign-in", scheme="https", headers=planted)
     assert "__Host-" in again.headers["set-cookie"], "what was set without TLS counts for nothing"
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_secure_too(service: Service) -> None:
+    """The proxy says how the browser came, in a header that it sets."""
+    for said, secure in (("https", True), ("HTTPS, http", True), ("http", False), ("", False)):
+        reply = call(service.app, "GET", "/console/sign-in", headers={"x-forwarded-proto": said})
+        cookie = reply.headers["set-cookie"]
+        assert (cookie.startswith("__Host-"), "; Secure" in cookie) == (secure, secure), said
+        assert cookie.lower().replace("; secure", "").endswith("; httponly; path=/; samesite=strict")
+    ann = Visitor(service)
+    ann.get("/sign-in")
+    ann.post("/sign-in", token=service.token("ann"))
+    name, session = next(iter(ann.cookies.items()))
+    for cookie, status in ((f"{name}={session}", 303), (f"__Host-{name}={session}", 200)):
+        headers = {"x-forwarded-proto": "https", "cookie": cookie}
+        assert call(service.app, "GET", "/console/", headers=headers).status == status
 
 
 FOREIGN = [
@@ -332,3 +354,104 @@ def test_what_nobody_foresaw_is_a_page_too(service: Service, monkeypatch: pytest
     assert reply.status == 500
     assert "The service has failed." in reply.body.decode()
     assert "SECRET" not in reply.body.decode()
+
+
+def test_an_auditor_is_told_of_a_journal_that_was_changed(service: Service) -> None:
+    ada, ann = Visitor(service), Visitor(service)
+    ada.sign_in(service.token("ada", "auditor"))
+    ann.sign_in(service.token("ann"))
+    line = service.ask(service.token("ann")).json["line"]
+    assert "lines hold" in ada.get("/verification").body.decode()
+    with sqlite3.connect(service.folder / "ledger.db") as kept:
+        kept.execute("DROP TRIGGER freegap_journal_no_update")
+        assert (
+            kept.execute("UPDATE freegap_journal SET who = 'eve' WHERE sequence = ?", (line,)).rowcount == 1
+        )
+    for page in ("/verification", "/journal"):
+        reply = ada.get(page)
+        assert reply.status == 200
+        assert "The journal does not hold." in reply.body.decode()
+        assert f"line {line}" in reply.body.decode().lower()
+        assert "eve" not in reply.body.decode(), "no line of it is shown"
+        assert ann.get(page).status == 403
+
+
+def test_pages_have_a_pace_too(folder: Path, serving: Callable[..., Service]) -> None:
+    text = (folder / "freegap.toml").read_text()
+    (folder / "freegap.toml").write_text(text + "[limits]\nrequests_per_minute = 3\n")
+    service = serving()
+    ann, bob = Visitor(service), Visitor(service)
+    ann.sign_in(service.token("ann"))
+    replies = [ann.get("/") for _ in range(6)]
+    assert 429 in [reply.status for reply in replies]
+    assert "as often as one may" in replies[-1].body.decode() or replies[-1].status == 200
+    bob.sign_in(service.token("bob"))
+    assert bob.get("/").status == 200, "one person keeps nobody else waiting"
+
+
+@pytest.fixture
+def other_measures(folder: Path) -> None:
+    """A source in ρ alone, renewed by month; one in both with groups and an unknown domain."""
+    text = (folder / "freegap.toml").read_text()
+    shop = text[text.index("[sources.shop]") : text.index("[sources.clinic]")]
+    rho = (
+        shop.replace("shop", "monthly")
+        .replace('{ epsilon = "5" }', '{ rho = "1/8", renewed = "monthly" }')
+        .replace('epsilon = ["1/100", "1"]', 'rho = ["1/10000", "1/16"]')
+        .replace("epsilon =", "rho =")
+    )
+    both = shop.replace("shop", "both").replace('{ epsilon = "5" }', '{ epsilon = "5", delta = "1e-6" }')
+    both = both.replace('{ epsilon = "2" }', '{ epsilon = "2", delta = "1e-6" }')
+    both = re.sub(r'= \{ epsilon = "(3/2|1)" \}', r'= { epsilon = "\1", delta = "1e-6" }', both)
+    both = both.replace('epsilon = ["1/100", "1"]', 'epsilon = ["1/100", "1"]\nrho = ["1/10000", "1/16"]')
+    both = both.replace(
+        'product = "products.csv"',
+        'product = { domain = "unknown", delta = "1e-9", items_per_person = 2 }',
+    ).replace(
+        "[sources.both.quotas.team]",
+        '[sources.both.groups]\ncity = ["Rome", "Oslo"]\n[sources.both.quotas.team]',
+    )
+    (folder / "freegap.toml").write_text(text + rho + both)
+
+
+@pytest.mark.usefixtures("other_measures")
+def test_questions_in_rho_in_groups_and_of_unknown_items(service: Service) -> None:
+    ann, ada = Visitor(service), Visitor(service)
+    ann.sign_in(service.token("ann"))
+    ada.sign_in(service.token("ada", "auditor"))
+    front = ann.get("/").body.decode()
+    assert "ρ from 0.0001 to 0.0625" in front
+    assert "begins anew each month" in front, "what renewal means stands beside the source"
+    assert "names protected" in front
+    assert "begins anew each month" in ada.get("/budgets").body.decode()
+    rho = {"source": "monthly", "epsilon": "", "rho": ""}
+    looked_for = ann.plan(**rho, largest="900").body.decode()
+    assert "is enough" in looked_for
+    assert "What is right, by ρ" in looked_for
+    assert "Take the suggested ρ" in looked_for
+    assert "Ask, and pay" not in looked_for
+    rho["rho"] = "1/50"
+    assert "Ask, and pay ρ = 0.02" in ann.plan(**rho, largest="900").body.decode()
+    where = ann.ask(**rho).headers["location"].removeprefix("/console")
+    shown = ann.get(where).body.decode()
+    assert "It was charged ρ = " in shown
+    both = {"source": "both", "epsilon": "1/10"}
+    refused = ann.plan(**both, rho="1/100")
+    assert (refused.status, "Send one of the two" in refused.body.decode()) == (422, True)
+    refused = ann.plan(**both, largest="900")
+    assert (refused.status, "how many there are" in refused.body.decode()) == (422, True)
+    assert "What is right, by ε" in ann.plan(**both, largest="900", items="50").body.decode()
+    grouped = {"item": "city", "group": "city"}
+    assert "Dry run" in ann.plan(**both, **grouped, largest="900").body.decode()
+
+
+def test_the_suggested_amount_can_be_taken(service: Service) -> None:
+    ann = Visitor(service)
+    ann.sign_in(service.token("ann"))
+    page = ann.plan(epsilon="", largest="900").body.decode()
+    link = html.unescape(re.findall(r'href="/console(/ask[?][^"]*)"', page)[-1])
+    fields = dict(parse_qsl(link.partition("?")[2]))
+    assert Fraction(fields["epsilon"]) > 0
+    taken = ann.get("/ask", **fields)
+    assert f"Ask, and pay ε = {float(Fraction(fields['epsilon'])):.4g}" in taken.body.decode()
+    assert "Take the suggested" not in ann.plan(epsilon="", largest="2").body.decode(), "more than is allowed"

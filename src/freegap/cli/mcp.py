@@ -36,22 +36,14 @@ def mcp(
         verbs = AtService(url, _token())
         make_agent_server(lambda _headers: verbs).run("stdio")
         return
-    import uvicorn
-
     from freegap.serve.desk import Desk
+    from freegap.serve.listen import server
     from freegap.serve.workers import WorkerProcesses
 
     settings = read_settings(config)
     desk = Desk(settings, WorkerProcesses(settings.limits))
     desk.open()
-    uvicorn.run(
-        make_agent_app(desk, host=host),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-    )
+    server(make_agent_app(desk, host=host), host=host, port=port, lifespan="on").run()
 
 
 def _token() -> str:

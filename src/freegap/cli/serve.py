@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -34,20 +36,60 @@ def _serve(
     """Let a team ask, and nobody read: an HTTP service over the tables of a configuration."""
     if context.invoked_subcommand is not None:
         return
+    _require_installed()
+    _server(config, host, port).run()
+
+
+def _require_installed() -> None:
     try:
-        from freegap.serve.app import make_app
-        from freegap.serve.listen import server
+        import freegap.serve.app
+        import freegap.serve.listen  # noqa: F401
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("anyio", "fastapi", "pydantic", "uvicorn"):
+        if (missing.name or "").partition(".")[0] not in (
+            "anyio",
+            "fastapi",
+            "jinja2",
+            "pydantic",
+            "uvicorn",
+        ):
             raise
         raise MissingExtra("fastapi", "serve") from None
+
+
+def _server(config: Path, host: str, port: int) -> Any:
+    """The service of a configuration, not started yet."""
+    from freegap.serve.app import make_app
     from freegap.serve.desk import Desk
+    from freegap.serve.listen import server
     from freegap.serve.workers import WorkerProcesses
 
     settings = read_settings(config)
     desk = Desk(settings, WorkerProcesses(settings.limits))
     desk.open()
-    server(make_app(desk), host=host, port=port).run()
+    return server(make_app(desk), host=host, port=port)
+
+
+@app.command()
+def demo(
+    out: Path = typer.Option(Path("out/serve-demo"), help="The folder to make it in, or to go on with."),
+    host: str = typer.Option("127.0.0.1", help="The address to listen on."),
+    port: int = typer.Option(8765, help="The port to listen on; 0 for any that is free."),
+) -> None:
+    """A service to look at: the synthetic shop of `freegap demo`, and somebody in each role."""
+    _require_installed()
+    from freegap.serve.listen import bound
+    from freegap.serve.shop import make_shop
+
+    with bound(host, port) as place:
+        made = make_shop(out)
+        typer.echo(
+            f"Everything is in {out}; the data are synthetic.\nTokens to sign in with, good for a week:\n"
+        )
+        for name, (role, token) in made.tokens.items():
+            typer.echo(f"  {name:5} {role:8} {token}")
+        typer.echo(f"\nOpen http://{host}:{place.getsockname()[1]}/ in a browser. Ctrl-C ends the service.")
+        sys.stdout.flush()  # whoever reads a pipe needs the address now
+        _server(made.config, host, port).run(sockets=[place])
 
 
 def _people(config: Path) -> People:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import socket
+from typing import Any, Literal
 
 import uvicorn
+
+from freegap.errors import InvalidArgument
 
 _CONNECTIONS = 200
 _IDLE = 5
 _HEADERS = 16 * 1024
 
 
-def server(app: Any, *, host: str, port: int) -> uvicorn.Server:
-    """Not started yet. h11 reads requests: it is strict, and the same on every machine."""
+def server(app: Any, *, host: str, port: int, lifespan: Literal["on", "off"] = "off") -> uvicorn.Server:
+    """Not started yet. h11 reads requests: it is strict, and the same on every machine. lifespan: whether the
+    application wants to know when it begins."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -20,7 +24,7 @@ def server(app: Any, *, host: str, port: int) -> uvicorn.Server:
             port=port,
             http="h11",
             ws="none",
-            lifespan="off",
+            lifespan=lifespan,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -30,3 +34,14 @@ def server(app: Any, *, host: str, port: int) -> uvicorn.Server:
             h11_max_incomplete_event_size=_HEADERS,
         )
     )
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A place to listen at, or an error that says that there is none; 0 for any port that is free."""
+    try:
+        return socket.create_server((host, port))
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or "no port"
+        raise InvalidArgument(
+            "port", port, f"cannot be listened at ({said})", "Pass another --port."
+        ) from None

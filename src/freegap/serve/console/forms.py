@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 from freegap.errors import InvalidArgument
 from freegap.serve.questions import FIELDS
 
+_ASSUMED = ("largest", "exponent", "items")
 _MOST_FIELDS = 40
 _WHOLE = re.compile(r"[0-9]{1,18}")
 
@@ -54,11 +55,13 @@ def plan_of(fields: Mapping[str, str]) -> dict[str, Any]:
 
     >>> plan_of({"source": "shop", "k": "3", "largest": "1000", "target": "0.95"})
     {'source': 'shop', 'k': 3, 'assume': {'largest': 1000}, 'target': '0.95'}
+    >>> plan_of({"source": "shop", "k": "3", "largest": "1000", "group": "city"})  # a dry run alone
+    {'source': 'shop', 'group': 'city', 'k': 3}
     """
     asked = question_of(fields)
-    texts = {name: fields.get(name, "").strip() for name in ("largest", "exponent", "target")}
-    assumed = {name: number_of(texts[name]) for name in ("largest", "exponent") if texts[name]}
-    if "largest" in assumed:
+    texts = {name: fields.get(name, "").strip() for name in (*_ASSUMED, "target")}
+    assumed = {name: number_of(texts[name]) for name in _ASSUMED if texts[name]}
+    if "largest" in assumed and "group" not in asked:
         asked["assume"] = assumed
         if texts["target"]:
             asked["target"] = texts["target"]

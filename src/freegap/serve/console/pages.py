@@ -19,12 +19,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 import freegap
-from freegap.errors import FreegapError, InvalidArgument, printable
+from freegap.errors import FreegapError, InvalidArgument, LedgerDamaged, printable
 from freegap.serve.console.forms import fields_of, number_of, plan_of, question_of
 from freegap.serve.console.sessions import Sessions, form_number, new_number
 from freegap.serve.console.views import (
     account_view,
     amount,
+    bounds_of,
     budget_views,
     figure,
     plan_view,
@@ -129,7 +130,11 @@ class Console:
     def data(self, visit: Visit) -> Response:
         """What data there is, and what is left."""
         sources = [
-            {**source, "views": [account_view(account) for account in source["accounts"]]}
+            {
+                **source,
+                "views": [account_view(account) for account in source["accounts"]],
+                "bounds": bounds_of(source),
+            }
             for source in self._desk.sources(visit.who)
         ]
         return self._page(visit, "data.html", sources=sources, asking=self._asks(visit))
@@ -176,16 +181,20 @@ class Console:
         return self._page(visit, "sources.html", sources=sources)
 
     def journal(self, visit: Visit) -> Response:
-        """Every line of the ledger, the latest first."""
-        return self._journal(visit, None)
+        """Every line of the ledger, the latest first; where it was tampered with, what is wrong."""
+        try:
+            return self._journal(visit, None)
+        except LedgerDamaged:
+            return self.verification(visit)
 
     def verification(self, visit: Visit) -> Response:
         """The journal read again."""
         return self._journal(visit, self._desk.verification(visit.who))
 
     def _journal(self, visit: Visit, verified: dict[str, Any] | None) -> Response:
-        lines = self._desk.journal(visit.who)[::-1]
-        receipted = {made["sequence"] for made in self._desk.releases(visit.who)}
+        damaged = verified is not None and not verified["ok"]  # then no line of it is worth anything
+        lines = [] if damaged else self._desk.journal(visit.who)[::-1]
+        receipted = set() if damaged else {made["sequence"] for made in self._desk.releases(visit.who)}
         part = _part_of(visit, lines)
         return self._page(visit, "journal.html", verified=verified, receipted=receipted, **part)
 
@@ -233,7 +242,8 @@ class Console:
             fields=visit.fields,
             error=error,
             once=new_number(),
-            **plan_view(planned, visit.fields),
+            bounds=[] if source is None else bounds_of(source),
+            **plan_view(planned, visit.fields, source),
         )
 
     def _planned(self, visit: Visit) -> tuple[dict[str, Any] | None, str | None, int]:
@@ -325,6 +335,8 @@ class Console:
         visit = Visit(request, session_of(request), None, {})
         try:
             visit = Visit(request, visit.session, self._sessions.holder(visit.session), fields_of(sent))
+            if visit.person is not None:
+                self._desk.require_pace(visit.person)
             return handler(visit)
         except NotSignedIn:
             return RedirectResponse(f"{visit.home}/sign-in", 303, _HEADERS)

@@ -107,8 +107,8 @@ def bar_chart(release: Release) -> BarChart | None:
     return BarChart(title, bars, scale.ticks(), scale.of(0.0), line, len(sizes) - len(bars))
 
 
-def chance_chart(plan: Mapping[str, Any]) -> CurveChart | None:
-    """What is right against the budget, of a plan as `BudgetPlan.to_dict` has it."""
+def chance_chart(plan: Mapping[str, Any], measure: str) -> CurveChart | None:
+    """What is right against the budget, of a plan as `BudgetPlan.to_dict` has it, in epsilon or rho."""
     names = {
         "exact": "exactly right",
         "share": "share right",
@@ -118,12 +118,11 @@ def chance_chart(plan: Mapping[str, Any]) -> CurveChart | None:
     }
     goal = plan.get("target") if plan.get("goal") in names else None
     yticks = tuple((_height(share), f"{100 * share:.0f} %") for share in (0, 0.5, 1))
-    return _curves(
-        "What is right, by ε", plan, names, _height, yticks, None if goal is None else _height(_ratio(goal))
-    )
+    height = None if goal is None else _height(_ratio(goal))
+    return _curves("What is right", plan, measure, names, _height, yticks, height)
 
 
-def error_chart(plan: Mapping[str, Any]) -> CurveChart | None:
+def error_chart(plan: Mapping[str, Any], measure: str) -> CurveChart | None:
     """How large errors are against the budget, in people."""
     names = {"gap": "standard error of a gap", "width": "width of a 95 % interval"}
     numbers = [point[name] for point in plan["curve"] for name in names if point.get(name) is not None]
@@ -137,21 +136,22 @@ def error_chart(plan: Mapping[str, Any]) -> CurveChart | None:
     powers = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1)]
     marked = powers or [min(numbers), max(numbers)]
     yticks = tuple((height(n), f"{n:,.0f}" if n >= 1 else f"{n:.2g}") for n in dict.fromkeys(marked))
-    return _curves("How large errors are, in people, by ε", plan, names, height, yticks, None)
+    return _curves("How large errors are, in people", plan, measure, names, height, yticks, None)
 
 
 def _curves(
     title: str,
     plan: Mapping[str, Any],
+    measure: str,
     names: Mapping[str, str],
     height: Any,
     yticks: tuple[tuple[float, str], ...],
     goal: float | None,
 ) -> CurveChart | None:
-    points = [point for point in plan["curve"] if "epsilon" in point]
+    points = [point for point in plan["curve"] if measure in point]
     if len(points) < 2:
         return None
-    budgets = [_ratio(point["epsilon"]) for point in points]
+    budgets = [_ratio(point[measure]) for point in points]
     low, high = math.log10(budgets[0]), math.log10(budgets[-1])
 
     def across(budget: float) -> float:
@@ -166,8 +166,9 @@ def _curves(
             curves.append(Curve(words, len(curves) + 1, dots))
     at = plan.get("at") or {}
     xticks = tuple((across(budget), f"{budget:.3g}") for budget in _few(budgets))
-    place = across(_ratio(at["epsilon"])) if "epsilon" in at else None
-    return CurveChart(title, tuple(curves), xticks, yticks, place, goal)
+    place = across(_ratio(at[measure])) if measure in at else None
+    titled = f"{title}, by {'ρ' if measure == 'rho' else 'ε'}"
+    return CurveChart(titled, tuple(curves), xticks, yticks, place, goal)
 
 
 class _Scale:

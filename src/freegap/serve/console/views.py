@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from freegap.errors import InvalidArgument
+from freegap.receipts.assess import RENEWAL
 from freegap.serve.console.pictures import BarChart, bar_chart, chance_chart, error_chart
 from freegap.serve.questions import FIELDS
 from freegap.serve.sources import Source
@@ -110,7 +111,7 @@ def budget_views(
         left = {"account": account["dataset"], "left": account["remaining"]}
         of_source["views"].append(account_view({**account, **left}))
         if account["level"] == "dataset":
-            of_source["renewed"] = account["renewed"]
+            of_source["renewal"] = RENEWAL if account["renewed"] else None
             of_source["spenders"] = _spenders([m for m in made if m["dataset"] == account["dataset"]])
     return list(sources.values())
 
@@ -165,26 +166,62 @@ _FIGURES = {
 }
 
 
-def plan_view(planned: Mapping[str, Any] | None, fields: Mapping[str, str]) -> dict[str, Any]:
+def plan_view(
+    planned: Mapping[str, Any] | None, fields: Mapping[str, str], source: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """What the page shows of a plan, and of asking what was planned. asked: None where there is no amount."""
     plan = None if planned is None else planned["plan"]
     curve = [] if plan is None else plan["curve"]
-    found = None if plan is None else plan["suggested"]
     asked = {name: fields[name] for name in FIELDS if fields.get(name)}
-    ready = planned is not None and "epsilon" in asked
-    suggested = None
-    if found is not None and "epsilon" in found and not ready:
-        suggested = urlencode({**fields, "epsilon": found["epsilon"]})
+    measure = next((name for name in ("rho", "epsilon") if name in asked), None)
     if planned is not None and planned["dry_run"] is not None:
-        lines = [line.replace(" (ask with --measure)", "") for line in planned["dry_run"]["lines"]]
-        planned = {**planned, "dry_run": {"lines": lines[1:]}}
+        planned = {**planned, "dry_run": {"lines": _dry_run(planned["dry_run"]["lines"])}}
+    drawn = "rho" if any("rho" in point for point in curve) else "epsilon"
     return {
         "planned": planned,
-        "charts": [] if plan is None else [chance_chart(plan), error_chart(plan)],
+        "charts": [] if plan is None else [chart(plan, drawn) for chart in (chance_chart, error_chart)],
+        "budget": (drawn, _SYMBOLS[drawn]),
         "figures": [(n, words) for n, words in _FIGURES.items() if any(n in point for point in curve)],
-        "suggested": suggested,
-        "asked": asked if ready else None,
+        "suggested": None if measure or plan is None else _suggested(plan["suggested"], fields, source or {}),
+        "asked": asked if planned is not None and measure else None,
+        "short": [] if planned is None else [one for one in planned.get("charges", ()) if not one["fits"]],
+        "pays": (_SYMBOLS[measure], asked[measure]) if measure else None,
     }
+
+
+def _dry_run(lines: Sequence[str]) -> list[str]:
+    """Without the heading, and without what speaks of the command line or of other questions."""
+    said = [line.replace(" (ask with --measure)", "") for line in lines[1:]]
+    return [line for line in said if " instead, which" not in line]
+
+
+def _suggested(
+    found: Mapping[str, str] | None, fields: Mapping[str, str], source: Mapping[str, Any]
+) -> str | None:
+    """The same form with the amount that is enough, as far as the owner allows one question so much.
+
+    >>> allowed = {"smallest_epsilon": "1/10", "largest_epsilon": "1"}
+    >>> [_suggested({"measure": "epsilon", "spent": e}, {"k": "5"}, allowed) for e in ("1/100", "1/2", "2")]
+    ['k=5&epsilon=1%2F10', 'k=5&epsilon=1%2F2', None]
+    """
+    if found is None or f"largest_{found['measure']}" not in source:
+        return None
+    least, most = (Fraction(source[f"{extent}_{found['measure']}"]) for extent in ("smallest", "largest"))
+    enough = max(least, Fraction(found["spent"]))
+    return None if enough > most else urlencode({**fields, found["measure"]: str(enough)})
+
+
+def bounds_of(source: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """What one question may cost: of each measure its name, its symbol, the least and the most.
+
+    >>> bounds_of({"name": "shop", "smallest_rho": "1/100", "largest_rho": "1/8"})
+    [('rho', 'ρ', '0.01', '0.125')]
+    """
+    return [
+        (name, _SYMBOLS[name], amount(source[f"smallest_{name}"]), amount(source[f"largest_{name}"]))
+        for name in ("epsilon", "rho")
+        if f"smallest_{name}" in source
+    ]
 
 
 def figure(value: Any, name: str) -> str:
