@@ -264,8 +264,14 @@ def test_totals_and_histograms(shop: Path) -> None:
     )
     means = json.loads(run("histogram", *asked, *summed, "--items-per-person", "1", "--mean").stdout)
     assert means["centre"] == "5"
+    dry = json.loads(
+        run("histogram", *asked, *summed, "--items-per-person", "1", "--mean", "--dry-run").stdout
+    )
+    assert (dry["charged_at_most"], dry["intervals"]["100"] > 10 * dry["intervals"]["1000"]) == ("1", True)
+    lines = run("histogram", *asked[:-3], *summed, "--items-per-person", "1", "--mean", "--dry-run").stdout
+    assert "95 % interval of the mean cost of 1,000 people: at most about" in lines
     with pytest.raises(InvalidArgument, match="mean"):
-        run("histogram", *asked, *summed, "--items-per-person", "1", "--mean", "--dry-run")
+        run("histogram", *asked, "--items-per-person", "1", "--mean", "--dry-run")
     for wrong, named_in_error in (("0", "items"), ("x", "whole number"), ("any", "dry run")):
         with pytest.raises(InvalidArgument, match=named_in_error):
             run("histogram", *asked, "--items-per-person", wrong, "--dry-run")

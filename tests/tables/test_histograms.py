@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import freegap as fg
 from freegap.tables import categories
 from freegap.tables.categories import bins_of
+from freegap.tables.histogram_forecast import MeansForecast, forecast_histogram
 from freegap.tables.histograms import reach_of
 from freegap.tables.means import NoisyMeans
 from freegap.tables.values import ClippedValue
@@ -224,6 +226,26 @@ def test_half_of_the_budget_for_each_and_all_of_it_charged() -> None:
     assert Fraction(999, 1000) < in_rho.spent <= 1
     lopsided = means(low=0, high=9, bits=fg.SeededBits(4))
     assert [lopsided.centre, lopsided.plan.sensitivity] == [4, 5]
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 2}, {"rho": 1}])
+def test_a_dry_run_of_means(budget: dict[str, Any]) -> None:
+    """What is charged is what would be; no interval of a release without noise reaches further than said."""
+    bounds: dict[str, Any] = {"value": "cost", "low": 1, "high": 10, "unit": 1}
+    said = forecast_histogram(items_per_person=1, mean=True, **bounds, **budget)
+    assert isinstance(said, MeansForecast)
+    release = means(**({"epsilon": None} | budget), low=1, items_per_person=1, bits=fg.SeededBits(1))
+    assert said.charge == release.spent
+    assert said.interval(3) is None
+    for people in (40, 100, 1000):
+        within = said.interval(people)
+        assert within is not None
+        reaches = []
+        for value in (1, 4, 5, 7, 10):
+            sums = ((value - 5) * people,) * 3
+            for low, high in replace(release, counts=(people,) * 3, multiples=sums).intervals():
+                reaches += [value - low, high - value]
+        assert within / 4 < max(reaches) <= within
 
 
 def test_the_interval_of_a_mean_has_every_ratio_of_what_may_be() -> None:

@@ -140,15 +140,33 @@ def test_one_row_of_each_person_counts_and_nobody_elses_changes(engine: str) -> 
         "smallest": min,
         "largest": max,
         "median": lambda own: sorted(own)[(len(own) - 1) // 2],
+        "spread": lambda own: max(own) - min(own),
     }
     for rule, chosen in choose.items():
-        for gone in (None, "p38") if rule == "median" else (None,):
+        for gone in (None, "p38") if rule in ("median", "spread") else (None,):
             kept = [(value, person) for value, person in rows if person != gone]
             own: dict[str, list[int]] = {}
             for value, person in kept:
                 own.setdefault(person, []).append(value)
             table = TYPED[engine](pa.table({"item": [v for v, _ in kept], "person": [p for _, p in kept]}))
             assert counted(table, grid, rule) == dict(Counter(map(chosen, own.values())))
+
+
+@pytest.mark.parametrize("low", [0, 6, -6])
+def test_the_spread_of_numbers_that_are_clipped(low: int) -> None:
+    """What is released is on the grid from 0 to high − low, whatever low is."""
+    rows = [(value, person) for person in range(300) for value in (-50, 4, 7, 90)[: person % 4 + 1]]
+    table = pd.DataFrame(rows, columns=["item", "person"])
+    clipped = {0: [0, 3, 6, 30], 6: [0, 0, 0, 24], -6: [0, 9, 12, 36]}[low]
+    assert counted(table, Grid.read(low, 30, 3), "spread") == dict(
+        Counter(spread // 3 for spread in clipped for _ in range(75))
+    )
+    asked: dict[str, Any] = {"value": "item", "person": "person", "low": low, "high": 30, "resolution": 3}
+    release = fg.quantiles(table, **asked, per_person="spread", q=[0.1, 0.9], epsilon=50)
+    assert list(release.values) == [clipped[0], clipped[3]]
+    assert [release.low, release.high] == [0, 30 - low]
+    assert f"from {low} to 30" in release.privacy.domain
+    assert "largest number is above their smallest" in release.privacy.domain
 
 
 def test_texts_of_a_file_are_read_row_by_row(tmp_path: Path) -> None:
@@ -288,6 +306,9 @@ def test_it_is_charged_kept_and_receipted(tmp_path: Path) -> None:
         ({"value": "lists"}, "value"),
         ({"per_person": "mean"}, "per_person"),
         ({"per_person": ["median"]}, "per_person"),
+        ({"per_person": "spread", "low": None, "high": None}, "per_person"),
+        ({"per_person": "spread", "person": None, "protect": "rows"}, "per_person"),
+        ({"per_person": "spread", "table": [1, 2], "value": None, "person": None}, "per_person"),
         ({"intervals": 1}, "intervals"),
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": None}, "epsilon"),
@@ -300,9 +321,11 @@ def test_bad_arguments_cost_nothing(options: dict[str, Any], argument: str, tmp_
     table = pa.table({"age": [30], "patient": [1], "name": ["x"], "lists": [[1]]})
     ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("clinic", epsilon=3)
-    given = ASKED | {"value": "age", "person": "patient", "ledger": (ledger, "clinic")} | options
+    given = (
+        ASKED | {"value": "age", "person": "patient", "ledger": (ledger, "clinic"), "table": table} | options
+    )
     with pytest.raises(fg.InvalidArgument) as caught:
-        fg.quantiles(table, **given)
+        fg.quantiles(**given)
     assert caught.value.argument == argument
     assert ledger.account("clinic").spent == ledger.account("clinic").reserved == 0
 

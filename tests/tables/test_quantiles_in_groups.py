@@ -93,6 +93,7 @@ CHOOSE: dict[str, Callable[[list[int]], int]] = {
     "median": lambda own: sorted(own)[(len(own) - 1) // 2],
     "smallest": min,
     "largest": max,
+    "spread": lambda own: max(own) - min(own),
 }
 
 
@@ -130,7 +131,7 @@ def _counted(table: Any, most: int | None, rule: Any = "median", groups: Any = W
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_counts_the_same(engine: str, tmp_path: Path) -> None:
     table = ENGINES[engine](ROWS, tmp_path)
-    for most, rule in ((None, "median"), (1, "median"), (2, "largest"), (None, "smallest")):
+    for most, rule in ((None, "median"), (1, "median"), (2, "largest"), (1, "spread"), (None, "smallest")):
         assert _counted(table, most, rule) == _by_hand(ROWS, most, rule)
 
 

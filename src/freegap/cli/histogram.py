@@ -57,17 +57,10 @@ def histogram(
     """Release how many people each item has, or the total of a value, with noise."""
     asked: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "items_per_person": _number(items_per_person)}
     summed: dict[str, Any] = {"value": value, "low": low, "high": high, "unit": unit}
-    if dry_run and mean:
-        raise InvalidArgument(
-            "mean",
-            mean,
-            "has no dry run: how exact a mean is depends on how many people there are",
-            "Ask for one of the totals.",
-        )
     if dry_run:
         from freegap.tables.histogram_forecast import forecast_histogram
 
-        shared.forecast(forecast_histogram(**asked, **summed), as_json=as_json)
+        shared.forecast(forecast_histogram(mean=mean, **asked, **summed), as_json=as_json)
         return
     import freegap
 

@@ -24,7 +24,7 @@ def quantiles(
     high: str | None = typer.Option(None, help="The most that is counted.", show_default=False),
     resolution: str = typer.Option("1", help="The grid of what comes out."),
     per_person: str = typer.Option(
-        "median", help="Which of a person's rows counts: median, smallest, largest."
+        "median", help="Which of a person's rows counts: median, smallest, largest. Or their spread."
     ),
     intervals: bool = typer.Option(
         False, "--intervals", help="Draw a 95 % interval for each, of the same budget."

@@ -235,7 +235,7 @@ def _of_table(
     try:
         from freegap.tables.categories import bins_of
         from freegap.tables.described import described
-        from freegap.tables.means import drawn_means
+        from freegap.tables.means import drawn_means, require_means
         from freegap.tables.results import privacy_of
         from freegap.tables.values import ClippedValue, unit_of, what_is_counted
     except ModuleNotFoundError as error:
@@ -243,10 +243,8 @@ def _of_table(
             raise
         raise MissingExtra("narwhals", "tables") from None
     by = ClippedValue.read(*summed)
-    if mean and (by is None or by.low == by.high):
-        raise InvalidArgument(
-            "mean", mean, "needs a value, and bounds that differ", "Pass value='…' with low and high."
-        )
+    if mean:
+        by = require_means(by, mean)
     grid = unit_of(by)
     asked = {"sensitivity": 1 if by is None else by.sensitivity * grid, "resolution": grid} | amounts
     checked = HistogramPlan.read(bins=1, **asked)

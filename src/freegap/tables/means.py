@@ -22,6 +22,7 @@ from typing import Any
 
 from freegap.bits import BitSource
 from freegap.charges import LedgerAndDataset, charged
+from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument
 from freegap.mechanisms.histogram import HistogramPlan, noisy_bins
 from freegap.tables.categories import TableBins
@@ -99,6 +100,25 @@ class NoisyMeans(NoisyHistogram):
         return {**super().to_dict(), **of_means, "centre": jsonable(self.centre)}
 
 
+def plans_of_means(by: ClippedValue, plan: HistogramPlan) -> tuple[Fraction, HistogramPlan, HistogramPlan]:
+    """c, and the plans of the two histograms: of people, and of sums about c."""
+    centre = (by.low + by.high) / 2 // by.unit * by.unit
+    half: dict[str, Any] = plan.asked.of(plan.asked.spent / 2).arguments()
+    shared: dict[str, Any] = half | {"bins": plan.bins, "items_per_person": plan.touched}
+    of_counts = HistogramPlan.read(**shared)
+    change = max(by.high - centre, centre - by.low)
+    return centre, of_counts, HistogramPlan.read(sensitivity=change, resolution=by.unit, **shared)
+
+
+def require_means(by: ClippedValue | None, mean: bool) -> ClippedValue:
+    """What there are means of; where there is nothing, or but one number, an error."""
+    if by is None or by.low == by.high:
+        raise InvalidArgument(
+            "mean", mean, "needs a value, and bounds that differ", "Pass value='…' with low and high."
+        )
+    return by
+
+
 def drawn_means(
     bins: TableBins,
     by: ClippedValue,
@@ -109,12 +129,7 @@ def drawn_means(
     source: BitSource,
 ) -> NoisyMeans:
     """The release. plan: of the histogram of sums, with the whole budget."""
-    centre = (by.low + by.high) / 2 // by.unit * by.unit
-    half: dict[str, Any] = plan.asked.of(plan.asked.spent / 2).arguments()
-    shared: dict[str, Any] = half | {"bins": plan.bins, "items_per_person": plan.touched}
-    of_counts = HistogramPlan.read(**shared)
-    change = max(by.high - centre, centre - by.low)
-    of_sums = HistogramPlan.read(sensitivity=change, resolution=by.unit, **shared)
+    centre, of_counts, of_sums = plans_of_means(by, plan)
     middle = int(centre / by.unit)
     above = [total - middle * people for total, people in zip(bins.totals, bins.people, strict=True)]
     whole = replace(of_sums, asked=plan.asked, charge=of_counts.charge + of_sums.charge)

@@ -41,6 +41,7 @@ _RULES = {
     "median": "the lower median of a person's rows counts",
     "smallest": "the smallest of a person's rows counts",
     "largest": "the largest of a person's rows counts",
+    "spread": "by how much a person's largest number is above their smallest counts",
 }
 
 
@@ -84,7 +85,8 @@ def quantiles(
     resolution: the grid of what comes out; numbers are rounded down to it. Where the range is to be found,
         the finest that it may be.
     per_person: which of a person's rows counts: "median", the lower one of two; "smallest" or "largest",
-        which engines find faster.
+        which engines find faster. Or "spread": by how much the largest of a person's rows is above the
+        smallest, from 0 to high − low; rows are clipped to low and high first.
     intervals: draw also, of the same budget, an interval for each quantile: with probability 95 % all of them
         hold the quantile of the people in the table. The ranks are then found less exactly.
     group, groups: the same quantiles in each of these public groups, which are values of the column `group`:
@@ -113,7 +115,7 @@ def quantiles(
     """
     asked = measure_argument(epsilon=epsilon, rho=rho)
     plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
-    rule = per_person_argument(per_person)
+    rule = rule_on(range_, per_person)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
     if where is not None or protect is not None or not _is_list(table):
@@ -122,6 +124,10 @@ def quantiles(
     else:
         alone = one_group_per_person
     by_group = read_grouping(group, groups, groups_per_person, alone)
+    if rule == "spread" and (_is_list(table) or table.by_row):
+        raise InvalidArgument(
+            "per_person", rule, "is of several rows of one person", "Pass a table with persons, person='…'."
+        )
     require(account, plan.asked)
     with _opened(table, value, person, rule, by_group, plan.asked) as opened:
         people, grouping = opened.people, opened.grouping
@@ -136,6 +142,8 @@ def quantiles(
                 # The claim is open: an engine that fails here costs the whole, as the range is drawn already.
                 grid = range_.find(counted, source)
                 tallies = people.cells(grid)
+            privacy = _privacy(opened.protected, grid, rule if opened.columns else None)
+            grid = spreads_on(grid) if rule == "spread" else grid
             drawn = [draw_quantiles(plan, grid, Spread(*tally, grid.cells), source) for tally in tallies]
             bounds = [one.intervals for one in drawn if one.intervals is not None]
             return Quantiles(
@@ -148,7 +156,7 @@ def quantiles(
                 resolution=grid.step,
                 rank_error=plan.rank_error(grid.cells),
                 tied=plan.tied,
-                privacy=_privacy(opened.protected, grid, rule if opened.columns else None),
+                privacy=privacy,
                 groups=None if grouping is None else replace(grouping, sizes=(len(plan.q),) * len(drawn)),
                 spent=plan.charge,
                 private=source.private,
@@ -171,6 +179,21 @@ def read_plan(
         range_ = Grid.read(low, high, resolution)
         said = {"low": range_.low, "high": range_.high, "resolution": range_.step}
     return replace(plan, parameters={**plan.parameters, **said, "noise": "Gumbel"}), range_
+
+
+def rule_on(range_: Grid | RangeSearch, per_person: Any) -> PerPerson:
+    """Which of a person's rows counts; of a spread the range must be known, which numbers alone can tell."""
+    rule = per_person_argument(per_person)
+    if rule == "spread" and not isinstance(range_, Grid):
+        raise InvalidArgument(
+            "per_person", rule, "needs a range of the numbers that it is of", "Pass low= and high=."
+        )
+    return rule
+
+
+def spreads_on(grid: Grid) -> Grid:
+    """The spreads that people can have whose numbers are on a grid: as many, from 0 on."""
+    return Grid(Fraction(0), grid.high - grid.low, grid.step)
 
 
 def in_parts(

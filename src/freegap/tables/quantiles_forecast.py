@@ -7,8 +7,7 @@ from typing import Any
 
 from freegap.mechanisms.quantiles import MOST_CELLS, Grid, QuantilesPlan
 from freegap.tables.forecast import touched_by
-from freegap.tables.quantiles import in_parts, read_grouping, read_plan
-from freegap.tables.quantiles_people import per_person_argument
+from freegap.tables.quantiles import in_parts, read_grouping, read_plan, rule_on
 from freegap.tables.quantiles_range import RangeSearch
 from freegap.values.measures import measure_argument
 from freegap.values.rationals import Rational
@@ -85,8 +84,8 @@ def forecast_quantiles(
     >>> round(in_two.rank_error)
     29
     """
-    per_person_argument(per_person)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     read = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
+    rule_on(read[1], per_person)
     touched = touched_by(read_grouping(group, groups, groups_per_person, one_group_per_person))
     return QuantilesForecast(*in_parts(*read, max(touched, 1)), touched)

@@ -2,7 +2,8 @@
 
     row      the cell of its number (`freegap.tables.quantiles_grid`); one without a number (null, NaN, a text
              that is none) is left out
-    person   of the cells of their rows the smallest, the largest, or the lower median
+    person   of the cells of their rows the smallest, the largest, or the lower median; or their spread, how
+             many cells the largest is above the smallest
     cell     how many people it has
 
 What becomes of a row depends on that row alone, and which cell a person has on that person's rows alone. So
@@ -35,7 +36,7 @@ from freegap.tables.quantiles_grid import cell_expression
 from freegap.tables.quantiles_range import RangeSearch, Tally
 from freegap.tables.sources import Frame, TableSource
 
-PerPerson = Literal["median", "smallest", "largest"]
+PerPerson = Literal["median", "smallest", "largest", "spread"]
 
 _RULES: dict[str, Callable[[nw.Expr], nw.Expr]] = {"smallest": nw.Expr.min, "largest": nw.Expr.max}
 
@@ -132,6 +133,10 @@ def _counted(each: Frame) -> Tally:
 def _of_each(cells: Frame, rule: PerPerson, *further: str) -> Frame:
     """One "cell" of each "person", in each of what is further named, from a frame of their rows."""
     keys = (*further, "person")
+    if rule == "spread":
+        cell = nw.col("cell")
+        ends: Frame = cells.group_by(*keys).agg(cell.max().alias("most"), cell.min().alias("least"))
+        return ends.select(*keys, (nw.col("most") - nw.col("least")).alias("cell"))
     if rule != "median":
         one: Frame = cells.group_by(*keys).agg(_RULES[rule](nw.col("cell")))
         return one
