@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -27,8 +27,8 @@ def watch(
     epsilon: str = typer.Option(
         ..., help="The privacy budget in ε, for all days together.", show_default=False
     ),
-    state: Path = typer.Option(
-        ..., help="The watch's own file: it holds a secret. Made by the first question.", show_default=False
+    state: Path | None = typer.Option(
+        None, help="The watch's own file: it holds a secret. Made by the first question.", show_default=False
     ),
     question: str | None = typer.Option(
         None, help="A public name; the date (UTC) where it is left out.", show_default=False
@@ -66,7 +66,7 @@ def watch(
             person=person,
             where=where,
             **asked,
-            state=state,
+            state=cast(Path, state),  # a missing one is refused there, in the words of the option
             question=question or datetime.now(UTC).date().isoformat(),
             ledger=None if ledger is None else (freegap.Ledger(), ledger),
             bits=None if seed is None else freegap.SeededBits(seed),

@@ -23,13 +23,6 @@ from freegap.tables.files import open_connection
 _ENDINGS = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _SCHEMES = {"duckdb": "duckdb", "sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 
-_TYPES = {
-    "is_string": ["text"],
-    "is_boolean": ["integer"],
-    "is_integer": ["integer"],
-    "is_floating": ["real", "integer"],
-}
-"""What SQLite calls values, by the kind of column that they belong in."""
 _TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'freegap_source'"
 )
@@ -55,8 +48,7 @@ def open_database(place: str | Path, name: str | None) -> Iterator[tuple[Any, An
     elif kind == "sqlite":
         address = f"{_file(place).absolute().as_uri()}?mode=ro"
         with closing(_opened(place, lambda: sqlite3.connect(address, uri=True))) as own:
-            table = _of_ibis(place, "sqlite", own, parts)
-            yield ask_engine(lambda: _of_their_types(table)), None
+            yield _of_ibis(place, "sqlite", own, parts), None
     else:
         with closing(_opened(place, lambda: _postgresql(str(place)))) as own:
             yield _of_ibis(place, "postgres", own, parts), None
@@ -140,23 +132,6 @@ def _of_ibis(place: str | Path, backend: str, own: Any, parts: list[str]) -> Any
         _refuse(place, kind)
     _require(table, schema, known)
     return ask_engine(lambda: database.table(table, database=schema))
-
-
-def _of_their_types(table: Any) -> Any:
-    """A table of SQLite, whose columns may hold anything: what is not of the column's type is missing.
-
-    Else one person's text in a column of numbers would make the whole query fail. Dates and decimals are the
-    texts and numbers that they are stored as, and are read as texts: one that is no date would fail as well.
-    """
-    import ibis
-
-    typed = {}
-    for name, dtype in table.schema().items():
-        own = next((types for test, types in _TYPES.items() if getattr(dtype, test)()), None)
-        column = table[name] if own is not None else table[name].cast("string")
-        known = table[name].typeof().isin(own or ["text", "integer", "real"])
-        typed[name] = ibis.ifelse(known, column, ibis.null(column.type()))
-    return table.mutate(**typed)
 
 
 def _require(table: str, schema: str | None, known: list[str]) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.behind_ibis import backend_name, byte_by_byte, of_their_types, with_time_zones
 from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
@@ -181,7 +182,8 @@ def open_source(
     if database_kind(described.table) is not None:
         names = names_of(named, described)
         with open_database(described.table, described.name) as (native, own_connection):
-            yield _source(frame_of(native), names, value, described, typed=True, connection=own_connection)
+            frame = _of_own_types(frame_of(native))
+            yield _source(frame, names, value, described, typed=True, connection=own_connection)
         return
     found = FileTable(described.table, "table", described.reading)
     with open_connection() as connection, readable(found) as files:
@@ -260,7 +262,43 @@ def exact_text(frame: Frame) -> Frame:
 
                 native = native.withColumn(field.name, functions.collate(field.name, "UTF8_BINARY"))
         return frame_of(native)
+    if frame.implementation.is_ibis():
+        return frame_of(byte_by_byte(native, texts))
     return frame
+
+
+def _of_own_types(frame: Frame) -> Frame:
+    """A table of SQLite, with what is not of its column's type missing."""
+    native = nw.to_native(frame)
+    if frame.implementation.is_ibis() and backend_name(native) == "sqlite":
+        return frame_of(ask_engine(lambda: of_their_types(native)))
+    return frame
+
+
+def _hashable(frame: Frame) -> Frame:
+    """Of columns of Python objects in pandas, those that can be counted: lists, arrays, dicts are missing.
+
+    pandas would fail on them, and so tell that somebody has one.
+    """
+    if not frame.implementation.is_pandas_like():
+        return frame
+    from pandas.api.types import infer_dtype
+
+    native = nw.to_native(frame)
+    columns = {
+        name: native[name].map(_hashed).astype(object)
+        for name in native.columns
+        if native[name].dtype == object and infer_dtype(native[name].to_numpy()) != "string"
+    }
+    return frame_of(native.assign(**columns)) if columns else frame
+
+
+def _hashed(value: Any) -> Any:
+    try:
+        hash(value)
+    except Exception:  # whatever an object does when it is asked
+        return None
+    return value
 
 
 def _source(
@@ -285,7 +323,7 @@ def _source(
 
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
-    chosen = ask_engine(lambda: exact_text(pick(frame, **picked, **looked_at)))
+    chosen = ask_engine(lambda: exact_text(_hashable(pick(frame, **picked, **looked_at))))
     _refuse_lost_offsets(chosen, names)
     if condition is not None:
         looks = {name: place for place, name in looked_at.items()}
@@ -321,15 +359,20 @@ def _source(
 
 def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
     """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
-    if frame.implementation.is_duckdb():  # what a condition looks at comes behind these
-        for (argument, name), type_ in zip(names.items(), nw.to_native(frame).types, strict=False):
-            if str(type_) == "TIME WITH TIME ZONE":
-                raise InvalidArgument(
-                    argument_of(argument),
-                    name,
-                    "is a column of times with a time zone, which is lost on the way out of the engine",
-                    "Cast it to VARCHAR.",
-                )
+    native, zoned = nw.to_native(frame), []
+    if frame.implementation.is_duckdb():
+        types = zip(frame.collect_schema().names(), native.types, strict=True)
+        zoned = [column for column, type_ in types if str(type_) == "TIME WITH TIME ZONE"]
+    elif frame.implementation.is_ibis():
+        zoned = ask_engine(lambda: with_time_zones(native))
+    for argument, name in names.items():
+        if _INSIDE.get(argument, argument) in zoned:
+            raise InvalidArgument(
+                argument_of(argument),
+                name,
+                "is a column of times with a time zone, which is lost on the way out of the engine",
+                "Cast it to VARCHAR.",
+            )
 
 
 def _kind(frame: Frame, argument: str, name: str) -> str:
@@ -368,4 +411,4 @@ def _frame_argument(table: Any) -> Frame:
             "must be a dataframe or the path of a file",
             "Pass a pandas, Polars, PyArrow, DuckDB, Spark or Ibis table, or a path.",
         )
-    return frame
+    return _of_own_types(frame)

@@ -31,6 +31,7 @@ from typer.testing import CliRunner
 import freegap as fg
 from freegap import base2
 from freegap.cli import app
+from freegap.tables.watch import watch
 
 # They take a privacy parameter, and release nothing about data.
 NOT_RELEASES = {
@@ -60,7 +61,8 @@ NOISES = (
 
 
 def functions() -> Iterator[tuple[str, Any]]:
-    """Everything public that is told how private to be."""
+    """Everything public that is told how private to be; and what the command `freegap watch` runs."""
+    yield "watch", watch
     for prefix, module in (("", fg), ("base2.", base2)):
         for name in module.__all__:
             thing = getattr(module, name)

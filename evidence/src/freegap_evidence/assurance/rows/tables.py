@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import freegap as fg
+from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.tables.watch import watch
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.regimes import tables as regimes
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Row, releasing
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row, releasing
 from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measurement
-from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
+from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import top_k_cells
 
 ITEMS = ["a", "b"]
@@ -36,6 +40,7 @@ def rows() -> Iterator[Row]:
     # In groups there is no other noise than without, and counting takes most of the time.
     yield _top_k_in_groups("exponential")
     yield _above_in_groups("exponential")
+    yield _watch()
 
 
 GROUPS = ["g", "h"]
@@ -130,6 +135,43 @@ def _above(noise: ContinuousNoiseName) -> Row:
         release=releasing(_counting(fg.above), output, threshold=THRESHOLD, k=2, noise=noise),
         law=law,
         regimes=regimes.above(noise),
+    )
+
+
+def _watch() -> Row:
+    """Two days, of which the counts are those of the first item; the state is read anew for each."""
+    asked: dict[str, Any] = {
+        "item": "item",
+        "of": ITEMS[0],
+        "person": "person",
+        "threshold": THRESHOLD,
+        "k": 1,
+    }
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        entries: list[Any] = []
+        with tempfile.TemporaryDirectory() as folder:
+            for day, count in enumerate(answers):
+                table, state = _table((int(count), 1)), Path(folder, "of.watch")
+                said = watch(table, **asked, epsilon=epsilon, state=state, question=f"day {day}", bits=bits)
+                (*_, multiple) = said.gap_multiples
+                entries.append(None if multiple is None else (0, int(multiple * said.resolution // WIDE)))
+                if said.alert:
+                    break
+        return Released(tuple(entries), said.spent)
+
+    def law() -> Mapping[Any, float]:
+        setting = ThresholdSetting("exponential", float(EPSILON), 1, 1 / 2, c=1.0)
+        return sparse_vector_law(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE), 8)
+
+    return _row(
+        function="watch",
+        noise="exponential",
+        theorem="Ding 2020, theorem 5.3, monotonic",
+        proof=Cited(COUNTED + "SparseVector, proved in this table; all days are the answers of one of them"),
+        release=release,
+        law=law,
+        regimes=NoFastPath("each question is compared by itself, as SparseVector.ask compares it"),
     )
 
 
