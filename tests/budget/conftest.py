@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from freegap_evidence.bench import postgres
 
 from freegap import Ledger
-from tests.budget import postgres
 
 
 @pytest.fixture(scope="session")

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from freegap_evidence.bench import postgres
 from sqlalchemy.exc import DBAPIError
 
 import freegap as fg
 from freegap import Ledger, LedgerDamaged, LedgerUnavailable, UnsettledWarning
 from freegap.budget import journal, store
 from freegap.budget.faults import in_words
-from tests.budget import postgres
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap.budget.reservation import Reservation
 from freegap.serve.questions import read_question
 from freegap.serve.settings import QuestionLimits
 from freegap.serve.work import Asking
@@ -75,3 +76,21 @@ def test_the_ledger_does_not_tell_how_long_a_padded_question_took(
     assert padded.outcome() == FAILED
     assert ledger.account("shop").reserved == Fraction(1, 2), "nobody is told whether it had drawn"
     assert ledger.verify().ok
+
+
+def test_a_release_that_the_ledger_could_not_keep_is_not_told(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is gone when the release is to be settled: it is charged in full, and nobody has it."""
+
+    def gone(*_: Any) -> None:
+        raise fg.LedgerUnavailable("gone")
+
+    with monkeypatch.context() as without:
+        without.setattr(Reservation, "settle", gone)
+        assert job(service).outcome() == FAILED
+    ledger = fg.Ledger(service.settings.ledger)
+    assert [account.reserved for account in map(ledger.account, ("shop", "shop / ann"))] == [
+        Fraction(1, 2)
+    ] * 2
+    assert job(service).outcome()["status"] == "released"

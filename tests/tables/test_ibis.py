@@ -8,12 +8,12 @@ from typing import Any
 
 import ibis
 import pytest
+from freegap_evidence.bench import postgres
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import freegap as fg
 from freegap.errors import InvalidArgument
-from tests.budget import postgres
 from tests.tables.engines import Row, arrow, counts_of, expected
 from tests.tables.test_counting import NEWCOMER, NUMBER_DOMAIN, TEXT_DOMAIN, moves, rows_of
 from tests.tables.test_counting import NUMBERS as NUMBER_CHOICES

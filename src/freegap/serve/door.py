@@ -6,7 +6,7 @@ Turned away are bodies that are too large or come too slowly, and secrets in add
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 import anyio
@@ -24,9 +24,11 @@ from freegap.serve.people import Person
 from freegap.serve.plans import ALL_FIELDS
 
 _LARGEST_BODY = 64 * 1024
+_DIGITS = 20
 _SLOWEST_BODY = 20
 """Seconds that a body may take. What a reverse proxy holds back does not count here."""
 
+_TOO_LARGE = "The question is too large."
 UNFORESEEN = "The service has failed."
 _FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
 _OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
@@ -143,8 +145,11 @@ class Door:
             text = "A token does not belong into an address. Send it as a header, and make a new one."
             await error_reply(text, 400)(scope, receive, send)
             return
-        if unclear := _unclear([name for name, _ in scope["headers"]]):
+        if unclear := _unclear(scope["headers"]):
             await error_reply(unclear, 400)(scope, receive, _closing(send))
+            return
+        if _announced(scope["headers"]) > _LARGEST_BODY:
+            await error_reply(_TOO_LARGE, 413)(scope, receive, _closing(send))  # before a byte of it is taken
             return
         taken = bytearray()
         try:
@@ -155,7 +160,7 @@ class Door:
             await error_reply("The question came too slowly.", 408)(scope, receive, _closing(send))
             return
         if len(taken) > _LARGEST_BODY:
-            await error_reply("The question is too large.", 413)(scope, receive, _closing(send))
+            await error_reply(_TOO_LARGE, 413)(scope, receive, _closing(send))
             return
         handed = False
 
@@ -169,13 +174,22 @@ class Door:
         await self._app(scope, once, _with_headers(send))
 
 
-def _unclear(names: list[bytes]) -> str | None:
+def _unclear(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """What a proxy could read otherwise: then one request may hide in another."""
-    if b"content-length" in names and b"transfer-encoding" in names:
+    lengths = [value for name, value in headers if name == b"content-length"]
+    names = [name for name, _ in headers]
+    if lengths and b"transfer-encoding" in names:
         return "A request has a length or comes in chunks, and not both."
+    if len(lengths) > 1 or not all(value.isdigit() and len(value) <= _DIGITS for value in lengths):
+        return "A request has one length, in digits."
     if names.count(b"authorization") > 1:
         return "A request is by one person."
     return None
+
+
+def _announced(headers: Sequence[tuple[bytes, bytes]]) -> int:
+    """The length that a request says it has; 0 where it says none."""
+    return next((int(value) for name, value in headers if name == b"content-length"), 0)
 
 
 def _closing(send: Send) -> Send:

@@ -7,18 +7,22 @@ the time is over: what is left, which others may look at meanwhile, does not tel
 What comes back is JSON: a release, or a refusal that depends on the question alone, or that it failed. Why it
 failed is not told, since that may depend on the data: too much memory, too much time, a row that an engine
 cannot read, all are one answer.
+
+A release that the ledger could not keep is not told: whoever oversees could not see it, and nobody could have
+a receipt. It stays charged in full, as one that failed.
 """
 
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import freegap
 from freegap.bits import BitSource
 from freegap.budget.levels import LevelledLedger
-from freegap.errors import BudgetExceeded, InvalidArgument
+from freegap.errors import BudgetExceeded, InvalidArgument, UnsettledWarning
 from freegap.serve.questions import AllowedQuestion
 from freegap.serve.sources import Source
 from freegap.serve.workers import FAILED
@@ -60,15 +64,17 @@ class Asking:
     def _answer(self, bits: BitSource | None) -> dict[str, Any]:
         ledger = LevelledLedger(self.ledger, heads=self.heads, quotas=self.quotas, who=self.who)
         asked = self.question.arguments
-        release = ledger.charge(
-            self.dataset,
-            functools.partial(freegap.pad_to, self.pad_to, self._release(bits))
-            if self.pad_to
-            else self._release(bits),
-            **amount_of(self.question, self.source),
-            what=self.question.mechanism,
-            parameters={**asked, **({"budget_renewed": "monthly"} if self.source.budget.monthly else {})},
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnsettledWarning)
+            release = ledger.charge(
+                self.dataset,
+                functools.partial(freegap.pad_to, self.pad_to, self._release(bits))
+                if self.pad_to
+                else self._release(bits),
+                **amount_of(self.question, self.source),
+                what=self.question.mechanism,
+                parameters={**asked, **({"budget_renewed": "monthly"} if self.source.budget.monthly else {})},
+            )
         return {"status": "released", "line": ledger.line, "release": release.to_dict()}
 
     def _release(self, bits: BitSource | None) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -13,6 +12,8 @@ from rich.table import Table
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
 from freegap.report.tables import TitledTable
+from freegap_evidence.commands.bench_serve import bench_serve
+from freegap_evidence.commands.columns import Record, table_of
 
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
@@ -20,8 +21,10 @@ app = typer.Typer(
 
 _JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
-Record = dict[str, Any]
 Tables = Sequence[TitledTable]
+
+
+app.command("serve")(bench_serve)
 
 
 @app.callback()
@@ -39,18 +42,6 @@ def _show(
         print_json(result)
     else:
         Console().print(*tables(result))
-
-
-def _table(
-    title: str, rows: Sequence[Record], columns: Mapping[str, str], left: Sequence[str] = ()
-) -> TitledTable:
-    """columns: the heading of each, and how it shows a row. left: those that are words."""
-    table = Table()
-    for heading in columns:
-        table.add_column(heading, justify="left" if heading in left else "right")
-    for row in rows:
-        table.add_row(*(form.format_map(row) for form in columns.values()))
-    return TitledTable(title, table)
 
 
 @app.command("base2")
@@ -76,7 +67,7 @@ def base2(
             f"Base-2 sparse vectors, {result['questions']:,} questions: questions per second "
             f"(wanted: {result['target_per_second']:,})"
         )
-        return [_table(title, result["rows"], columns)]
+        return [table_of(title, result["rows"], columns)]
 
     _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
@@ -117,9 +108,9 @@ def top_k(
         large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
         title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
         return [
-            _table(title, result["rows"], columns),
-            _table("Other sizes", result["small"], few),
-            _table(large, result["large"], within),
+            table_of(title, result["rows"], columns),
+            table_of("Other sizes", result["small"], few),
+            table_of(large, result["large"], within),
         ]
 
     _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
@@ -141,7 +132,7 @@ def sparse_vector(as_json: bool = _JSON) -> None:
     def tables(result: Record) -> Tables:
         title = "Sparse vector: questions per second on one core"
         rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
-        return [_table(title, rows, columns, left=("form", "noise"))]
+        return [table_of(title, rows, columns, left=("form", "noise"))]
 
     _show(run, as_json, tables)
 
@@ -156,7 +147,7 @@ def start(
     columns = {"start": "{start}", "ms": "{ms:.0f}", "to import numpy": "{to_numpy:.2f}"}
 
     def tables(result: Record) -> list[TitledTable]:
-        return [_table("From start to end: milliseconds", result["rows"], columns, left=("start",))]
+        return [table_of("From start to end: milliseconds", result["rows"], columns, left=("start",))]
 
     _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
@@ -180,7 +171,7 @@ def batches(
     }
 
     def tables(result: Record) -> list[TitledTable]:
-        return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
+        return [table_of("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
 
     _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
@@ -207,7 +198,7 @@ def tables(
     }
 
     def shown(result: Record) -> Tables:
-        return [_table(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
+        return [table_of(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
 
     _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
 
@@ -374,7 +365,7 @@ def growth(
         points = [
             point | {name: number(point[name]) for name in ("ms", "processor_ms")} for point in row["points"]
         ]
-        Console().print(_table(title, points, columns))
+        Console().print(table_of(title, points, columns))
 
 
 def _write_page(

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: from the wheel of the dev extra, or from the system."""
+"""A real PostgreSQL server for trials and tests: from the wheel of the dev extra, or from the system."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ def programs() -> Path | None:
 class Server:
     """A server of its own in a temporary directory, reached by a socket there."""
 
-    def __init__(self, bin_directory: Path) -> None:
+    def __init__(self, bin_directory: Path, *, connections: int = 80, durable: bool = False) -> None:
+        """connections: how many at once. durable: it waits for the disk, as a server that is used does; else
+        it outlives crashes of its processes, and not of the machine."""
         self._bin = bin_directory
+        self._settings = [f"max_connections={connections}", *([] if durable else ["fsync=off"])]
         self._user = unprivileged_user()
         self.directory = Path(tempfile.mkdtemp(prefix="freegap-pg-"))
         self._process: subprocess.Popen[bytes] | None = None
@@ -68,13 +71,8 @@ class Server:
             shutil.chown(directory, self._user)
 
     def start(self) -> None:
-        # Tests crash processes, never the machine, so the disk need not keep up.
-        settings = [
-            "listen_addresses=",
-            f"unix_socket_directories={self.directory}",
-            "max_connections=80",
-            "fsync=off",
-        ]
+        """Start it, and wait until it answers."""
+        settings = ["listen_addresses=", f"unix_socket_directories={self.directory}", *self._settings]
         options = [part for setting in settings for part in ("-c", setting)]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603
@@ -102,7 +100,8 @@ class Server:
             self._process = None
 
     def close(self) -> None:
-        self.stop(signal.SIGQUIT)  # nothing needs to be kept
+        """End it, and forget what it had."""
+        self.stop(signal.SIGQUIT)
         shutil.rmtree(self.directory)
 
     def execute(self, statement: str, database: str = "postgres") -> int:
@@ -117,9 +116,11 @@ class Server:
         return f"{self.url('postgres')}&options=-csearch_path%3D{name}"
 
     def url(self, database: str, user: str = "freegap") -> str:
+        """Of a database, for SQLAlchemy."""
         return f"postgresql://{user}@/{database}?host={self.directory}"
 
     def dsn(self, database: str = "postgres") -> str:
+        """Of a database, for psycopg."""
         return f"user=freegap dbname={database} host={self.directory}"
 
     def _run(self, program: str, *arguments: str) -> None:
