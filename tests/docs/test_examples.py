@@ -19,7 +19,9 @@ WITH_EXAMPLES = [
 SHOWN = {
     "audit.md": 2,
     "choosing.md": 2,
+    "console.md": 1,
     "mathematics/error-bars.md": 1,
+    "mcp.md": 1,
     "reproduction.md": 1,
     "serve.md": 2,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 from tests.docs.browser import chromium
 
@@ -46,7 +46,7 @@ class Visitors:
         self._open.append(context)
         context.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         context.on("console", lambda message: self.said.append(message.text))
-        context.on("dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        context.on("dialog", self._dismiss)
         context.on("weberror", lambda error: self.said.append(f"error {error.error}"))
         return context.new_page()
 
@@ -57,6 +57,10 @@ class Visitors:
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Sign in").click()
         return page
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.said.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     def leave(self) -> None:
         """All of them."""

@@ -1,8 +1,12 @@
-"""A service that listens, in a thread of this process."""
+"""A service that listens: in a thread of this process, or as a command in one of its own."""
 
 from __future__ import annotations
 
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,3 +32,23 @@ def listening(app: Any) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def running(*words: str) -> Iterator[tuple[str, str]]:
+    """The address that a command of freegap prints when it listens, and all that it printed before."""
+    command = [sys.executable, "-m", "freegap", *words]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:  # noqa: S603
+        try:
+            assert process.stdout is not None
+            said, address = "", None
+            for line in process.stdout:
+                said += line
+                address = re.search(r"http://127\.0\.0\.1:\d+", line)
+                if address is not None:
+                    break
+            assert address is not None, said
+            yield address[0], said
+        finally:
+            process.kill()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import socket
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -20,9 +24,10 @@ import freegap as fg
 from freegap.cli import app as command_line
 from freegap.errors import InvalidArgument
 from freegap.serve.agents import AtService, make_agent_app
+from freegap.serve.people import Person
 from freegap.values.results import NOT_PRIVATE
 from tests.serve.conftest import QUESTION, Service, call
-from tests.serve.running import listening
+from tests.serve.running import listening, running
 from tests.serve.visitors import Visitor
 
 TOOLS = {"list_sources", "plan", "ask", "list_releases", "get_release", "get_receipt"}
@@ -107,17 +112,63 @@ def test_over_standard_input_and_output(kept: Service) -> None:
         check(anyio.run(talk, url))
 
 
-def over_http(service: Service, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
-    async def talk(url: str) -> Any:
-        headers = {"authorization": f"Bearer {token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers) as web,
-            Client(streamable_http_client(f"{url}/mcp", http_client=web)) as client,
-        ):
-            return await work(client)
+def test_the_command_over_http(kept: Service) -> None:
+    """With a process of its own, in the same folder: the same tokens, the same ledger, a real question."""
+    token = kept.token("ann")
+    config = ["--config", str(kept.folder / "freegap.toml")]
+    with running("mcp", "--http", *config, "--port", "0") as (url, _):
+        told = anyio.run(talk_at, f"{url}/mcp", token, whole_way)
+    release = check(told)
+    assert release["private"]
+    assert kept.desk.releases(Person("ann", "analyst"))[0]["who"] == "ann"
 
+
+def test_a_port_that_is_taken_is_said(kept: Service) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for words in (["mcp", "--http", "--config", str(kept.folder / "freegap.toml")], ["serve", "demo"]):
+            done = CliRunner().invoke(command_line, [*words, "--port", port])
+            assert isinstance(done.exception, InvalidArgument)
+            assert done.exception.argument == "port"
+
+
+def test_the_configuration_in_the_guide_is_one_that_works(kept: Service) -> None:
+    """The first block of JSON there, with this service and this token in it, as a client would start it."""
+    page = Path(__file__).parents[2] / "docs" / "mcp.md"
+    block = re.search(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    told = json.loads(block[1])["mcpServers"]["freegap"]
+    assert told["command"] == "freegap"
+    assert list(told["env"]) == ["FREEGAP_TOKEN"]
+
+    async def talk(url: str) -> set[str]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "freegap", *(url if word.startswith("https://") else word for word in told["args"])],
+            env={"FREEGAP_TOKEN": kept.token("ann"), "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        async with Client(stdio_client(server)) as client:
+            refused, said = await use(client, "list_sources")
+            assert not refused, said
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    with listening(kept.app) as url:
+        assert anyio.run(talk, url) == TOOLS
+    assert all(f"`{tool}`" in page.read_text(encoding="utf-8") for tool in TOOLS)
+
+
+async def talk_at(address: str, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
+    headers = {"authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=120) as web,
+        Client(streamable_http_client(address, http_client=web)) as client,
+    ):
+        return await work(client)
+
+
+def over_http(service: Service, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
     with listening(make_agent_app(service.desk)) as url:
-        return anyio.run(talk, url)
+        return anyio.run(talk_at, f"{url}/mcp", token, work)
 
 
 def test_the_release_is_the_same_through_every_door(kept: Service) -> None:
@@ -165,6 +216,9 @@ def test_whoever_has_no_good_token_is_not_let_in(service: Service) -> None:
     for wrong in ("file:///etc/passwd", "data.example"):
         with pytest.raises(InvalidArgument, match="must begin with http"):
             AtService(wrong, "x")
+    with pytest.raises(InvalidArgument, match="must be https:// for another machine"):
+        AtService("http://data.example", "x")
+    assert AtService("https://data.example", "x").pad_to == 0
 
 
 def test_an_auditor_s_assistant_looks_on(service: Service) -> None:
@@ -174,3 +228,52 @@ def test_an_auditor_s_assistant_looks_on(service: Service) -> None:
     (_, sources), (refused, said) = over_http(service, service.token("ada", "auditor"), work)
     assert len(sources["sources"]) == 2
     assert (refused, "asks nothing" in said) == (True, True)
+
+
+def test_only_requests_to_this_host_are_heard(service: Service) -> None:
+    """A page of another site that calls this machine by its own name gets nothing, even with a token."""
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    token = service.token("ann")
+    sent = {"accept": "application/json, text/event-stream"}
+    for names, headers, status in (
+        ((), {"host": "127.0.0.1:8766"}, 200),
+        ((), {"host": "localhost"}, 200),
+        ((), {"host": "evil.example"}, 421),
+        ((), {"host": "data.example"}, 421),
+        (("data.example",), {"host": "data.example"}, 200),
+        (("data.example",), {"host": "data.example:8443"}, 200),
+        (("data.example",), {"host": "data.example.evil.example"}, 421),
+        (("data.example",), {"host": "data.example", "origin": "https://data.example"}, 200),
+        (("data.example",), {"host": "data.example", "origin": "https://evil.example"}, 403),
+        (("data.example",), {"host": "data.example", "origin": "null"}, 403),
+    ):
+        with listening(make_agent_app(service.desk, names=names)) as url:
+            reply = httpx2.post(
+                f"{url}/mcp",
+                content=hello,
+                headers={
+                    **sent,
+                    **headers,
+                    "authorization": f"Bearer {token}",
+                    "content-type": "application/json",
+                },
+            )
+        assert reply.status_code == status, (names, headers, reply.text)
+    for wrong in ("https://data.example", "data.example/mcp", "", "*"):
+        with pytest.raises(InvalidArgument, match="must be a host"):
+            make_agent_app(service.desk, names=[wrong])
+
+
+def test_whoever_asks_too_often_is_told(folder: Path, serving: Callable[..., Service]) -> None:
+    text = (folder / "freegap.toml").read_text()
+    (folder / "freegap.toml").write_text(text + "[limits]\nquestions_per_minute = 2\n")
+    service = serving()
+
+    async def work(client: Client) -> list[Told]:
+        return [await use(client, "ask", **(QUESTION | {"epsilon": "1/10"})) for _ in range(6)]
+
+    told = over_http(service, service.token("ann"), work)
+    refused = [said for error, said in told if error]
+    assert len(refused) >= 2, "six questions are in two minutes at most"
+    assert all("as often as one may" in said for said in refused)
+    assert len(service.desk.releases(Person("ann", "analyst"))) == 6 - len(refused)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +19,7 @@ from freegap.serve.people import Person
 from tests.docs.browser import chromium
 from tests.serve.browsers import Visitors, browsing
 from tests.serve.conftest import QUESTION, Service
-from tests.serve.running import listening
+from tests.serve.running import listening, running
 from tests.serve.test_console import HOSTILE
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine to open the console")
@@ -47,20 +44,9 @@ class Demo:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """What `make serve-demo` starts."""
     folder = tmp_path_factory.mktemp("demo") / "shop"
-    words = [sys.executable, "-m", "freegap", "serve", "demo", "--out", str(folder), "--port", "0"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as process:  # noqa: S603
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if "Open http" in line:
-                break
-        address = re.search(r"Open (http://127\.0\.0\.1:\d+)/", said)
-        assert address is not None, said
+    with running("serve", "demo", "--out", str(folder), "--port", "0") as (url, said):
         tokens = {line.split()[0]: line.split()[2] for line in said.splitlines() if "freegap_" in line}
-        yield Demo(address[1], folder, tokens)
-        process.terminate()
+        yield Demo(url, folder, tokens)
 
 
 def command(*words: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import typer
@@ -21,7 +22,8 @@ def mcp(
     http: bool = typer.Option(False, "--http", help="Listen, as a service of its own with these settings."),
     config: Path = typer.Option(Path("freegap.toml"), help="The settings, with --http."),
     host: str = typer.Option("127.0.0.1", help="The address to listen on, with --http."),
-    port: int = typer.Option(8766, help="The port to listen on, with --http."),
+    port: int = typer.Option(8766, help="The port to listen on, with --http; 0 for any that is free."),
+    name: list[str] = typer.Option([], help="A name by which requests may call this host; may be repeated."),
 ) -> None:
     """Let an assistant ask within a quota and never read a row, by the Model Context Protocol."""
     try:
@@ -37,13 +39,17 @@ def mcp(
         make_agent_server(lambda _headers: verbs).run("stdio")
         return
     from freegap.serve.desk import Desk
-    from freegap.serve.listen import server
+    from freegap.serve.listen import bound, server
     from freegap.serve.workers import WorkerProcesses
 
     settings = read_settings(config)
     desk = Desk(settings, WorkerProcesses(settings.limits))
     desk.open()
-    server(make_agent_app(desk, host=host), host=host, port=port, lifespan="on").run()
+    app = make_agent_app(desk, names=name)
+    with bound(host, port) as place:
+        typer.echo(f"Assistants connect to http://{host}:{place.getsockname()[1]}/mcp. Ctrl-C ends it.")
+        sys.stdout.flush()  # whoever reads a pipe needs the address now
+        server(app, host=host, port=port, lifespan="on").run(sockets=[place])
 
 
 def _token() -> str:

@@ -11,14 +11,17 @@ environment.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from starlette.applications import Starlette
 
@@ -34,6 +37,8 @@ _INSTRUCTIONS = (
     "costs privacy budget (epsilon) that does not come back. List the sources first, plan (free) before you "
     "ask, ask for no more than is needed, and look at earlier releases before asking again: they are free."
 )
+_HERE = ("127.0.0.1", "localhost", "[::1]")
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 _LONGEST_WAIT = 900  # seconds; the service itself ends a question sooner
 _WHO = "A valid token is needed: Authorization: Bearer …"
 
@@ -121,6 +126,14 @@ class AtService:
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
             raise InvalidArgument("url", self.url, "must begin with http:// or https://", "Name the service.")
+        if self.url.startswith("http://") and urlsplit(self.url).hostname not in (
+            "127.0.0.1",
+            "localhost",
+            "::1",
+        ):
+            raise InvalidArgument(
+                "url", self.url, "must be https:// for another machine: a token is sent", "Put TLS before it."
+            )
 
     def sources(self) -> Any:
         """What may be asked, and what is left."""
@@ -276,16 +289,28 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def make_agent_app(desk: Desk, *, host: str = "127.0.0.1") -> Any:
-    """The server over HTTP, at /mcp, for whatever runs ASGI. host: where it listens."""
+def make_agent_app(desk: Desk, *, names: Sequence[str] = ()) -> Any:
+    """The server over HTTP, at /mcp, for whatever runs ASGI. names: of this host, as requests may call it."""
 
     def verbs_of(headers: Mapping[str, str] | None) -> AgentVerbs:
         return AtDesk(desk, known_by(desk, (headers or {}).get("authorization", "")))
 
     served = make_agent_server(verbs_of).streamable_http_app(
-        stateless_http=True, json_response=True, host=host
+        stateless_http=True, json_response=True, transport_security=_called(names)
     )
     return Door(_Recognised(served, desk))
+
+
+def _called(names: Sequence[str]) -> TransportSecuritySettings:
+    """Requests to this machine or to one of these names, and from no page of another site."""
+    for name in names:
+        if _HOST.fullmatch(name) is None:
+            raise InvalidArgument(
+                "name", name, "must be a host such as data.example.org", "Leave the rest out."
+            )
+    hosts = [place for name in (*_HERE, *names) for place in (name, f"{name}:*")]
+    origins = [f"{scheme}://{place}" for scheme in ("http", "https") for place in hosts]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
 class _Recognised:

@@ -3,6 +3,7 @@
 sessions    who has signed in, by a cookie
 visits      a request, and whether it comes from a page of ours
 forms       what a browser sends, as the verbs of the service take it
+replies     the policy of every page, and downloads
 pictures    charts, as what a template draws
 views       what the pages show of releases, accounts and plans
 pages       the pages, and who may open them

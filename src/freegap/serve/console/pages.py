@@ -21,6 +21,7 @@ from starlette.routing import Route
 import freegap
 from freegap.errors import FreegapError, InvalidArgument, LedgerDamaged, printable
 from freegap.serve.console.forms import fields_of, number_of, plan_of, question_of
+from freegap.serve.console.replies import HEADERS, download
 from freegap.serve.console.sessions import Sessions, form_number, new_number
 from freegap.serve.console.views import (
     account_view,
@@ -47,16 +48,6 @@ from freegap.serve.door import UNFORESEEN, outcome_told, padded, told
 from freegap.serve.people import ROLES
 from freegap.values.written import json_text
 
-_POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-_HEADERS = {
-    "content-security-policy": _POLICY,
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # with none at all, a browser would not say where a form comes from
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 _PER_PAGE = 50
 _OPEN = {
     "analyst": ("data", "ask", "releases"),
@@ -154,17 +145,17 @@ class Console:
         """One release for programs."""
         line = _line(visit)
         text = json_text(self._desk.release(visit.who, line), indent=2) + "\n"
-        return _download(text, f"release-{line}.json", "application/json")
+        return download(text, f"release-{line}.json", "application/json")
 
     def release_csv(self, visit: Visit) -> Response:
         """The table of a release, for a spreadsheet."""
         line = _line(visit)
-        return _download(self._desk.release_csv(visit.who, line), f"release-{line}.csv", "text/csv")
+        return download(self._desk.release_csv(visit.who, line), f"release-{line}.csv", "text/csv")
 
     def receipt(self, visit: Visit) -> Response:
         """The receipt of a release."""
         line = _line(visit)
-        return _download(self._desk.receipt(visit.who, line), f"receipt-{line}.json", "application/json")
+        return download(self._desk.receipt(visit.who, line), f"receipt-{line}.json", "application/json")
 
     # For owners and auditors
 
@@ -201,7 +192,7 @@ class Console:
     def journal_json(self, visit: Visit) -> Response:
         """The journal for programs."""
         text = json_text(self._desk.journal(visit.who), indent=1) + "\n"
-        return _download(text, "journal.json", "application/json")
+        return download(text, "journal.json", "application/json")
 
     # Asking
 
@@ -220,7 +211,7 @@ class Console:
             text, status = told(error)
         if status != 200:
             return self._asking(visit, text, status)
-        return RedirectResponse(f"{visit.home}/releases/{found['line']}", 303, _HEADERS)
+        return RedirectResponse(f"{visit.home}/releases/{found['line']}", 303, HEADERS)
 
     def _asking(self, visit: Visit, error: str | None = None, status: int = 200) -> Response:
         if visit.who.role == "auditor":
@@ -275,12 +266,12 @@ class Console:
             return self._page(visit, "sign-in.html", 401, error=text)
         if visit.person is not None:
             self._sessions.end(visit.session)
-        return with_cookie(visit, RedirectResponse(f"{visit.home}/", 303, _HEADERS), session)
+        return with_cookie(visit, RedirectResponse(f"{visit.home}/", 303, HEADERS), session)
 
     def sign_out(self, visit: Visit) -> Response:
         """End the session."""
         self._sessions.end(visit.session)
-        gone = RedirectResponse(f"{visit.home}/sign-in", 303, _HEADERS)
+        gone = RedirectResponse(f"{visit.home}/sign-in", 303, HEADERS)
         return with_cookie(visit, gone, new_number())
 
     # People
@@ -303,7 +294,7 @@ class Console:
         """End a token."""
         number: Any = number_of(visit.fields.get("number", ""))
         self._desk.revoke_token(visit.who, number)
-        return RedirectResponse(f"{visit.home}/people", 303, _HEADERS)
+        return RedirectResponse(f"{visit.home}/people", 303, HEADERS)
 
     def _people_page(
         self, visit: Visit, *, made: str | None = None, error: str | None = None, status: int = 200
@@ -339,7 +330,7 @@ class Console:
                 self._desk.require_pace(visit.person)
             return handler(visit)
         except NotSignedIn:
-            return RedirectResponse(f"{visit.home}/sign-in", 303, _HEADERS)
+            return RedirectResponse(f"{visit.home}/sign-in", 303, HEADERS)
         except PageRefused as refused:
             return self._error(visit, refused.text, refused.status)
         except FreegapError as error:
@@ -355,7 +346,7 @@ class Console:
             open=_OPEN[visit.person.role] if visit.person else (),
             **values,
         )
-        return with_cookie(visit, HTMLResponse(text, status, _HEADERS), visit.session)
+        return with_cookie(visit, HTMLResponse(text, status, HEADERS), visit.session)
 
     def _error(self, visit: Visit, text: str, status: int) -> Response:
         return self._page(visit, "error.html", status, text=text, code=status)
@@ -370,7 +361,7 @@ class Console:
 
     def _stylesheet(self, _request: Request) -> Response:
         return Response(
-            self._style, headers=_HEADERS | {"cache-control": "max-age=3600"}, media_type="text/css"
+            self._style, headers=HEADERS | {"cache-control": "max-age=3600"}, media_type="text/css"
         )
 
 
@@ -389,11 +380,6 @@ def _part_of(visit: Visit, rows: list[Any]) -> dict[str, Any]:
     number = min(max(wanted, 1), pages) if isinstance(wanted, int) else 1
     part = rows[(number - 1) * _PER_PAGE : number * _PER_PAGE]
     return {"rows": part, "number": number, "pages": pages, "all": len(rows)}
-
-
-def _download(content: str | bytes, name: str, kind: str) -> Response:
-    headers = _HEADERS | {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, headers=headers, media_type=kind)
 
 
 def _shown(value: Any) -> Any:
