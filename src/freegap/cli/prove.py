@@ -44,7 +44,9 @@ def prove(
         list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
     ] = None,
     resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
-    growth: bool = typer.Option(True, help="Try one answer more too, and warn if that costs more."),
+    growth: bool = typer.Option(
+        True, help="Try all n first, else one answer more, and warn if that costs more."
+    ),
     counterexample: bool = typer.Option(True, help="Where it is not proved, look for an exact violation."),
     seconds: str = typer.Option("120", help="For the whole claim; what is left then is not decided."),
     certificate: Path = typer.Option(None, help="A new folder for the SMT-LIB files of the proof."),

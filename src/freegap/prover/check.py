@@ -269,12 +269,13 @@ class _Attempt:
         )
 
 
-def claim_of(problem: Problem) -> str:
-    """What is claimed, in words."""
+def claim_of(problem: Problem, *, for_all: bool = False) -> str:
+    """What is claimed, in words: for this number of answers, or for all n."""
     name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
     values = ", ".join(f"{key}={_short(value)}" for key, value in problem.parameters.items())
     answers = "1 answer" if problem.queries == 1 else f"{problem.queries} answers"
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
+    answers = "any number of answers" if for_all else answers
     return (
         f"{name}({values}) on {answers} is private at ε = {cost}, where "
         f"{WORDS[problem.neighbours]} ({problem.sensitivity})"

@@ -27,12 +27,14 @@ from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
+from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 _LIBRARY_SECONDS = 600
+_LOOP_SECONDS = 20
 
 
 def prove_any(
@@ -97,14 +99,29 @@ def prove_any(
         return prove_alignment(at, alignment, tightness=tightness, progress=progress)
 
     start = monotonic()
+    if growth and alignment is None:
+        everywhere = _for_every_size(problem)
+        if everywhere is not None:
+            return everywhere
     proof = attempt(problem)
     if not proof.holds and counterexample and proof.counterexample is None:
         return _searched(problem, proof)
     if not (proof.holds and growth):
         return proof
+    if alignment is not None:
+        everywhere = _for_every_size(replace(problem, limits=replace(problem.limits, certificate=None)))
+        if everywhere is not None and everywhere.tightness is not None:
+            smallest = everywhere.tightness.epsilon
+            how = "by induction over the loop, with shifts that were found"
+            return replace(proof, growth=f"for all n as well, at a smallest ε of {smallest}: {how}")
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _for_every_size(problem: Problem) -> Proof | None:
+    """A proof for all n, where the program is a loop over its answers and one is found soon."""
+    return prove_loop(replace(problem, limits=problem.limits.within(_LOOP_SECONDS)))
 
 
 def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
