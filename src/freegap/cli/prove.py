@@ -36,6 +36,7 @@ def prove(
     mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),
     alignment: str = typer.Option(None, help="Its alignment, named likewise; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
+    rho: str = typer.Option(None, help="The claim in ρ, in place of ε: for sums with Gaussian noise."),
     queries: int = typer.Option(3, help="How many answers; a form is proved for all."),
     sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
     neighbours: str = typer.Option("each", help=f"{NEIGHBOURS} For one direction: increasing or decreasing."),
@@ -92,7 +93,8 @@ def prove(
         proof = run(
             target,
             None if alignment is None else load("alignment", alignment),
-            epsilon=epsilon,
+            epsilon=epsilon if rho is None else None,
+            rho=rho,
             queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
             neighbours=cast("Neighbours", neighbours),

@@ -25,7 +25,8 @@ def prove(
     mechanism: Any,
     alignment: Callable[..., Mapping[Any, Any]] | None = None,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     queries: int | None = None,
     sensitivity: Rational = 1,
     neighbours: Neighbours | Direction = "each",
@@ -47,6 +48,7 @@ def prove(
     alignment: a function of (answers, neighbour, output, noise, **parameters) that returns the aligned noise
         of the draws that it moves, by label. Leave it out to have one searched for.
     epsilon: the claim. With `charge`, the output may be charged less: charge(output, **parameters).
+    rho: in its place, the claim in zero-concentrated differential privacy: for sums with Gaussian noise.
     queries: how many answers. The proof is for all inputs of this size, and of all sizes where it says so.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one",
         or move all the same way ("monotonic"). "increasing" or "decreasing" alone is one direction of the
@@ -84,6 +86,7 @@ def prove(
         mechanism,
         alignment,
         epsilon=epsilon,
+        rho=rho,
         queries=queries,
         sensitivity=sensitivity,
         neighbours=neighbours,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from functools import partial
 from time import monotonic
 from types import FunctionType
@@ -15,6 +16,7 @@ from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
 from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
+from freegap.prover.concentrated import prove_concentrated
 from freegap.prover.counterexample import find_counterexample
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
@@ -42,6 +44,7 @@ def prove_any(
     alignment: Any,
     *,
     epsilon: Any,
+    rho: Any,
     queries: int | None,
     sensitivity: Any,
     neighbours: str,
@@ -73,6 +76,7 @@ def prove_any(
     problem = problem_of(
         mechanism.program if for_all else mechanism,
         epsilon=epsilon,
+        rho=rho,
         queries=1 if queries is None else queries,
         sensitivity=sensitivity,
         neighbours=neighbours,
@@ -82,6 +86,12 @@ def prove_any(
         seconds=seconds,
         certificate=certificate,
     )
+    if problem.rho is not None:
+        if for_all or not (alignment is charge is samples is None):
+            raise InvalidArgument(
+                "rho", rho, "is for programs without alignment, charge or samples", "Pass epsilon."
+            )
+        return _in_rho(problem, problem.rho, growth)
     if isinstance(mechanism, Composition | Selection | Ranking | Stream):
         return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
@@ -117,6 +127,21 @@ def prove_any(
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _in_rho(problem: Problem, rho: Fraction, growth: bool) -> Proof:
+    """At this size, and with a warning where one answer more costs more."""
+    proof = prove_concentrated(problem, rho)
+    if not (proof.holds and growth):
+        return proof
+    more = prove_concentrated(replace(problem, queries=problem.queries + 1), rho)
+    size = f"{more.queries} answers"
+    if more.rho is None or proof.rho is None:
+        return replace(proof, growth=f"warning: not proved for {size}: {more.reason}")
+    if more.rho > proof.rho:
+        grows = f"the smallest ρ grows with n, from {proof.rho} to {more.rho} for {size}"
+        return replace(proof, growth=f"warning: {grows}")
+    return replace(proof, growth=f"for {size} as well, at the same smallest ρ")
 
 
 def _for_every_size(problem: Problem) -> Proof | None:
