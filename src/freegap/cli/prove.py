@@ -36,6 +36,7 @@ def prove(
     mechanism: str = typer.Argument(None, help="package.module:function, or file.py:function."),
     alignment: str = typer.Option(None, help="Its alignment, named likewise; found if left out."),
     epsilon: str = typer.Option("1", help="The claim, such as 1, 0.5 or 1/2."),
+    rho: str = typer.Option(None, help="The claim in ρ, in place of ε: for sums with Gaussian noise."),
     queries: int = typer.Option(3, help="How many answers; a form is proved for all."),
     sensitivity: str = typer.Option("1", help="How far one person moves each answer at most."),
     neighbours: str = typer.Option("each", help=f"{NEIGHBOURS} For one direction: increasing or decreasing."),
@@ -44,7 +45,9 @@ def prove(
         list[str] | None, typer.Option(help="A parameter of the mechanism, as name=value.")
     ] = None,
     resolution: str = typer.Option(None, help="Answers are whole multiples of this."),
-    growth: bool = typer.Option(True, help="Try one answer more too, and warn if that costs more."),
+    growth: bool = typer.Option(
+        True, help="Try all n first, else one answer more, and warn if that costs more."
+    ),
     counterexample: bool = typer.Option(True, help="Where it is not proved, look for an exact violation."),
     seconds: str = typer.Option("120", help="For the whole claim; what is left then is not decided."),
     certificate: Path = typer.Option(None, help="A new folder for the SMT-LIB files of the proof."),
@@ -90,7 +93,8 @@ def prove(
         proof = run(
             target,
             None if alignment is None else load("alignment", alignment),
-            epsilon=epsilon,
+            epsilon=epsilon if rho is None else None,
+            rho=rho,
             queries=None if isinstance(target, Selection | Stream) else queries,
             sensitivity=sensitivity,
             neighbours=cast("Neighbours", neighbours),

@@ -25,7 +25,8 @@ def prove(
     mechanism: Any,
     alignment: Callable[..., Mapping[Any, Any]] | None = None,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None = None,
+    rho: Rational | None = None,
     queries: int | None = None,
     sensitivity: Rational = 1,
     neighbours: Neighbours | Direction = "each",
@@ -47,15 +48,17 @@ def prove(
     alignment: a function of (answers, neighbour, output, noise, **parameters) that returns the aligned noise
         of the draws that it moves, by label. Leave it out to have one searched for.
     epsilon: the claim. With `charge`, the output may be charged less: charge(output, **parameters).
-    queries: how many answers. The proof is for all inputs of this size.
+    rho: in its place, the claim in zero-concentrated differential privacy: for sums with Gaussian noise.
+    queries: how many answers. The proof is for all inputs of this size, and of all sizes where it says so.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one",
         or move all the same way ("monotonic"). "increasing" or "decreasing" alone is one direction of the
         inequality; differential privacy needs both.
     parameters: the mechanism's own; `epsilon` and `sensitivity` are passed to functions that name them.
     resolution: answers are whole multiples of it, as discrete noise needs.
     tightness: also find the smallest ε that this alignment proves.
-    growth: also prove it for one answer more, and warn where that fails or costs more: what holds at three
-        answers need not hold at four.
+    growth: other sizes as well. Without an alignment, a program that is a loop over its answers is tried for
+        all n first. Where that is not found, and with an alignment, one answer more is tried, with a warning
+        where that fails or costs more: what holds at three answers need not hold at four.
     counterexample: where it is not proved, look for two neighbours and an event whose probabilities, in exact
         and ball arithmetic, differ by more than e^ε: `proof.counterexample`.
     seconds: for the whole claim; what is left then is not decided. Besides, each question to z3 may take
@@ -83,6 +86,7 @@ def prove(
         mechanism,
         alignment,
         epsilon=epsilon,
+        rho=rho,
         queries=queries,
         sensitivity=sensitivity,
         neighbours=neighbours,

@@ -33,7 +33,8 @@ Progress = Callable[[str, int, int], None]
 def problem_of(
     mechanism: Mechanism,
     *,
-    epsilon: Rational,
+    epsilon: Rational | None,
+    rho: Rational | None = None,
     queries: int,
     sensitivity: Rational = 1,
     neighbours: str = "each",
@@ -46,10 +47,14 @@ def problem_of(
     """The arguments of `prove`, read and checked."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
+    if (epsilon is None) == (rho is None):
+        given = "are both given" if rho is not None else "are both missing"
+        raise InvalidArgument("epsilon", epsilon, f"and rho {given}", "Pass the one that is claimed.")
     known: dict[int, Any] = {}
     problem = Problem(
         mechanism=mechanism,
-        epsilon=positive_rational("epsilon", epsilon),
+        epsilon=Fraction(1) if epsilon is None else positive_rational("epsilon", epsilon),
+        rho=None if rho is None else positive_rational("rho", rho),
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
         neighbours=neighbours_argument(neighbours, WORDS),
@@ -269,14 +274,16 @@ class _Attempt:
         )
 
 
-def claim_of(problem: Problem) -> str:
-    """What is claimed, in words."""
+def claim_of(problem: Problem, *, for_all: bool = False) -> str:
+    """What is claimed, in words: for this number of answers, or for all n."""
     name = getattr(problem.mechanism, "__name__", str(problem.mechanism))
     values = ", ".join(f"{key}={_short(value)}" for key, value in problem.parameters.items())
     answers = "1 answer" if problem.queries == 1 else f"{problem.queries} answers"
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
+    answers = "any number of answers" if for_all else answers
+    measure = f"ε = {cost}" if problem.rho is None else f"ρ = {problem.rho}"
     return (
-        f"{name}({values}) on {answers} is private at ε = {cost}, where "
+        f"{name}({values}) on {answers} is private at {measure}, where "
         f"{WORDS[problem.neighbours]} ({problem.sensitivity})"
     )
 

@@ -57,6 +57,8 @@ class Problem:
     sensitivity: Fraction = Fraction(1)
     neighbours: str = "each"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    rho: Fraction | None = None
+    """In place of ε, for a claim in ρ."""
     charge: Charge | None = None
     resolution: Fraction | None = None
     limits: Limits = field(default_factory=Limits)
@@ -120,7 +122,8 @@ class Problem:
         """The parameters to call a function with: those that it names (or all, for the mechanism)."""
         accepted = _signature(function).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        context = {"epsilon": self.epsilon, "sensitivity": self.sensitivity}
+        claimed = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        context = {**claimed, "sensitivity": self.sensitivity}
         chosen = {name: value for name, value in context.items() if name in accepted}
         for name, value in self.parameters.items():
             if all_given or takes_any or name in accepted:

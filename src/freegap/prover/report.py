@@ -22,7 +22,10 @@ CONDITIONS = {
 }
 """The conditions of lemma 5.1 (Ding 2020), with "there is a local alignment" in its parts."""
 
-_WITHOUT_ALIGNMENT = {"probabilities": "the probabilities of each output differ by at most e^ε"}
+_WITHOUT_ALIGNMENT = {
+    "probabilities": "the probabilities of each output differ by at most e^ε",
+    "concentrated": "the Rényi divergence of each order α is at most ρ·α",
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Refutation:
     off_support: tuple[Any, ...] = ()
     other_noise: Mapping[Any, Fraction] | None = None
     determinant: Fraction | None = None
+    divergence: Fraction | None = None
+    """The Rényi divergence of each order α between these neighbours is so much times α, exactly."""
     counterexample: ExactViolation | None = None
     """Two neighbours and an event that show that the mechanism is not private, whatever the alignment."""
 
@@ -152,6 +157,8 @@ class Proof:
     """The number of answers that it is proved for, and no other; None for all."""
     growth: str | None = None
     """What one answer more makes of it."""
+    rho: Fraction | None = None
+    """The smallest ρ that was shown, of a claim in ρ."""
     searched: str | None = None
     """What a search for a violation of privacy came to, where there was one and it found none."""
 
@@ -160,6 +167,12 @@ class Proof:
         """The violation of privacy that was found, if there is one."""
         return None if self.refutation is None else self.refutation.counterexample
 
+    @property
+    def violated(self) -> bool:
+        """Whether the mechanism itself is refuted, and not only an alignment."""
+        exact = self.refutation is not None and self.refutation.divergence is not None
+        return exact or self.counterexample is not None
+
     def __bool__(self) -> bool:
         return self.holds is True
 
@@ -167,7 +180,7 @@ class Proof:
         size = "" if self.queries is None else f" for n = {self.queries} only"
         verdict = {
             True: f"proved{size}",
-            False: "this alignment does not prove it" if self.counterexample is None else "not true",
+            False: "not true" if self.violated else "this alignment does not prove it",
             None: "not decided",
         }[self.holds]
         lines = [f"{verdict}: {self.claim}"]
@@ -189,6 +202,9 @@ class Proof:
             lines.append(f"  {self.searched}")
         if self.refutation is not None and self.refutation.condition != "privacy":
             lines += ["  refuted by:", *("    " + line for line in str(self.refutation).splitlines())]
+        if self.refutation is not None and self.refutation.divergence is not None:
+            sides = (self.refutation.answers, self.refutation.neighbour)
+            lines.append(f"  not private: {' and '.join(map(_row, sides))}")
         if self.counterexample is not None:
             lines += ["  not private:", *("    " + line for line in str(self.counterexample).splitlines())]
         if self.alignment_source is not None:

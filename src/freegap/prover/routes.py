@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from functools import partial
 from time import monotonic
 from types import FunctionType
@@ -15,6 +16,7 @@ from freegap.prover.apart import prove_apart
 from freegap.prover.check import Progress, problem_of, prove_alignment
 from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
+from freegap.prover.concentrated import prove_concentrated
 from freegap.prover.counterexample import find_counterexample
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
@@ -27,12 +29,14 @@ from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
+from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 _LIBRARY_SECONDS = 600
+_LOOP_SECONDS = 20
 
 
 def prove_any(
@@ -40,6 +44,7 @@ def prove_any(
     alignment: Any,
     *,
     epsilon: Any,
+    rho: Any,
     queries: int | None,
     sensitivity: Any,
     neighbours: str,
@@ -71,6 +76,7 @@ def prove_any(
     problem = problem_of(
         mechanism.program if for_all else mechanism,
         epsilon=epsilon,
+        rho=rho,
         queries=1 if queries is None else queries,
         sensitivity=sensitivity,
         neighbours=neighbours,
@@ -80,6 +86,12 @@ def prove_any(
         seconds=seconds,
         certificate=certificate,
     )
+    if problem.rho is not None:
+        if for_all or not (alignment is charge is samples is None):
+            raise InvalidArgument(
+                "rho", rho, "is for programs without alignment, charge or samples", "Pass epsilon."
+            )
+        return _in_rho(problem, problem.rho, growth)
     if isinstance(mechanism, Composition | Selection | Ranking | Stream):
         return _prove_form(problem, mechanism, counterexample=counterexample)
     if alignment is not None:
@@ -97,14 +109,44 @@ def prove_any(
         return prove_alignment(at, alignment, tightness=tightness, progress=progress)
 
     start = monotonic()
+    if growth and alignment is None:
+        everywhere = _for_every_size(problem)
+        if everywhere is not None:
+            return everywhere
     proof = attempt(problem)
     if not proof.holds and counterexample and proof.counterexample is None:
         return _searched(problem, proof)
     if not (proof.holds and growth):
         return proof
+    if alignment is not None:
+        everywhere = _for_every_size(replace(problem, limits=replace(problem.limits, certificate=None)))
+        if everywhere is not None and everywhere.tightness is not None:
+            smallest = everywhere.tightness.epsilon
+            how = "by induction over the loop, with shifts that were found"
+            return replace(proof, growth=f"for all n as well, at a smallest ε of {smallest}: {how}")
     within = replace(problem.limits, certificate=None).within(5 + 4 * (monotonic() - start))
     larger = replace(problem, queries=problem.queries + 1, limits=within)
     return replace(proof, growth=_growth(proof, attempt(larger)))
+
+
+def _in_rho(problem: Problem, rho: Fraction, growth: bool) -> Proof:
+    """At this size, and with a warning where one answer more costs more."""
+    proof = prove_concentrated(problem, rho)
+    if not (proof.holds and growth):
+        return proof
+    more = prove_concentrated(replace(problem, queries=problem.queries + 1), rho)
+    size = f"{more.queries} answers"
+    if more.rho is None or proof.rho is None:
+        return replace(proof, growth=f"warning: not proved for {size}: {more.reason}")
+    if more.rho > proof.rho:
+        grows = f"the smallest ρ grows with n, from {proof.rho} to {more.rho} for {size}"
+        return replace(proof, growth=f"warning: {grows}")
+    return replace(proof, growth=f"for {size} as well, at the same smallest ρ")
+
+
+def _for_every_size(problem: Problem) -> Proof | None:
+    """A proof for all n, where the program is a loop over its answers and one is found soon."""
+    return prove_loop(replace(problem, limits=problem.limits.within(_LOOP_SECONDS)))
 
 
 def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:

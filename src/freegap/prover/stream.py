@@ -69,7 +69,7 @@ def prove_stream(problem: Problem, form: Stream) -> Proof:
     laws: set[str] = set()
     try:
         for direction in directions_of(problem.neighbours):
-            induction = _Induction(problem, form, direction)
+            induction = Induction(problem, form, direction)
             worst = max(worst, induction.run())
             over = induction.overcharge()
             if over > 0:
@@ -108,7 +108,7 @@ def most_chosen(problem: Problem, form: Stream) -> Fraction:
     """How many entries of an output are not None, at most, for all n; `NotDecided` if there is no bound."""
     found = Fraction(0)
     for direction in directions_of(problem.neighbours):
-        induction = _Induction(problem, form, direction)
+        induction = Induction(problem, form, direction)
         induction.run()
         found = max(found, induction.chosen())
     return found
@@ -123,7 +123,7 @@ def _charged(form: Stream) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Situation:
+class Situation:
     """A kind of state, and what the neighbour's is."""
 
     skeleton: Any
@@ -134,12 +134,15 @@ class _Situation:
 
     @property
     def key(self) -> Any:
+        """Equal for situations that are proved at once."""
         return self.skeleton, tuple(offset.key for offset in self.offsets), self.seen, self.ended
 
 
 @dataclass(frozen=True)
-class _Edge:
-    target: _Situation | None
+class Edge:
+    """A step, or the end: where it leads, and what it costs and is charged."""
+
+    target: Situation | None
     cost: Fraction
     charge: Fraction
     chosen: bool
@@ -147,7 +150,7 @@ class _Edge:
 
 
 @dataclass(frozen=True)
-class _Move:
+class Move:
     """How the answer of a step differs on the neighbour.
 
     there: the neighbour's answer in terms of the answer and d; None where it is any that is near.
@@ -160,7 +163,7 @@ class _Move:
     seen: bool
 
 
-class _Induction:
+class Induction:
     """The situations that can be reached under one direction, and the costs of the steps between them."""
 
     def __init__(self, problem: Problem, form: Stream, direction: str) -> None:
@@ -169,7 +172,7 @@ class _Induction:
         self.direction = "each" if self.one else direction
         width = problem.resolution
         self.change = real("change") if width is None else integer("change", width)
-        self.edges: dict[Any, list[_Edge]] = {}
+        self.edges: dict[Any, list[Edge]] = {}
         self.laws: set[str] = set()
         self._classes: dict[Any, list[OutputClass]] = {}
 
@@ -187,7 +190,7 @@ class _Induction:
             ahead += [edge.target for edge in self.edges[here.key] if edge.target is not None]
         return self._longest(self.start_cost, [edge.cost for edge in self._all_edges()])
 
-    def _all_edges(self) -> Iterator[_Edge]:
+    def _all_edges(self) -> Iterator[Edge]:
         return chain.from_iterable(self.edges.values())
 
     def chosen(self) -> Fraction:
@@ -205,7 +208,7 @@ class _Induction:
         weights = [edge.cost - edge.charge for edge in self._all_edges()]
         return self._longest(self.start_cost - start, weights)
 
-    def _start(self) -> tuple[_Situation, Fraction]:
+    def _start(self) -> tuple[Situation, Fraction]:
         noise = SymbolicNoise(prefix="start")
         paths = follow(self.form.start, [noise], limits=self.problem.limits)
         if len(paths) != 1:
@@ -230,7 +233,7 @@ class _Induction:
         if any(offset.variables for offset in offsets):
             raise NotDecided("the states of the two runs do not differ by constants at the start")
         self._require_lattice(numbers)
-        return _Situation(skeleton, offsets, seen=False), cost
+        return Situation(skeleton, offsets, seen=False), cost
 
     def _start_shifts(self, start: Path) -> dict[Any, Symbol]:
         (path,) = follow(self.form.start_shifts, [self.direction], limits=self.problem.limits)
@@ -251,7 +254,7 @@ class _Induction:
 
     # Steps -----------------------------------------------------------------------------------------------
 
-    def _steps(self, here: _Situation) -> Iterator[_Edge]:
+    def _steps(self, here: Situation) -> Iterator[Edge]:
         """What can follow: a step, however its answer may move, and the end."""
         if not here.ended:
             for move in self._moves(here):
@@ -259,21 +262,21 @@ class _Induction:
         if self.form.finish is not None:
             yield from self._edges(here, self._move("the end", here, Symbol.of(0), here.seen), ending=True)
 
-    def _moves(self, here: _Situation) -> list[_Move]:
+    def _moves(self, here: Situation) -> list[Move]:
         step = self._problem(here.skeleton, ending=False)
         if not self.one:
-            return [_Move(self.direction, replace(step, queries=1).cases[0].formula, None, seen=False)]
+            return [Move(self.direction, replace(step, queries=1).cases[0].formula, None, seen=False)]
         moves = [self._move("one, and this answer stays", here, Symbol.of(0), here.seen)]
         if not here.seen:
             moves.append(self._move("one, and this answer moves", here, self.change, seen=True))
         return moves
 
-    def _move(self, name: str, here: _Situation, by: Symbol, seen: bool) -> _Move:
+    def _move(self, name: str, here: Situation, by: Symbol, seen: bool) -> Move:
         step = self._problem(here.skeleton, ending=False)
         delta = Symbol.of(self.problem.sensitivity).z3
         there = step.answers[0] + by
         sizes = [self.change.z3 <= delta, (-self.change).z3 <= delta]
-        return _Move(name, z3.And(step.neighbour[0].z3 == there.z3, *sizes), there, seen)
+        return Move(name, z3.And(step.neighbour[0].z3 == there.z3, *sizes), there, seen)
 
     def _problem(self, skeleton: Any, *, ending: bool) -> Problem:
         return replace(
@@ -285,20 +288,20 @@ class _Induction:
             charge=None,
         )
 
-    def _edges(self, here: _Situation, move: _Move, *, ending: bool) -> Iterator[_Edge]:
+    def _edges(self, here: Situation, move: Move, *, ending: bool) -> Iterator[Edge]:
         alignment = step_alignment(self.form, self.direction, here.skeleton, ending=ending)
         suprema = Suprema()
         for output in self._outputs(here.skeleton, ending=ending):
             step = output.problem
             case = NeighbourCase(move.name, z3.And(move.formula, *offset_formulas(step, here.offsets)))
             pieces = pieces_of(output, case, alignment)
-            entry, skeleton, stops = _parts(output)
+            entry, skeleton, stops = parts_of(output)
             offsets = self._offsets(here, move, output, pieces)
             cost = proved(with_offsets(output, offsets), case, pieces, suprema)
             last = ending or (stops and self.form.finish is None)
-            target = None if last else _Situation(skeleton, offsets, move.seen, ended=stops)
+            target = None if last else Situation(skeleton, offsets, move.seen, ended=stops)
             chosen = not ending and entry != flatten(None)[0]
-            yield _Edge(target, cost, self._charge(entry), chosen)
+            yield Edge(target, cost, self._charge(entry), chosen)
 
     def _outputs(self, skeleton: Any, *, ending: bool) -> list[OutputClass]:
         """The kinds of output of a step, of which the entry determines the draws and the next skeleton."""
@@ -309,7 +312,7 @@ class _Induction:
         self.laws.update(check_laws(found).split("; "))
         for one, other in combinations(found, 2):
             # Not only equal entries: a number that varies can be the number that another entry has.
-            (entry, *after), (other_entry, *other_after) = _parts(one), _parts(other)
+            (entry, *after), (other_entry, *other_after) = parts_of(one), parts_of(other)
             alike = (after, one.kinds) == (other_after, other.kinds)
             if half_holes(entry, other_entry) is not None and not alike:
                 raise NotDecided(f"the entry {show(entry)} does not determine the draws and the next state")
@@ -320,7 +323,7 @@ class _Induction:
         return found
 
     def _offsets(
-        self, here: _Situation, move: _Move, output: OutputClass, pieces: list[Piece]
+        self, here: Situation, move: Move, output: OutputClass, pieces: list[Piece]
     ) -> tuple[Symbol, ...]:
         """By how much the neighbour's next numbers are larger, if one path tells: to be proved for all."""
         step, kept = output.problem, kept_numbers(output)
@@ -374,7 +377,7 @@ class _Induction:
         raise NotDecided("the cost, or what is chosen, grows with the number of answers")
 
 
-def _parts(output: OutputClass) -> tuple[Any, Any, bool]:
+def parts_of(output: OutputClass) -> tuple[Any, Any, bool]:
     """Entry, next state and whether to stop, as skeletons."""
     entry, state, stop = output.skeleton.children
     entry, state = (flatten(rebuild(part, output.released))[0] for part in (entry, state))

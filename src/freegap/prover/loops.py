@@ -1,0 +1,344 @@
+"""Ordinary programs that go through the answers once, read as a `Stream`: for proofs for every n.
+
+The text of such a program is
+
+    PREFIX                                          assignments, without the answers
+    for i, answer in enumerate(answers): BODY       or `in answers`, or `in range(len(answers))`
+    return …
+
+or `return [… for answer in answers]` in the place of the loop. PREFIX becomes the start of a stream, BODY its
+step, and what follows its end. Why the output of the program is then a function of the stream's, for all n:
+
+    state    all names that PREFIX assigns. Other names of BODY belong to one step: one that is read before
+             it is assigned has no value in a step, which is then refused. States hold no lists (the search
+             for shifts checks it), so that no two names can be one object.
+    entry    what BODY appends to lists that PREFIX made empty and that nothing else uses, how the step ends,
+             and what it returns. The place `i` may stand alone in what is appended or returned, and there it
+             is left out: it is the number of entries so far. So may these lists, in what is returned.
+    labels   `i` may occur in labels of draws, which name them, and have no other meaning.
+    the end  a function of these lists alone is post-processing; else it is the end of the stream, and may
+             not use the lists.
+
+Whatever has another shape is no loop in this sense, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from freegap.prover.loop_text import (
+    STRANGE,
+    NoLoop,
+    bound_name,
+    empty_list,
+    is_plain_label,
+    is_rounded,
+    names_in,
+    plain_targets,
+    split,
+    stored_in,
+)
+from freegap.symbolic import NotDecided
+from freegap.symbolic.subset import remember_source
+from freegap.symbolic.subset.source import definition_of
+
+_STATE = "freegap_state"
+_RESERVED = "freegap_"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The parts of a stream, as functions of their own text."""
+
+    start: Callable[..., Any]
+    step: Callable[..., Any]
+    finish: Callable[..., Any] | None
+
+
+def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
+    """The program as a loop over its answers, with these parameters; None if it is none."""
+    if type(function) is not FunctionType:
+        return None
+    try:
+        node = definition_of(function).node
+        return _LoopReading(function, node, given).loop()
+    except (NoLoop, NotDecided):
+        return None
+
+
+class _LoopReading:
+    """The parts of one program."""
+
+    def __init__(self, function: FunctionType, node: ast.AST, given: Mapping[str, Any]) -> None:
+        if not isinstance(node, ast.FunctionDef):
+            raise NoLoop
+        self.function, self.given = function, _all_given(function, given)
+        arguments = node.args
+        placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        if arguments.vararg or arguments.kwarg or len(placed) < 2:
+            raise NoLoop
+        self.answers, self.noise = placed[:2]
+        self.parameters = [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
+        prefix, loop, self.suffix = split(node.body)
+        self.answer, self.place = self._targets(loop)
+        self.body = loop.body
+        self.outs, self.kept = self._assigned(prefix)
+        self.prefix = [line for line in prefix if empty_list(line) not in self.outs]
+        self._require_plain()
+
+    # What it is ------------------------------------------------------------------------------------------
+
+    def _targets(self, loop: ast.For) -> tuple[str, str | None]:
+        """The names of an answer and of its place."""
+        source, target = loop.iter, loop.target
+        if isinstance(source, ast.Name) and source.id == self.answers and isinstance(target, ast.Name):
+            return target.id, None
+        if not isinstance(source, ast.Call) or source.keywords or not isinstance(source.func, ast.Name):
+            raise NoLoop
+        if source.func.id == "enumerate" and self._is_answers(source.args):
+            names = [item.id for item in getattr(target, "elts", []) if isinstance(item, ast.Name)]
+            if isinstance(target, ast.Tuple) and len(set(names)) == len(target.elts) == 2:
+                return names[1], names[0]
+        elif source.func.id == "range" and isinstance(target, ast.Name) and len(source.args) == 1:
+            (length,) = source.args
+            counted = isinstance(length, ast.Call) and ast.unparse(length) == f"len({self.answers})"
+            if counted:
+                return f"{_RESERVED}answer", target.id
+        raise NoLoop
+
+    def _is_answers(self, arguments: list[ast.expr]) -> bool:
+        return len(arguments) == 1 and isinstance(arguments[0], ast.Name) and arguments[0].id == self.answers
+
+    def _assigned(self, prefix: list[ast.stmt]) -> tuple[list[str], list[str]]:
+        """The lists that are only appended to, and all other names that PREFIX assigns."""
+        names: dict[str, None] = {}
+        for line in prefix:
+            for target in plain_targets(line):
+                names[target] = None
+        empty = {name for line in prefix if (name := empty_list(line)) is not None}
+        used = [n for line in prefix for n in ast.walk(line) if isinstance(n, ast.Name)]
+        outs = [name for name in names if name in empty and sum(n.id == name for n in used) == 1]
+        return outs, [name for name in names if name not in outs]
+
+    def _require_plain(self) -> None:
+        """Nothing that the reading does not see: other scopes that assign, and names of ours."""
+        rebuilt = {self.answers, self.noise, *self.outs, *([self.place] if self.place else [])}
+        builtin = {"enumerate", "range", "len"}
+        for part in ast.walk(ast.Module([*self.prefix, *self.body, *self.suffix], [])):
+            if isinstance(part, STRANGE):
+                raise NoLoop
+            if isinstance(part, ast.Constant) and type(part.value) is float and is_rounded(part.value):
+                raise NoLoop
+            bound = bound_name(part)
+            if bound is not None and (bound in rebuilt | builtin or bound in self.parameters):
+                raise NoLoop
+            if isinstance(part, ast.Name) and part.id.startswith(_RESERVED):
+                raise NoLoop
+        known = {*self.function.__globals__, *self.function.__code__.co_freevars, *self.parameters}
+        if builtin & known or self.answer in {*self.kept, *rebuilt, *self.parameters}:
+            raise NoLoop
+        if self.place in {*self.kept, *self.parameters, *self.outs, self.noise, self.answers}:
+            raise NoLoop
+        if names_in(self.prefix) & {self.answers}:
+            raise NoLoop
+
+    # What it becomes -------------------------------------------------------------------------------------
+
+    def loop(self) -> Loop:
+        steps = _StepText(self)
+        body = [steps.visit(line) for line in self.body]
+        left = {self.answers, *self.outs} | ({self.place} if self.place else set())
+        if names_in(body) & left:
+            raise NoLoop
+        unpack = self._state(ast.Store())
+        collected: list[ast.stmt] = [
+            ast.Assign([ast.Name(steps.list_of(name), ast.Store())], ast.List([], ast.Load()))
+            for name in self.outs
+        ]
+        step = [unpack, *collected, *body, steps.ends("go", ast.Constant(None), stop=False)]
+        finish = self._end(steps.returns)
+        start = [*self.prefix, ast.Return(self._tuple(ast.Load()))]
+        functions = [
+            self._function("start", [self.noise], start),
+            self._function("step", [_STATE, self.answer, self.noise], step),
+        ]
+        if finish is not None:
+            functions.append(self._function("finish", [_STATE, self.noise], [unpack, *finish]))
+        space = self._compiled(ast.unparse(ast.fix_missing_locations(ast.Module(functions, []))))
+        made = {
+            name: partial(space[name], **self.given) for name in ("start", "step", "finish") if name in space
+        }
+        return Loop(made["start"], made["step"], made.get("finish"))
+
+    def _end(self, returns: bool) -> list[ast.stmt] | None:
+        """What follows the loop, as the end of a stream; None if it is a function of the entries."""
+        inside = {name for line in self.body for name in stored_in(line)} | {self.answer, self.place}
+        used = names_in(self.suffix)
+        if not used & {self.answers, self.noise, *self.kept, *inside}:
+            if all(isinstance(line, ast.Return) for line in self.suffix) and len(self.suffix) < 2:
+                return None
+            raise NoLoop
+        if returns or used & ({self.answers, *self.outs} | (inside - {*self.kept})):
+            raise NoLoop
+        *lines, last = self.suffix
+        if not isinstance(last, ast.Return) or not all(plain_targets(line) for line in lines):
+            raise NoLoop
+        return self.suffix
+
+    def _state(self, context: ast.Store) -> ast.stmt:
+        return ast.Assign([self._tuple(context)], ast.Name(_STATE, ast.Load()))
+
+    def _tuple(self, context: ast.Load | ast.Store) -> ast.expr:
+        # A last item, so that it is a tuple that can be assigned to, also where nothing is kept.
+        names = [*self.kept, f"{_RESERVED}last"] if isinstance(context, ast.Store) else self.kept
+        items: list[ast.expr] = [ast.Name(name, context) for name in names]
+        return ast.Tuple(items if isinstance(context, ast.Store) else [*items, ast.Constant(None)], context)
+
+    def _function(self, name: str, arguments: list[str], body: list[ast.stmt]) -> ast.stmt:
+        words = [ast.arg(p) for p in self.parameters]
+        given = ast.arguments([], [ast.arg(a) for a in arguments], None, words, [None] * len(words), None, [])
+        return ast.FunctionDef(name, given, body, [], type_params=[])
+
+    def _compiled(self, text: str) -> dict[str, Any]:
+        file = f"<loop {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
+        try:
+            closed = {name: cell.cell_contents for name, cell in cells}
+        except ValueError:  # a name that has no value yet
+            raise NoLoop from None
+        space = {**self.function.__globals__, **closed}
+        remember_source(file, text)
+        exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
+        return {name: space[name] for name in ("start", "step", "finish") if _made(space.get(name), file)}
+
+
+class _StepText(ast.NodeTransformer):
+    """BODY as the body of a step."""
+
+    def __init__(self, reading: _LoopReading) -> None:
+        self.reading = reading
+        self.inner = 0
+        self.draws = 0
+        self.returns = False
+        """Whether a step can end the program."""
+
+    def list_of(self, name: str) -> str:
+        return f"{_RESERVED}{name}"
+
+    def ends(self, how: str, value: ast.expr, *, stop: bool) -> ast.stmt:
+        """Return the state, the entry, and whether to stop."""
+        lists: list[ast.expr] = [ast.Name(self.list_of(name), ast.Load()) for name in self.reading.outs]
+        entry = ast.Tuple([*lists, ast.Constant(how), value], ast.Load())
+        state = self.reading._tuple(ast.Load())
+        return ast.Return(ast.Tuple([state, entry, ast.Constant(stop)], ast.Load()))
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        self.returns = True
+        value = self._told(node.value or ast.Constant(None), {*self.reading.outs})
+        return self.ends("return", value, stop=True)
+
+    def visit_Break(self, node: ast.Break) -> Any:
+        return node if self.inner else self.ends("break", ast.Constant(None), stop=True)
+
+    def visit_Continue(self, node: ast.Continue) -> Any:
+        return node if self.inner else self.ends("go", ast.Constant(None), stop=False)
+
+    def visit_For(self, node: ast.For) -> Any:
+        node.target, node.iter = self.visit(node.target), self.visit(node.iter)
+        return self._inner(node)
+
+    def visit_While(self, node: ast.While) -> Any:
+        node.test = self.visit(node.test)
+        return self._inner(node)
+
+    def _inner(self, node: ast.For | ast.While) -> Any:
+        self.inner += 1
+        node.body = [self.visit(line) for line in node.body]
+        self.inner -= 1  # `else` belongs to the loop outside
+        node.orelse = [self.visit(line) for line in node.orelse]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        call = node.value
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+            and call.func.value.id in self.reading.outs
+            and call.func.attr == "append"
+            and len(call.args) == 1
+            and not call.keywords
+        ):
+            target = ast.Name(self.list_of(call.func.value.id), ast.Load())
+            call.func.value, call.args = target, [self._told(call.args[0], set())]
+            return node
+        return self.generic_visit(node)
+
+    def _told(self, value: ast.expr, lists: set[str]) -> ast.expr:
+        """What is put out, without what the entries so far tell: the place, and the lists."""
+        if isinstance(value, ast.Name) and value.id == self.reading.place:
+            return ast.Constant("place")
+        if isinstance(value, ast.Name) and value.id in lists:
+            return ast.Constant("list")
+        if isinstance(value, ast.Tuple | ast.List):
+            value.elts = [self._told(item, lists) for item in value.elts]
+            return value
+        made: ast.expr = self.visit(value)
+        return made
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
+        drawing = self._draws(node.func)
+        if drawing and len(node.args) < 2:
+            if not all(map(is_plain_label, (word.value for word in node.keywords if word.arg == "label"))):
+                raise NoLoop
+            node.keywords = [word for word in node.keywords if word.arg != "label"]
+        node.func = self.visit(node.func)
+        node.args = [self.visit(argument) for argument in node.args]
+        for word in node.keywords:
+            word.value = self.visit(word.value)
+        if drawing and len(node.args) < 2:
+            node.keywords.append(ast.keyword("label", ast.Constant(f"draw {self.draws}")))
+            self.draws += 1
+        return node
+
+    def _draws(self, function: ast.expr) -> bool:
+        """Whether this is `noise.laplace` or `getattr(noise, …)`."""
+        if isinstance(function, ast.Attribute):
+            function = function.value
+        elif isinstance(function, ast.Call) and isinstance(function.func, ast.Name):
+            if function.func.id != "getattr" or not function.args:
+                return False
+            function = function.args[0]
+        return isinstance(function, ast.Name) and function.id == self.reading.noise
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """answers[i] is the answer."""
+        if (
+            isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self.reading.answers
+            and isinstance(node.slice, ast.Name)
+            and node.slice.id == self.reading.place
+            and self.reading.answer.startswith(_RESERVED)
+        ):
+            return ast.Name(self.reading.answer, ast.Load())
+        return self.generic_visit(node)
+
+
+def _all_given(function: FunctionType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, with defaults."""
+    parameters = list(inspect.signature(function).parameters.values())[2:]
+    usual = {p.name: p.default for p in parameters if p.default is not p.empty}
+    return usual | dict(given)
+
+
+def _made(function: Any, file: str) -> bool:
+    return isinstance(function, FunctionType) and function.__code__.co_filename == file
