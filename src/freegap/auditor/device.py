@@ -16,7 +16,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -38,7 +37,7 @@ from freegap.auditor.features import (
     Whole,
 )
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters
-from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Label, Outputs, Path
+from freegap.auditor.outputs import INTEGER, REAL, Label, Outputs, Path
 from freegap.auditor.reading import MOST_COLUMNS, WrongSize, from_objects
 from freegap.errors import InvalidArgument, MechanismFailed, MissingExtra
 
@@ -95,12 +94,12 @@ class Device:
             raise InvalidArgument(
                 "device",
                 str(given),
-                "has no double precision here, and single precision's own grid would be found instead of leaks",
+                "has no double precision here, and the grid of single precision would be found, not leaks",
                 'Pass device="cpu"; JAX has doubles after jax.config.update("jax_enable_x64", True).',
             )
 
     def batch(self, mechanism: Mechanism, answers: Answers) -> int:
-        """How many runs fit into the memory of a batch: each draw is a double, with a few copies under way."""
+        """How many runs fit into the memory of a batch: each draw is a double, with copies."""
         runs = self.memory // (8 * (6 * len(answers) + 24))
         return max(LEAST_BATCH, min(MOST_BATCH, 2 ** int(math.log2(max(2, runs)))))
 
@@ -361,7 +360,7 @@ def _apart(path: OnePath, xp: Any) -> Iterator[OnePath]:
     at = next((at for at in path.columns if at in discrete), None)
     if at is not None:
         column = path.columns[at]
-        values, counts = xp.unique_counts(column)
+        values = xp.unique_values(column)
         if values.shape[0] > MOST_KINDS:
             yield from _apart(_with_column(path, at, xp.astype(column, xp.float64)), xp)
             return

@@ -329,9 +329,10 @@ def _moved_events(known: Sequence[Known], scale: float) -> list[Known]:
         if len(event.clauses) == 1 and isinstance(event.clauses[0].condition, Between)
     ]
     for (one, swapped), (two, other) in combinations(single[:5], 2):
-        if swapped == other and one.clauses[0].feature != two.clauses[0].feature:
-            if all(isinstance(part.clauses[0].feature, Component) for part in (one, two)):
-                moved.append((Event((*one.clauses, *two.clauses)), swapped))
+        features = [part.clauses[0].feature for part in (one, two)]
+        places = features[0] != features[1] and all(isinstance(f, Component) for f in features)
+        if swapped == other and places:
+            moved.append((Event((*one.clauses, *two.clauses)), swapped))
     return list(dict.fromkeys(moved))
 
 

@@ -4,8 +4,10 @@ runs."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from freegap.auditor import audit
@@ -15,6 +17,9 @@ EPSILONS = (0.2, 0.7, 1.5)
 WANTED = 0.97
 SEARCH_SAMPLES = 50_000
 LEAK = 1e-7
+
+Task = tuple[str, float]
+Row = dict[str, Any]
 
 
 def names() -> list[str]:
@@ -112,26 +117,39 @@ def measure_leak(
     }
 
 
-def run(
-    only: Iterable[str],
-    epsilons: Iterable[float],
-    *,
-    device: Any,
-    seconds: float,
-    memory: int | None = None,
-    progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """All of the entries that are named, or all, and all of the leaks."""
-    rows = []
-    chosen = list(only) or [*names(), *(f"leak_{name}" for name in leaks())]
-    for name in chosen:
+def chosen(only: Iterable[str], epsilons: Iterable[float], part: tuple[int, int] = (1, 1)) -> list[Task]:
+    """The audits to make: those named, or all; of these every n-th, from the i-th on."""
+    wanted = list(only) or [*names(), *(f"leak_{name}" for name in leaks())]
+    tasks: list[Task] = []
+    for name in wanted:
+        tasks += [(name, 1.0)] if name.startswith("leak_") else [(name, epsilon) for epsilon in epsilons]
+    return tasks[part[0] - 1 :: part[1]]
+
+
+def rows(tasks: Iterable[Task], *, device: Any, seconds: float, memory: int | None = None) -> Iterator[Row]:
+    """What each of these audits came to."""
+    for name, epsilon in tasks:
         if name.startswith("leak_"):
-            progress(name)
-            rows.append(
-                measure_leak(name.removeprefix("leak_"), device=device, seconds=seconds, memory=memory)
-            )
-            continue
-        for epsilon in epsilons:
-            progress(f"{name} at ε = {epsilon:g}")
-            rows.append(measure(name, epsilon, device=device, seconds=seconds, memory=memory))
-    return {"device": str(device), "seconds": seconds, "wanted": WANTED, "rows": rows}
+            yield measure_leak(name.removeprefix("leak_"), device=device, seconds=seconds, memory=memory)
+        else:
+            yield measure(name, epsilon, device=device, seconds=seconds, memory=memory)
+
+
+def main() -> None:
+    """On a machine with an accelerator and little else: a line of JSON for each audit."""
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("device")
+    given.add_argument("seconds", type=float)
+    given.add_argument("--only", action="append", default=[])
+    given.add_argument("--epsilon", action="append", type=float, default=[])
+    given.add_argument("--part", default="1/1")
+    given.add_argument("--memory", type=int)
+    options = given.parse_args()
+    first, of = map(int, options.part.split("/"))
+    tasks = chosen(options.only, options.epsilon or EPSILONS, (first, of))
+    for row in rows(tasks, device=options.device, seconds=options.seconds, memory=options.memory):
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -156,7 +156,7 @@ def audit_device(
     memory: int | None = typer.Option(None, help="Bytes that the arrays of a batch may take."),
 ) -> None:
     """The audit on a device: the bound that it reaches, as a share of the true loss."""
-    from freegap_evidence.bench.audit_device import EPSILONS, run
+    from freegap_evidence.bench.audit_device import EPSILONS, WANTED, chosen, rows
 
     columns = {
         "mechanism": "{name}",
@@ -169,16 +169,17 @@ def audit_device(
     }
 
     def tables(result: Record) -> Tables:
-        rows = [{"share": "–"} | row for row in result["rows"]]
-        return [_table(f"Audits on {result['device']}", rows, columns, left=("mechanism",))]
+        shown = [{"share": "–"} | row for row in result["rows"]]
+        return [_table(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
 
-    _show(
-        lambda progress: run(
-            only, epsilon or EPSILONS, device=device, seconds=until, memory=memory, progress=progress
-        ),
-        as_json,
-        tables,
-    )
+    def run(progress: Callable[[str], None]) -> Record:
+        found = []
+        for name, claimed in chosen(only, epsilon or EPSILONS):
+            progress(f"{name} at ε = {claimed:g}")
+            found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
+        return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
+
+    _show(run, as_json, tables)
 
 
 @app.command("start")
