@@ -12,7 +12,6 @@ without doubles is refused.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -296,7 +295,7 @@ class DeviceSource:
                     **self.device.where,
                 )
             else:
-                if "xp" in inspect.signature(self.mechanism.function).parameters:
+                if keywords.get("xp") is np:
                     keywords["xp"] = self.device.xp
                 output = self.mechanism.function(list(answers), size=size, rng=rng, **keywords)
                 found = iter([_one_path(output, size, self.device)])
@@ -384,7 +383,7 @@ def _apart(path: OnePath, xp: Any) -> Iterator[OnePath]:
                     yield from _apart(_settled(path, at, value, places, xp), xp)
             rest = xp.nonzero(xp.isfinite(column))[0]
             if rest.shape[0]:
-                yield from _apart(_narrowed(path, rest, xp), xp)
+                yield from _apart(narrowed(path, rest, xp), xp)
             return
     yield path
 
@@ -393,7 +392,8 @@ def _with_column(path: OnePath, at: Path, column: Any) -> OnePath:
     return OnePath(path.runs, path.one, {**path.columns, at: column})
 
 
-def _narrowed(path: OnePath, places: Any, xp: Any) -> OnePath:
+def narrowed(path: OnePath, places: Any, xp: Any) -> OnePath:
+    """The runs at these places."""
     columns = {at: xp.take(column, places) for at, column in path.columns.items()}
     return OnePath(xp.take(path.runs, places), path.one, columns)
 
@@ -401,7 +401,7 @@ def _narrowed(path: OnePath, places: Any, xp: Any) -> OnePath:
 def _settled(path: OnePath, at: Path, value: Any, places: Any, xp: Any) -> OnePath:
     """The runs at some places, in which a column has this value."""
     others = OnePath(path.runs, path.one, {p: column for p, column in path.columns.items() if p != at})
-    here = others if places is None else _narrowed(others, places, xp)
+    here = others if places is None else narrowed(others, places, xp)
     if at not in path.one.paths:  # beyond the most columns
         return here
     cell = from_objects([value])

@@ -26,6 +26,7 @@ from freegap.auditor.features import Component, Distance, Whole, whole_keys
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.plan import BoundForecast
+from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.sampling import Progress
 from freegap.auditor.search import Lead, mutated
 from freegap.auditor.stages import BOUND_SHARE, Stages
@@ -36,6 +37,7 @@ WEIGH_KEY = 6
 POOL, KEPT, MOST_EVENTS, ROUNDS = 10, 3, 16, 4
 MOST_OUTPUTS = 4096
 SEARCH_PART, WEIGHED_RUNS = 0.4, 60  # of the time; how many candidates are weighed in it, about
+RARE_PART = 0.3
 LEAST_WEIGHED = 2**14
 CHOICES = 30  # events that a round weighs of a candidate, about: the best of them was lucky
 
@@ -92,6 +94,7 @@ class DeviceStages(Stages):
     on: DeviceSource | None = None
     seconds: float | None = None
     started: float = field(default_factory=time.monotonic)
+    deep: bool = False
     weighings: int = 0
     pace: float = 0.0
     """Seconds a run, as last seen."""
@@ -111,7 +114,30 @@ class DeviceStages(Stages):
                 self.pace = self.weigh(first, [], self.there.batch(first.pair.first)).pace
             self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART))
         super().search(progress)
-        self.state.leads = self.refine(progress) or self.state.leads
+        leads = self.refine(progress)
+        if self.deep:
+            leads += self.search_rare(progress)
+        self.state.leads = sorted(leads, key=lambda lead: -lead.merit) or self.state.leads
+
+    def search_rare(self, progress: Progress) -> list[Lead]:
+        """Leads to what happens hardly ever, on a few plain pairs."""
+        leads = []
+        candidates = plain_candidates(self.proposals.candidates())
+        for number, candidate in enumerate(candidates):
+            runs = self.plan.samples
+            if self.seconds is not None:
+                runs = self._affordable(RARE_PART) // (2 * len(candidates))
+            forecast = self.plan.forecast(runs, 1.0)
+            found = rare_events(self.there, candidate, runs, forecast, number)
+            known = [(f.event, f.swapped) for f in found if countable(f.event)][:MOST_EVENTS]
+            weighed = self.weigh(candidate, known, runs)
+            leads += [Lead(candidate, finding) for finding in weighed.findings[:1]]
+            self.workers.runs += 2 * runs
+            progress.update("search for what is rare", number, len(candidates), weighed.merit)
+        return leads
+
+    def search_deeper(self, progress: Progress) -> None:
+        """Nothing more: what is rare was looked for before."""
 
     def _affordable(self, part: float) -> int:
         """How many runs of each side fit into a part of the time."""
@@ -139,9 +165,9 @@ class DeviceStages(Stages):
                 if self.seconds is not None:
                     self.pace = best[0].pace
                 progress.update("search on the device", done, len(waiting), best[0].merit)
-                if self._over(SEARCH_PART):
+                if self._over(self._search_part):
                     break
-            if self._over(SEARCH_PART) or number == ROUNDS:
+            if self._over(self._search_part) or number == ROUNDS:
                 break
             waiting = [
                 moved
@@ -150,6 +176,11 @@ class DeviceStages(Stages):
             ]
         return [Lead(weighed.candidate, finding) for weighed in best for finding in weighed.findings[:1]]
 
+    @property
+    def _search_part(self) -> float:
+        """What of the time the search has, before that for what is rare."""
+        return SEARCH_PART / 2 if self.deep else SEARCH_PART
+
     def _over(self, part: float) -> bool:
         return self.seconds is not None and time.monotonic() - self.started > part * self.seconds
 
@@ -157,7 +188,7 @@ class DeviceStages(Stages):
         """Runs of each side on which a candidate is weighed: about as many as the time allows."""
         if self.seconds is None:
             return self.plan.samples
-        return max(LEAST_WEIGHED, self._affordable(SEARCH_PART) // WEIGHED_RUNS)
+        return max(LEAST_WEIGHED, self._affordable(self._search_part) // WEIGHED_RUNS)
 
     def _pool(self) -> list[tuple[SearchCandidate, list[Known]]]:
         """The best candidates of the search, with their events."""

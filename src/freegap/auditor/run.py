@@ -154,7 +154,7 @@ def audit(
         fitting = runs_within(seconds, source.pace(pairs[0].first, grid[0]), jobs or -1)
         samples, search_samples, patience, candidates = shared_out(fitting, samples, search_samples)
     there = None if device is None else on_device(device, device_memory, wrapped, entropy)
-    kind = Stages if there is None else partial(DeviceStages, on=there, seconds=seconds)
+    kind = Stages if there is None else partial(DeviceStages, on=there, seconds=seconds, deep=deep)
     if there is not None:
         patience = 1
     run = kind(
