@@ -1,5 +1,8 @@
 """Many runs of a program of labelled noise at once, by the real function, on columns of draws.
 
+The columns are arrays of NumPy, or of any library that follows the Python array API standard; then they stay
+where that library keeps them (`freegap.auditor.device`).
+
 A column has a number for each run. Where a comparison comes out differently for different runs, those on the
 smaller side wait, with what they have drawn, and the program is called again for them: each call follows one
 path, and a run takes part in at most as many calls as its group can be halved. A program that does with its
@@ -11,7 +14,8 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -19,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.auditor.outputs import ABSENT, Floats, Outputs, join
+from freegap.auditor.outputs import ABSENT, Outputs, Path, join
 from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded, running
 from freegap.auditor.reading import from_objects, leaves_of, repeated
 
@@ -48,24 +52,11 @@ def run_batch(
     >>> run_batch(above, [0.0, 5.0], {}, 1000, np.random.default_rng(1)).codes.mean(axis=0).round(1)
     array([0.3, 0.9])
     """
-    many = _on_columns(program)
-    waiting = [(np.arange(size), list[Floats]())]
     done: list[tuple[Places, Outputs]] = []
     with running(done):
         try:
-            while waiting:
-                runs, drawn = waiting.pop()
-                if len(runs) > FEW:
-                    group = _Group(runs, drawn, rng, waiting)
-                    with np.errstate(all="ignore"):  # as Python's floats do
-                        found = _gathered(many(list(answers), group.noise, **keywords), group)
-                    runs = group.runs
-                    _repeat(program, answers, keywords, group, found, REPEATED // (len(done) + 1))
-                else:
-                    alone = [[column[i] for column in drawn] for i in range(len(runs))]
-                    outputs = [_replayed(program, answers, keywords, draws, rng)[0] for draws in alone]
-                    found = from_objects(outputs)
-                done.append((runs, found))
+            for part in by_paths(program, answers, keywords, size, rng):
+                done.append((part.runs, part.rows(len(part.runs))))
         except Exception:  # run one by one, it says itself what is wrong
             return None
     places = np.empty(size, dtype=np.intp)
@@ -73,26 +64,91 @@ def run_batch(
     return join([found for _, found in done]).rows_at(places)
 
 
+@dataclass(frozen=True)
+class OnePath:
+    """The outputs of runs that took one path.
+
+    runs: which of them they are.
+    one: a single output, that of all of these runs but for the columns; or, without columns, as many outputs.
+    columns: the reals and the booleans that differ, by their place in the output.
+    """
+
+    runs: Any
+    one: Outputs
+    columns: Mapping[Path, Any]
+
+    def rows(self, most: int) -> Outputs:
+        """The outputs of the first runs, as arrays of NumPy."""
+        if len(self.one) != 1:
+            return self.one.part(0, most)
+        size = min(most, self.runs.shape[0])
+        return repeated(self.one, size, {path: on_host(c[:size]) for path, c in self.columns.items()})
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """An array of any library as one of NumPy."""
+    if hasattr(array, "cpu"):  # PyTorch
+        return np.asarray(array.cpu())
+    return np.asarray(array.get() if hasattr(array, "get") else array)  # CuPy, and all others
+
+
+def by_paths(
+    program: Program,
+    answers: Sequence[float],
+    keywords: Mapping[str, Any],
+    size: int,
+    rng: Any,
+    xp: Any = np,
+    **where: Any,
+) -> Iterator[OnePath]:
+    """The outputs of so many runs, path by path. It raises whatever the program does where it cannot be run
+    on columns.
+
+    rng: a NumPy generator, or what draws arrays of `xp` by the same methods.
+    where: the device on which `xp` keeps its arrays.
+    """
+    many = _on_columns(program)
+    waiting = [(xp.arange(size, **where), list[Any]())]
+    paths = 0
+    while waiting:
+        runs, drawn = waiting.pop()
+        if runs.shape[0] > FEW:
+            group = _Group(runs, drawn, rng, waiting, xp)
+            with np.errstate(all="ignore"):  # as Python's floats do
+                one, columns = _gathered(many(list(answers), group.noise, **keywords), group)
+            found = OnePath(group.runs, one, columns)
+            _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
+        else:
+            alone = [[float(column[i]) for column in drawn] for i in range(runs.shape[0])]
+            fresh = rng if isinstance(rng, np.random.Generator) else rng.on_host()
+            outputs = [_replayed(program, answers, keywords, draws, fresh)[0] for draws in alone]
+            found = OnePath(runs, from_objects(outputs), {})
+        paths += 1
+        yield found
+
+
 class _Group:
     """Runs that have taken the same path so far, and their draws, in order."""
 
     def __init__(
-        self,
-        runs: Places,
-        drawn: list[Floats],
-        rng: np.random.Generator,
-        waiting: list[tuple[Places, list[Floats]]],
+        self, runs: Any, drawn: list[Any], rng: Any, waiting: list[tuple[Any, list[Any]]], xp: Any
     ) -> None:
         self.runs = runs
-        self.narrowed: list[Places] = []  # which runs stayed, at each parting
+        self.xp = xp
+        self.narrowed: list[Any] = []  # which runs stayed, at each parting
         self.draws = [_Column(self, values) for values in drawn]
         self.noise = DrawnNoise(rng, self._next)
         self._waiting = waiting
         self._place = 0
 
+    @property
+    def size(self) -> int:
+        """How many runs are left."""
+        return int(self.runs.shape[0])
+
     def _next(self, sample: Sampler) -> _Column:
         if self._place == len(self.draws):
-            self.draws.append(_Column(self, sample(len(self.runs))))
+            self.draws.append(_Column(self, sample(self.size)))
         self._place += 1
         return self.draws[self._place - 1]
 
@@ -101,29 +157,34 @@ class _Group:
         """The draws that were made so far."""
         return self.draws[: self._place]
 
-    def part(self, truth: NDArray[np.bool_]) -> bool:
+    def part(self, truth: Any) -> bool:
         """The side that most runs are on; the others wait for a call of their own."""
-        count = int(np.count_nonzero(truth))
-        side = 2 * count >= len(truth)
-        if 0 < count < len(truth):
-            self.keep(np.flatnonzero(truth == side), [np.flatnonzero(truth != side)])
+        count, size = int(self.xp.count_nonzero(truth)), self.size
+        side = 2 * count >= size
+        if 0 < count < size:
+            self.keep(self._where(truth == side), [self._where(truth != side)])
         return side
 
-    def part_by(self, values: Places) -> int:
-        """The value that most runs have; those with another wait, each value by itself."""
-        counts = np.bincount(values)
-        most = int(counts.argmax())
-        others = [np.flatnonzero(values == value) for value in np.flatnonzero(counts) if value != most]
+    def part_by(self, values: Any, choices: int) -> int:
+        """The value, of so many, that most runs have; those with another wait, each value by itself."""
+        counts = [int(self.xp.count_nonzero(values == value)) for value in range(choices)]
+        most = counts.index(max(counts))
+        others = [
+            self._where(values == value) for value, count in enumerate(counts) if count and value != most
+        ]
         if others:
-            self.keep(np.flatnonzero(values == most), others)
+            self.keep(self._where(values == most), others)
         return most
 
-    def keep(self, stay: Places, others: Iterable[Places]) -> None:
+    def _where(self, truth: Any) -> Any:
+        return self.xp.nonzero(truth)[0]
+
+    def keep(self, stay: Any, others: Iterable[Any]) -> None:
         """Go on with these runs; the others wait, group by group."""
         for leave in others:
-            drawn = [column.now().take(leave) for column in self.used]
-            self._waiting.append((self.runs.take(leave), drawn))
-        self.runs = self.runs.take(stay)
+            drawn = [self.xp.take(column.now(), leave) for column in self.used]
+            self._waiting.append((self.xp.take(self.runs, leave), drawn))
+        self.runs = self.xp.take(self.runs, stay)
         self.narrowed.append(stay)
 
 
@@ -134,15 +195,15 @@ class _Known:
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None
 
-    def __init__(self, group: _Group, values: NDArray[Any]) -> None:
+    def __init__(self, group: _Group, values: Any) -> None:
         self.group = group
         self._values = values
         self._age = len(group.narrowed)
 
-    def now(self) -> NDArray[Any]:
+    def now(self) -> Any:
         """The values for the runs that are left."""
         for stay in self.group.narrowed[self._age :]:
-            self._values = self._values.take(stay)
+            self._values = self.group.xp.take(self._values, stay)
         self._age = len(self.group.narrowed)
         return self._values
 
@@ -162,8 +223,12 @@ class _Truth(_Known):
     __hash__ = None
 
 
+_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+
+
 def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Callable[[Any, Any], Any]:
     """The operator of a column and another one, or a number."""
+    compares = operation in _COMPARISONS
 
     def apply(column: _Column, other: Any) -> Any:
         if isinstance(other, _Column):
@@ -174,7 +239,7 @@ def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Calla
             return NotImplemented
         here = column.now()
         values = operation(right, here) if swap else operation(here, right)
-        return (_Truth if values.dtype == np.bool_ else _Column)(column.group, values)
+        return (_Truth if compares else _Column)(column.group, values)
 
     return apply
 
@@ -204,7 +269,7 @@ class _Column(_Known):
         return self
 
     def __abs__(self) -> _Column:
-        return _Column(self.group, np.abs(self.now()))
+        return _Column(self.group, abs(self.now()))
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -234,25 +299,35 @@ def _extreme(
     column = next((value for value in keys if isinstance(value, _Column)), None)
     if column is None or not all(isinstance(value, _Column | numbers.Real) for value in keys):
         return plain(items, **({} if key is None else {"key": key}), **more)
-    group = column.group
-    table = [value.now() if isinstance(value, _Column) else np.full(len(group.runs), value) for value in keys]
-    best = np.argmax(table, axis=0) if plain is max else np.argmin(table, axis=0)  # the first, as in Python
+    group, xp = column.group, column.group.xp
+    table = xp.stack([_values(value, column) for value in keys])
+    best = xp.argmax(table, axis=0) if plain is max else xp.argmin(table, axis=0)  # the first, as in Python
     if all(isinstance(item, _Column) for item in items):
-        return _Column(group, np.array([item.now() for item in items])[best, np.arange(len(best))])
-    return items[group.part_by(best)]
+        chosen = items[0].now()
+        for place, item in enumerate(items[1:], start=1):
+            chosen = xp.where(best == place, item.now(), chosen)
+        return _Column(group, chosen)
+    return items[group.part_by(best, len(items))]
+
+
+def _values(value: Any, column: _Column) -> Any:
+    """The values of a column, or as many of a number."""
+    return (
+        value.now() if isinstance(value, _Column) else column.group.xp.full_like(column.now(), float(value))
+    )
 
 
 # Outputs ------------------------------------------------------------------------------------------------
 
 
-def _gathered(output: Any, group: _Group) -> Outputs:
-    """The outputs of a group: the same for all of its runs, but for the columns."""
+def _gathered(output: Any, group: _Group) -> tuple[Outputs, dict[Path, Any]]:
+    """The output of a group, the same for all of its runs, but for the columns."""
     columns = {
-        path: rounded(leaf.now()) if isinstance(leaf, _Column) else leaf.now()
+        path: rounded(leaf.now(), group.xp) if isinstance(leaf, _Column) else leaf.now()
         for path, leaf in leaves_of(output, (), _Known)
         if isinstance(leaf, _Known)
     }
-    return repeated(from_objects([released(output, _standing_in)]), len(group.runs), columns)
+    return from_objects([released(output, _standing_in)]), columns
 
 
 def _standing_in(leaf: Any) -> Any:
@@ -282,14 +357,15 @@ def _repeat(
     answers: Sequence[float],
     keywords: Mapping[str, Any],
     group: _Group,
-    found: Outputs,
+    found: OnePath,
     many: int,
 ) -> None:
     """Some runs of a group again, one by one: what comes out must be the same, by the same draws."""
-    for i in range(min(many, len(found))):
+    rows = found.rows(many)
+    for i in range(len(rows)):
         draws = [float(column.now()[i]) for column in group.used]
         output, count = _replayed(program, answers, keywords, draws, np.random.default_rng(0))
-        if count != len(draws) or _cells(from_objects([output]), 0) != _cells(found, i):
+        if count != len(draws) or _cells(from_objects([output]), 0) != _cells(rows, i):
             raise NotBatched("another output when it is run again")
 
 

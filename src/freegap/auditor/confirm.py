@@ -100,17 +100,22 @@ def confirm(
             result.histogram = histogram if result.histogram is None else result.histogram + histogram
             report(counts.runs1 + counts.runs2, max(until, spending.usual))
         if not one_by_one and result.dependent:
-            raise MechanismFailed(
-                "carries something from one call to the next, so that the runs are not independent and no "
-                "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
-                "harm); seen",
-                list(lead.first),
-                dict(parameters),
-            )
+            raise carried(lead)
         result.looks.append(Look(counts, share))
         if settled(result):
             break
     return result
+
+
+def carried(lead: Lead) -> MechanismFailed:
+    """The error for a mechanism whose runs are not independent."""
+    return MechanismFailed(
+        "carries something from one call to the next, so that the runs are not independent and no "
+        "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
+        "harm); seen",
+        list(lead.first),
+        dict(lead.candidate.parameters),
+    )
 
 
 def _sizes(trials: int, most: int) -> list[int]:

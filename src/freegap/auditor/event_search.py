@@ -199,6 +199,11 @@ def _whole_sets(family: Family, x1: Ordered, x2: Ordered, outputs: tuple[Outputs
     family.sets(list(map(float, values)), names, x1.tally(values), x2.tally(values))
 
 
+def names_of(values: Floats, outputs: Outputs) -> Sequence[str]:
+    """How the whole outputs with these keys are written."""
+    return _Names(values, (outputs, outputs))
+
+
 class _Names(Sequence[str]):
     """How whole outputs are written, worked out only for those that end up in an event."""
 

@@ -3,8 +3,9 @@
 Its noise comes from its second parameter, `noise`, as in a program for `freegap.prove`, which is then run
 many times at once (`freegap.auditor.columns`); or from a parameter `rng`, a seeded NumPy generator; or it
 makes its own. Where it has a parameter `epsilon`, `delta` or `rho`, what is claimed is passed;
-`sensitivity`, how much one person can change an answer; `size`, how many outputs are wanted at once. Its
-other parameters without a default are found by the audit or given by the caller: given, where they decide
+`sensitivity`, how much one person can change an answer; `size`, how many outputs are wanted at once; `xp`,
+the array library in which it shall compute (`freegap.auditor.device`): NumPy, but for a device. Its other
+parameters without a default are found by the audit or given by the caller: given, where they decide
 how private it is.
 """
 
@@ -135,7 +136,7 @@ class Mechanism:
         unknown = [name for name in given if name not in by_name and not open_ended]
         if unknown:
             raise InvalidArgument("parameters", given, f"the mechanism has no {unknown[0]!r}", "Remove it.")
-        for known, value in {**claimed, "sensitivity": sensitivity}.items():
+        for known, value in {**claimed, "sensitivity": sensitivity, "xp": np}.items():
             if known in by_name and value is not None:
                 given.setdefault(known, value)
         found = {

@@ -108,9 +108,9 @@ def released(output: Any, change: Callable[[Any], Any] = lambda leaf: leaf) -> A
     return leaf
 
 
-def rounded(number: Any) -> Any:
-    """A number, or each of an array, rounded down to the grid."""
-    return np.floor(number * GRID) / GRID
+def rounded(number: Any, xp: Any = np) -> Any:
+    """A number, or each of an array of `xp`, rounded down to the grid."""
+    return xp.floor(number * GRID) / GRID
 
 
 # The time limit of a run ---------------------------------------------------------------------------------

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from freegap.auditor.device import Device, DeviceSource
+from freegap.auditor.device_stages import DeviceStages
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism, freeze, must_be_given
 from freegap.auditor.parameters import MOST_CANDIDATES, Proposals, numbers_found, parameter_grid
@@ -26,6 +29,7 @@ EVENT_KINDS = ("floating-point", "learned")
 MOST_RUNS = 10**10
 MOST_LENGTH = 10**6
 MOST_SEED = 2**128
+LEAST_MEMORY, MOST_MEMORY = 2**20, 2**40
 
 
 def audit(
@@ -49,6 +53,8 @@ def audit(
     deep: bool = False,
     shrink: bool = True,
     leave_out: Iterable[str] = (),
+    device: Any = None,
+    device_memory: int | None = None,
     jobs: int = 0,
     run_limit: Rational | None = 10,
     time_limit: Rational | None = None,
@@ -75,11 +81,14 @@ def audit(
     confidence: of the verdict and of the bound.
     stop_early: stop as soon as a violation is certain; False for the tightest bound.
     patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
-        certain after `samples`; 1 for none.
+        certain after `samples`; 1 for none, as on a device, where `samples` can be as many as are wanted.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
     shrink: make the counterexample minimal.
     leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
         that computes in doubles) or "learned".
+    device: where the runs are made: "cuda" (by PyTorch, CuPy or JAX), "cpu" (by NumPy), or an array library;
+        for mechanisms that are vectorised in the array API standard, and programs of labelled noise.
+    device_memory: bytes that the arrays of a batch may take there.
     jobs: worker processes (threads for vectorised mechanisms); 0 for one per processor.
     run_limit: seconds that a single run may take.
     time_limit: seconds that the audit should take, for slow mechanisms: decides about `samples`,
@@ -144,7 +153,11 @@ def audit(
     if seconds is not None and wrapped.one_by_one:
         fitting = runs_within(seconds, source.pace(pairs[0].first, grid[0]), jobs or -1)
         samples, search_samples, patience, candidates = shared_out(fitting, samples, search_samples)
-    run = Stages(
+    there = None if device is None else on_device(device, device_memory, wrapped, entropy)
+    kind = Stages if there is None else partial(DeviceStages, on=there, seconds=seconds, deep=deep)
+    if there is not None:
+        patience = 1
+    run = kind(
         source=source,
         workers=Workers(jobs or -1, wrapped.vectorized, limit, module=getattr(mechanism, "__module__", None)),
         plan=Plan(
@@ -155,8 +168,8 @@ def audit(
             patience,
             costly=not wrapped.vectorized,
             tight=not stop_early,
-            floating="floating-point" not in left_out,
-            learned="learned" not in left_out,
+            floating="floating-point" not in left_out and there is None,
+            learned="learned" not in left_out and there is None,
         ),
         claim=claim,
         alpha=alpha,
@@ -206,6 +219,20 @@ def _claim(epsilon: Any, delta: Any, rho: Any) -> TestedClaim:
             "A larger one claims nothing at all.",
         )
     return claim
+
+
+def on_device(device: Any, memory: int | None, mechanism: Mechanism, seed: int) -> DeviceSource:
+    """Where the runs are made."""
+    if memory is not None:
+        at_least("device_memory", memory, LEAST_MEMORY, MOST_MEMORY)
+    if not mechanism.vectorized or mechanism.noise is None:
+        raise InvalidArgument(
+            "device",
+            str(device),
+            "needs a mechanism that makes many runs at once from noise that it is given",
+            "Give it the parameters `rng` and `size`, or write it as a program of labelled noise.",
+        )
+    return DeviceSource(mechanism, Device.of(device, memory), seed)
 
 
 def inside(argument: str, value: Any) -> float:

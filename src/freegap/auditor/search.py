@@ -333,14 +333,14 @@ def _next_runners(
     if number < 2:
         known = {candidate for candidate, _ in runners}
         for result in chosen[: (3, 2)[number]]:
-            for moved in _mutated(result.candidate, found, scale / (1, 2)[number]):
+            for moved in mutated(result.candidate, found, scale / (1, 2)[number]):
                 if moved not in known:
                     known.add(moved)
                     runners.append((moved, ()))
     return runners
 
 
-def _mutated(candidate: SearchCandidate, found: Any, scale: float) -> Iterator[SearchCandidate]:
+def mutated(candidate: SearchCandidate, found: Any, scale: float) -> Iterator[SearchCandidate]:
     """Other parameters, and the answers that rise or fall set apart from the rest."""
     for parameters in mutations(candidate.parameters, found, scale):
         yield replace(candidate, parameters=parameters)

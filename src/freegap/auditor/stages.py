@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from scipy import special
@@ -220,6 +220,20 @@ class Stages:
         def show(done: int, total: int) -> None:
             progress.update(stage, done, total, self._bound(result))
 
+        self._run_confirmation(
+            result, spending, number=number, settled=settled, promising=promising, report=show
+        )
+
+    def _run_confirmation(
+        self,
+        result: Confirmation,
+        spending: Spending,
+        *,
+        number: int,
+        settled: Callable[[Confirmation], bool],
+        promising: Callable[[Confirmation], bool],
+        report: Callable[[int, int], None],
+    ) -> None:
         confirm(
             self.source,
             self.workers,
@@ -229,7 +243,7 @@ class Stages:
             settled=settled,
             promising=promising,
             bins=self._bins(result.lead, number),
-            report=show,
+            report=report,
         )
 
     def _bins(self, lead: Lead, number: int) -> Bins:

@@ -137,6 +137,42 @@ def sparse_vector(as_json: bool = _JSON) -> None:
     _show(run, as_json, tables)
 
 
+@app.command("audit-device")
+def audit_device(
+    as_json: bool = _JSON,
+    device: str = typer.Option("cpu", help="Where the runs are made: cpu, cuda, cuda:1, …"),
+    only: list[str] = typer.Option([], help="An entry of the catalogue, or leak_NAME; may be repeated."),
+    epsilon: list[float] = typer.Option([], help="A claimed ε; may be repeated."),
+    until: float = typer.Option(60.0, help="Seconds for each.", min=1.0),
+    memory: int | None = typer.Option(None, help="Bytes that the arrays of a batch may take."),
+) -> None:
+    """The audit on a device: the bound that it reaches, as a share of the true loss."""
+    from freegap_evidence.bench.audit_device import EPSILONS, WANTED, chosen, rows
+
+    columns = {
+        "mechanism": "{name}",
+        "ε": "{epsilon:g}",
+        "bound": "{lower_bound:.4f}",
+        "of the loss": "{share}",
+        "runs": "{runs:,}",
+        "seconds": "{seconds:.1f}",
+        "enough": "{enough}",
+    }
+
+    def tables(result: Record) -> Tables:
+        shown = [{"share": "–"} | row for row in result["rows"]]
+        return [_table(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
+
+    def run(progress: Callable[[str], None]) -> Record:
+        found = []
+        for name, claimed in chosen(only, epsilon or EPSILONS):
+            progress(f"{name} at ε = {claimed:g}")
+            found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
+        return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
+
+    _show(run, as_json, tables)
+
+
 @app.command("start")
 def start(
     as_json: bool = _JSON, rounds: int = typer.Option(7, help="How often each is started.", min=1)

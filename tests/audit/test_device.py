@@ -1,0 +1,264 @@
+"""The audit on a device, by NumPy and by a library that follows the array API standard to the letter."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+from freegap_evidence.bench.audit_device import leaks, names
+from freegap_evidence.catalogue import CATALOGUE
+from scipy import stats
+
+import freegap as fg
+from freegap.auditor.columns import run_batch
+from freegap.auditor.device import Device, DeviceRng, DeviceSource, countable, happened
+from freegap.auditor.events import Between, Event, OneOf
+from freegap.auditor.features import Component, Difference, Greatest, Least, Length, Mean, Whole
+from freegap.auditor.mechanism import Mechanism
+from freegap.auditor.outputs import join
+
+LAWS = {
+    "laplace": ((0.0, 2.0), stats.laplace(0, 2)),
+    "exponential": ((2.0,), stats.expon(0, 2)),
+    "gumbel": ((0.0, 2.0), stats.gumbel_r(0, 2)),
+    "logistic": ((0.0, 2.0), stats.logistic(0, 2)),
+    "normal": ((0.0, 2.0), stats.norm(0, 2)),
+    "uniform": ((0.0, 2.0), stats.uniform(0, 2)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_noise_is_of_its_law_and_of_no_other(law: str) -> None:
+    given, expected = LAWS[law]
+    drawn = getattr(DeviceRng(Device.of("cpu"), 5, (1,)), law)(*given, 100_000)
+    assert stats.kstest(drawn, expected.cdf).pvalue > 1e-9
+    assert stats.kstest(drawn * 1.1, expected.cdf).pvalue < 1e-9
+
+
+def test_geometric_noise_counts_tosses() -> None:
+    drawn = DeviceRng(Device.of("cpu"), 5, (2,)).geometric(0.25, 100_000)
+    seen = np.bincount(drawn.astype(np.int64))[1:12]
+    expected = 100_000 * stats.geom(0.25).pmf(np.arange(1, 12))
+    assert stats.chi2.sf(((seen - expected) ** 2 / expected).sum(), 11) > 1e-9
+    assert drawn.min() == 1
+
+
+def test_uniforms_are_of_more_than_single_precision_and_never_zero() -> None:
+    drawn = DeviceRng(Device.of("cpu"), 5, (3,)).random(2**20)
+    single = drawn * 2.0**24
+    assert np.count_nonzero(single == np.floor(single)) == 0
+    assert len(np.unique(drawn)) == len(drawn)
+    assert 0 < drawn.min() < 1e-5
+
+
+def test_batches_have_noise_of_their_own() -> None:
+    one, two, again = (DeviceRng(Device.of("cpu"), 5, key).random(1000) for key in ((1,), (2,), (1,)))
+    assert len(np.intersect1d(one, two)) == 0
+    assert (one == again).all()
+    rng = DeviceRng(Device.of("cpu"), 5, (1,))
+    assert len(np.intersect1d(rng.random(1000), rng.random(1000))) == 0
+
+
+def _source(name: str, device: Any, **fixed: Any) -> DeviceSource:
+    mechanism = Mechanism.of(CATALOGUE[name].batch, claimed={"epsilon": 1.0}, parameters=fixed)
+    return DeviceSource(mechanism, Device.of(device), 7)
+
+
+PARAMETERS = {"threshold": 1.5, "bound": 1}
+
+
+def _given(name: str) -> dict[str, Any]:
+    code = CATALOGUE[name].mechanism.__code__
+    return {key: value for key, value in PARAMETERS.items() if key in code.co_varnames}
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_catalogue_runs_unchanged_and_by_the_same_law(name: str) -> None:
+    size, answers = 40_000, (1, 2, 1)
+    source = _source(name, "cpu", **_given(name))
+    paths = list(source.run(answers, (), size, (1,)))
+    assert sum(path.runs.shape[0] for path in paths) == size
+    there = join([path.rows(size) for path in paths])
+    rng = np.random.default_rng(3)
+    here = run_batch(CATALOGUE[name].mechanism, answers, {"epsilon": 1.0, **_given(name)}, size, rng)
+    assert here is not None
+    assert set(there.paths) == set(here.paths)
+    for path in here.paths:
+        for feature in (Component(path), Mean(), Length()):
+            one, two = feature.read(here), feature.read(there)
+            for label in {*one.labels, *two.labels}:
+                _same_rate(Event.of(feature, OneOf((label,))), here, there)
+            if one.is_number.any():
+                for cut in np.quantile(one.numbers[one.is_number], [0.1, 0.5, 0.9]):
+                    _same_rate(Event.of(feature, Between(float(cut))), here, there)
+
+
+def _same_rate(event: Event, here: Any, there: Any) -> None:
+    table = [[event.hits(part), len(part) - event.hits(part)] for part in (here, there)]
+    if min(map(min, table)) > 20:
+        assert stats.chi2_contingency(table).pvalue > 1e-9
+
+
+@pytest.mark.parametrize("name", ["sparse_vector", "noisy_max_with_gap", "laplace_clamped", "smart_sum"])
+def test_the_standard_to_the_letter_gives_the_same_counts(name: str) -> None:
+    events = [
+        Event.of(Component((0,)), Between(0.0)),
+        Event.of(Mean(), Between(0.5, 2.0)),
+        Event.of(Difference((1,), (0,)), Between(-1.0, 3.0)),
+        Event.of(Least(), Between(high=1.0)),
+        Event.of(Greatest(), Between(1.0)),
+        Event.of(Length(), OneOf((2.0,))),
+    ]
+    counts = [
+        _source(name, device, **_given(name)).count((1, 2), (), events, 5000, (4,))
+        for device in ("cpu", array_api_strict)
+    ]
+    assert counts[0] == counts[1]
+    assert any(counts[0])
+
+
+@pytest.mark.parametrize("name", names())
+def test_events_on_a_device_are_those_of_the_host(name: str) -> None:
+    source = _source(name, "cpu", **_given(name))
+    paths = list(source.run((1, 2, 1), (), 3000, (1,)))
+    for path in paths:
+        rows = path.rows(3000)
+        for event in (
+            Event.of(Component((0,)), Between(0.0)),
+            Event.of(Component(()), Between(high=2.0)),
+            Event.of(Mean(), Between(0.5, 2.0)),
+            Event.of(Difference((1,), (0,)), Between(-1.0, 3.0)),
+            Event.of(Least(), Between(high=1.0)),
+            Event.of(Greatest(), Between(1.0)),
+            Event.of(Length(), OneOf((2.0,))),
+            Event.of(Component((0,)), OneOf((2.0, 0.0))),
+        ):
+            assert countable(event)
+            assert int(happened(event, path, np)) == event.hits(rows), event.text
+
+
+def noisy_max(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
+    noisy = xp.stack([answer + rng.laplace(scale=1 / epsilon, size=size) for answer in answers])
+    return xp.argmax(noisy, axis=0)
+
+
+def no_numbers(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
+    uniform = rng.random(size)
+    return xp.where(uniform < 0.25, math.nan, xp.where(uniform < 0.5, math.inf, uniform))
+
+
+SETTINGS: dict[str, Any] = {
+    "epsilon": 1,
+    "samples": 40_000,
+    "search_samples": 5000,
+    "seed": 1,
+    "jobs": 1,
+    "shrink": False,
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", array_api_strict])
+def test_a_vectorised_mechanism_is_audited_by_the_library_it_is_given(device: Any) -> None:
+    report = fg.audit(noisy_max, neighbours="each", device=device, lengths=(2, 3), **SETTINGS)
+    assert report.violated
+    assert report.lower_bound < 2
+    assert report.counterexample is not None
+    assert report.counterexample.counts.runs1 > 0
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    one, two = (
+        fg.audit(noisy_max, neighbours="each", device="cpu", lengths=(2,), **SETTINGS) for _ in range(2)
+    )
+    assert one.looks == two.looks
+
+
+def test_what_is_no_finite_number_is_told_apart() -> None:
+    mechanism = Mechanism.of(no_numbers, claimed={"epsilon": 1.0})
+    source = DeviceSource(mechanism, Device.of("cpu"), 1)
+    paths = list(source.run((1,), (), 10_000, (1,)))
+    assert len(paths) == 3
+    texts = {str(value) for path in paths for _, value in path.one.rows(1)[0]}
+    assert texts == {"NaN", "inf", "a number"}
+
+
+def test_a_correct_mechanism_is_not_violated() -> None:
+    entry = CATALOGUE["sparse_vector"]
+    report = fg.audit(
+        entry.batch,
+        neighbours="each",
+        device="cpu",
+        parameters={"bound": 1},
+        lengths=(3,),
+        stop_early=False,
+        **SETTINGS,
+    )
+    assert not report.violated
+    assert 0.3 < report.lower_bound < 1
+
+
+@pytest.mark.parametrize("name", ["marked", "exact", "place"])
+def test_a_rare_leak_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("freegap_evidence.bench.audit_device.LEAK", 3e-4)
+    settings = SETTINGS | {"samples": 200_000, "search_samples": 100_000}
+    neighbours = "each" if name == "place" else "one"
+    report = fg.audit(leaks()[name], neighbours=neighbours, device="cpu", deep=True, lengths=(1,), **settings)
+    assert report.violated
+
+
+def in_heaps(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
+    return xp.zeros(size) + xp.round(rng.random(1))
+
+
+def test_runs_that_depend_on_each_other_are_refused() -> None:
+    with pytest.raises(fg.MechanismFailed, match="independent"):
+        fg.audit(in_heaps, device="cpu", **SETTINGS)
+
+
+def one_by_one(answers: Any, epsilon: float, rng: Any) -> Any:
+    return sum(answers) + rng.laplace(scale=1 / epsilon)
+
+
+def of_numpy_alone(answers: Any, epsilon: float, rng: Any, size: int) -> Any:
+    return np.linalg.norm(rng.laplace(scale=1 / epsilon, size=(size, 2)), axis=1, keepdims="yes")
+
+
+def test_what_cannot_be_run_there_is_said() -> None:
+    with pytest.raises(fg.InvalidArgument, match="many runs at once"):
+        fg.audit(one_by_one, device="cpu", **SETTINGS)
+    with pytest.raises(fg.InvalidArgument, match="is no device"):
+        fg.audit(noisy_max, device=3, **SETTINGS)
+    with pytest.raises(fg.InvalidArgument, match="device_memory"):
+        fg.audit(noisy_max, device="cpu", device_memory=3, **SETTINGS)
+    with pytest.raises(fg.MechanismFailed):
+        fg.audit(of_numpy_alone, device=array_api_strict, **SETTINGS)
+
+
+class _SinglePrecision:
+    """A library whose doubles are none, as JAX's by default."""
+
+    __name__ = "single"
+    float64 = np.float32
+    asarray = staticmethod(np.asarray)
+
+    def __array_namespace_info__(self) -> None: ...
+
+
+def test_a_device_without_doubles_is_refused_by_name() -> None:
+    with pytest.raises(fg.InvalidArgument, match="double precision"):
+        Device.of(_SinglePrecision())
+
+
+def test_a_batch_keeps_to_the_memory() -> None:
+    mechanism = Mechanism.of(noisy_max, claimed={"epsilon": 1.0})
+    small, large = (Device.of("cpu", memory).batch(mechanism, (1,) * 10) for memory in (2**24, 2**30))
+    assert small < large
+    assert small * 8 * 12 <= 2**24
+
+
+def test_a_whole_output_with_reals_in_it_is_no_event() -> None:
+    (path,) = _source("laplace", "cpu").run((1,), (), 100, (1,))
+    assert happened(Event.of(Whole(), OneOf((0.0,))), path, np) == 0
