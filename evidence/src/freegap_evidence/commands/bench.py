@@ -161,7 +161,7 @@ def audit_device(
 
     def tables(result: Record) -> Tables:
         shown = [{"share": "–"} | row for row in result["rows"]]
-        return [_table(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
+        return [table_of(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
 
     def run(progress: Callable[[str], None]) -> Record:
         found = []
