@@ -242,6 +242,11 @@ def test_a_row_that_is_protected_by_itself_is_in_one_group() -> None:
     assert release.groups is not None
     assert (release.groups.touched, release.groups.enforced) == (1, False)
     assert "one row more" in release.privacy.neighbours
+    moments = pl.Series([1, 2, 3000] * 100).cast(pl.Datetime("ns"))  # of which Python calls two equal
+    start = datetime.datetime(1970, 1, 1)
+    table = pl.DataFrame({"ward": moments, "cost": [30, 6, 9] * 100})
+    asked |= {"groups": [start, start + datetime.timedelta(microseconds=3)], "q": [0.25, 0.75], "epsilon": 90}
+    assert list(fg.quantiles(table, **asked).values) == [6, 30, 9, 9]
 
 
 def test_rows_in_groups_that_are_not_listed_leave_no_trace() -> None:

@@ -14,6 +14,9 @@ that are not listed are left out; and of the listed ones a person counts in at m
 `freegap.tables.groups` chooses them. So one person more or less changes at most m groups, each by one in one
 cell. Where an engine may tell groups apart that are equal here, each person's cells travel, so that nobody
 has two in one group: of such two the smaller counts.
+
+A cell rises with its number, so that the cell of a person's largest number is the largest of their cells, and
+so on: the engine chooses among the numbers, and computes one cell for each person.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ from freegap.tables.kinds import OFTEN_ALIKE
 from freegap.tables.quantiles_grid import cell_expression
 from freegap.tables.quantiles_range import RangeSearch, Tally
 from freegap.tables.sources import Frame, TableSource
+
+CellOf = Callable[[str], nw.Expr]
+"""The cell, or the zone, of a column of numbers."""
 
 PerPerson = Literal["median", "smallest", "largest", "spread"]
 
@@ -61,40 +67,52 @@ class PeopleInTable:
     """The people of a table, each with one of their rows; or with one in each group."""
 
     def __init__(self, source: TableSource, rule: PerPerson, groups: GroupsOfPeople | None = None) -> None:
-        self._rows = ask_engine(source.rows)
+        self._alike = groups is not None and source.group_kind in OFTEN_ALIKE
+        # Where each row is somebody, numbers tell them apart that the engine need not make but for this.
+        numbered = not source.by_row or self._alike
+        self._rows = ask_engine(source.rows if numbered else source.present)
         self._source = source
         self._rule = rule
         self._groups = groups
 
     def cells(self, grid: Grid) -> Sequence[Tally]:
         """How many people are in each cell, group by group; without groups, of all."""
-        return self._tallies(cell_expression("item", grid))
+        return self._tallies(lambda column: cell_expression(column, grid))
 
     def zones(self, search: RangeSearch) -> Sequence[Tally]:
         """How many people are in each zone, likewise."""
-        return self._tallies(search.zone_expression("item"))
+        return self._tallies(search.zone_expression)
 
-    def _tallies(self, cell: nw.Expr) -> Sequence[Tally]:
-        rows, rule, groups = self._rows, self._rule, self._groups
+    def _tallies(self, cell: CellOf) -> Sequence[Tally]:
+        groups = self._groups
         if groups is None:
-            return [ask_engine(lambda: _counted(_of_each(rows.select("person", cell.alias("cell")), rule)))]
-        cells = ask_engine(lambda: rows.select("cohort", "person", cell.alias("cell")))
-        return ask_engine(lambda: _in_groups(cells, rule, self._source, groups))
+            return [ask_engine(lambda: _counted(self._each(self._rows, cell)))]
+        return ask_engine(lambda: self._in_groups(groups, cell))
 
+    def _in_groups(self, groups: GroupsOfPeople, cell: CellOf) -> Sequence[Tally]:
+        """The tallies of all groups."""
+        rows, source, listed, most = self._rows, self._source, groups.listed, groups.most
+        counted = rows if most is None else in_chosen_groups(rows, source, listed, most)
+        if counted is None or self._alike:
+            here = self._each(rows, cell, "cohort").lazy().collect()
+            return _divided(*_chosen_here(here, listed, most), len(listed.items))
+        pairs = self._each(counted, cell, "cohort").group_by("cohort", "cell").agg(nw.len().alias("people"))
+        found = pairs.lazy().collect()
+        group = places_of(found["cohort"], listed, source.group_kind)
+        cells, people = (np.asarray(found[name].to_list(), dtype=np.int64) for name in ("cell", "people"))
+        known = group >= 0
+        return _divided(group[known], cells[known], people[known], len(listed.items))
 
-def _in_groups(cells: Frame, rule: PerPerson, source: TableSource, groups: GroupsOfPeople) -> Sequence[Tally]:
-    """The tallies of all groups, from a frame of "cohort", "person" and "cell"."""
-    listed, most = groups.listed, groups.most
-    counted = cells if most is None else in_chosen_groups(cells, source, listed, most)
-    if counted is None or source.group_kind in OFTEN_ALIKE:
-        here = _of_each(cells, rule, "cohort").lazy().collect()
-        return _divided(*_chosen_here(here, listed, most), len(listed.items))
-    each = _of_each(counted, rule, "cohort")
-    rows = each.group_by("cohort", "cell").agg(nw.len().alias("people")).lazy().collect()
-    group = places_of(rows["cohort"], listed, source.group_kind)
-    cell, people = (np.asarray(rows[name].to_list(), dtype=np.int64) for name in ("cell", "people"))
-    known = group >= 0
-    return _divided(group[known], cell[known], people[known], len(listed.items))
+    def _each(self, rows: Frame, cell: CellOf, *further: str) -> Frame:
+        """One "cell" of each "person", in each of what is further named."""
+        keys = (*further, "person")
+        if self._source.by_row:
+            return rows.select(*(keys if self._alike else further), cell("item").alias("cell"))
+        if self._rule == "spread":
+            number = nw.col("item")
+            ends = rows.group_by(*keys).agg(number.max().alias("most"), number.min().alias("least"))
+            return ends.select(*keys, (cell("most") - cell("least")).alias("cell"))
+        return _of_each(rows, self._rule, keys).select(*keys, cell("item").alias("cell"))
 
 
 def _chosen_here(here: nw.DataFrame[Any], listed: ListedDomain, most: int | None) -> tuple[Any, Any, Any]:
@@ -130,37 +148,31 @@ def _counted(each: Frame) -> Tally:
     return found[order], people[order]
 
 
-def _of_each(cells: Frame, rule: PerPerson, *further: str) -> Frame:
-    """One "cell" of each "person", in each of what is further named, from a frame of their rows."""
-    keys = (*further, "person")
-    if rule == "spread":
-        cell = nw.col("cell")
-        ends: Frame = cells.group_by(*keys).agg(cell.max().alias("most"), cell.min().alias("least"))
-        return ends.select(*keys, (nw.col("most") - nw.col("least")).alias("cell"))
+def _of_each(rows: Frame, rule: PerPerson, keys: Sequence[str]) -> Frame:
+    """One "item" of each person's rows."""
     if rule != "median":
-        one: Frame = cells.group_by(*keys).agg(_RULES[rule](nw.col("cell")))
+        one: Frame = rows.group_by(*keys).agg(_RULES[rule](nw.col("item")))
         return one
-    return _medians_here(cells, keys) if isinstance(cells, nw.DataFrame) else _medians(cells, keys)
+    return _medians_here(rows, keys) if isinstance(rows, nw.DataFrame) else _medians(rows, keys)
 
 
-def _medians(cells: Frame, keys: Sequence[str]) -> Frame:
+def _medians(rows: Frame, keys: Sequence[str]) -> Frame:
     """The lower median of each person's rows, by an engine: of r rows, the ⌈r/2⌉-th in order."""
-    rows = nw.len().over(*keys)
-    place = nw.col("cell").cum_count().over(*keys, order_by="cell")
-    numbered: Frame = cells.with_columns(rows.alias("rows"), (place * 2).alias("twice"))
+    place = nw.col("item").cum_count().over(*keys, order_by="item")
+    numbered: Frame = rows.with_columns(nw.len().over(*keys).alias("rows"), (place * 2).alias("twice"))
     above = nw.col("twice").cast(nw.Int64) - nw.col("rows").cast(nw.Int64)
     chosen: Frame = numbered.filter((above >= 0) & (above <= 1))
-    return chosen.select(*keys, "cell")
+    return chosen
 
 
-def _medians_here(cells: nw.DataFrame[Any], keys: Sequence[str]) -> Frame:
+def _medians_here(rows: nw.DataFrame[Any], keys: Sequence[str]) -> Frame:
     """The same of rows in this process, whose engines do not number the rows of a person in order."""
-    people = cells.group_by(*keys).agg(nw.len().alias("rows")).with_row_index("number")
-    numbered = cells.join(people, on=list(keys), how="inner")
-    number, cell = (np.asarray(numbered[name].to_numpy(), dtype=np.int64) for name in ("number", "cell"))
-    order = np.lexsort((cell, number))
-    rows = np.bincount(number, minlength=len(people))
-    first = np.cumsum(rows) - rows
-    chosen = cell[order][first + (rows - 1) // 2]
-    series = nw.new_series("cell", chosen.tolist(), nw.Int64, backend=cells.implementation)
+    people = rows.group_by(*keys).agg(nw.len().alias("rows")).with_row_index("number")
+    numbered = rows.join(people, on=list(keys), how="inner")
+    number, item = (np.asarray(numbered[name].to_numpy()) for name in ("number", "item"))
+    order = np.lexsort((item, number))
+    each = np.bincount(number, minlength=len(people))
+    first = np.cumsum(each) - each
+    chosen = item[order][first + (each - 1) // 2]
+    series = nw.new_series("item", chosen.tolist(), nw.Float64, backend=rows.implementation)
     return people.select(*keys).with_columns(series)

@@ -239,6 +239,34 @@ def tables(
     _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
 
 
+@app.command("quantiles")
+def bench_quantiles(
+    as_json: bool = _JSON,
+    rows: str = typer.Option("1e7", help="How many rows."),
+    of: str = typer.Option("largest,median,rows", help="Of which numbers: of each person, or of rows."),
+    rounds: int = typer.Option(3, help="Runs of each, of which the median counts.", min=1),
+) -> None:
+    """Nine quantiles from Parquet, against the engine's own query for the histogram: processor time."""
+    from freegap_evidence.bench.quantiles import FORMS, run
+
+    forms = of.split(",")
+    if not set(forms) <= set(FORMS):
+        raise typer.BadParameter(f"{of!r} is not some of {', '.join(FORMS)}")
+    number, _ = _case(f"{rows}x0")
+    columns = {
+        "numbers": "{of}",
+        "engine": "{engine_ms:,.0f}",
+        "quantiles": "{quantiles_ms:,.0f}",
+        "ratio": "{ratio:.3f}",
+    }
+
+    def shown(result: Record) -> Tables:
+        title = f"Nine quantiles of {result['rows']:,} rows, {result['cores']} cores: milliseconds"
+        return [_table(title, result["measured"], columns, left=("numbers",))]
+
+    _show(lambda progress: run(rows=number, forms=forms, rounds=rounds, progress=progress), as_json, shown)
+
+
 def _case(text: str) -> tuple[int, int]:
     try:
         rows, items = (int(float(part)) for part in text.split("x"))

@@ -1,58 +1,234 @@
-"""Quantiles: people in three cells, of whom the answers say how many are in each."""
+"""Quantiles: people in two or three cells, of whom the answers say how many are in each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
+from freegap.values.measures import ZeroConcentrated
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row
+from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 
-COUNTS = (4, 1, 1)
 _PLACES = 1024
+_THEOREM = "Kaplan, Schnapp and Stemmer 2022, for people who stand on both sides"
+_SHARES = (
+    "Gumbel noise is not aligned: the exponential mechanism (McSherry and Talwar 2007) loses at most the "
+    "share of a person that stands in its part, and the shares of a level add up to 1"
+)
+_AS_ALL = NoFastPath(
+    "cells are chosen by the core of exponential_mechanism; tests compare them with all places"
+)
+_NEAR: tuple[Pair, ...] = (((0, 5, 5), (0, 5, 6)), ((1, 4, 1), (1, 4, 2)))
 
 
 def rows() -> Iterator[Row]:
+    """Alone, in ρ, in groups, with intervals, and with a range that is found."""
+    yield _two()
+    yield _in_rho()
+    yield _in_groups()
+    yield _with_intervals()
+    yield _searched()
+
+
+def _two() -> Row:
     """Two quantiles, so that there are two levels."""
-
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        people = [cell for cell, count in enumerate(answers) for _ in range(int(count))]
-        found = fg.quantiles(people, q=[0.5, 0.75], low=0, high=2, epsilon=epsilon, bits=bits)
-        return Released(tuple(map(int, found.values)), found.spent)
-
-    yield Row(
+    return Row(
         function="quantiles",
         noise="Gumbel",
-        theorem="Kaplan, Schnapp and Stemmer 2022, for people who stand on both sides",
-        proof=Cited(
-            "Gumbel noise is not aligned: the exponential mechanism (McSherry and Talwar 2007) loses at most "
-            "the share of a person that stands in its part, and the shares of a level add up to 1"
-        ),
-        release=release,
-        answers=COUNTS,
-        law=_law,
+        theorem=_THEOREM,
+        proof=Cited(_SHARES),
+        release=_releasing(lambda people, **more: fg.quantiles(people, q=[0.5, 0.75], low=0, high=2, **more)),
+        answers=(4, 1, 1),
+        law=lambda: _law_of_two((4, 1, 1), float(EPSILON) / 2),
         pairs=(((4, 1, 0), (4, 1, 1)), ((9, 4, 4), (9, 4, 5))),
-        regimes=NoFastPath(
-            "cells are chosen by the core of exponential_mechanism; tests compare them with all places"
-        ),
+        regimes=_AS_ALL,
         costly=True,
     )
 
 
-def _law() -> Mapping[Any, float]:
+def _in_rho() -> Row:
+    """Both levels with ε cost 2ε²/8."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.quantiles(
+            _people(answers), q=[0.5, 0.75], low=0, high=2, rho=epsilon**2 / 4, resolution=1, bits=bits
+        )
+        return Released(tuple(map(int, found.values)), found.spent)
+
+    def law_at(answers: Sequence[float], epsilon: Fraction) -> Mapping[Any, float]:
+        return _law_of_two(tuple(map(int, answers)), float(epsilon))
+
+    return Row(
+        function="quantiles",
+        noise="Gumbel",
+        variant="in ρ",
+        theorem="as under ε; Cesar and Rogers 2021, with the squares of the shares",
+        proof=Cited(
+            "a draw has the range ε times the share of a person in its part, and the squares of the shares "
+            "of a level add up to at most 1: docs/mathematics/quantiles.md"
+        ),
+        release=release,
+        answers=(4, 1, 1),
+        law=partial(law_at, (4, 1, 1), EPSILON),
+        pairs=(*_NEAR, ((4, 1, 0), (4, 1, 1))),
+        regimes=_AS_ALL,
+        measure=ZeroConcentrated,
+        charge=lambda epsilon: epsilon**2 / 4,
+        law_at=law_at,
+        costly=True,
+    )
+
+
+def _in_groups() -> Row:
+    """The median in each of two groups, of which a person may be in both."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        parts = {"a": _people(answers[:3]), "b": _people(answers[3:])}
+        columns = {
+            "cell": [cell for cells in parts.values() for cell in cells],
+            "person": [person for cells in parts.values() for person, _ in enumerate(cells)],
+            "group": [group for group, cells in parts.items() for _ in cells],
+        }
+        types = {"cell": pa.int64(), "person": pa.int64(), "group": pa.string()}
+        table = pa.table({name: pa.array(columns[name], kind) for name, kind in types.items()})
+        asked: dict[str, Any] = {"value": "cell", "person": "person", "group": "group", "groups": list(parts)}
+        found = fg.quantiles(table, q=0.5, low=0, high=2, epsilon=epsilon, bits=bits, **asked)
+        return Released(tuple(map(int, found.values)), found.spent)
+
+    def law() -> Mapping[Any, float]:
+        alone = _median((1, 4, 1), float(EPSILON) / 2)
+        return {(a, b): p * q for a, p in alone.items() for b, q in alone.items()}
+
+    return Row(
+        function="quantiles",
+        noise="Gumbel",
+        variant="in groups",
+        theorem="as without; docs/mathematics/groups.md",
+        proof=Cited(
+            "of the groups a person is in at most m, and each is drawn at ε/m; within a group as without"
+        ),
+        release=release,
+        answers=(1, 4, 1, 1, 4, 1),
+        law=law,
+        pairs=tuple((one + one, other + other) for one, other in _NEAR),
+        regimes=_AS_ALL,
+        costly=True,
+    )
+
+
+def _with_intervals() -> Row:
+    """Of so few people intervals are the whole range, but with a probability of 10⁻⁷.
+
+    Of 15/16 of ε each of the two levels that three quantiles have gets a half, and one of the three is drawn.
+    """
+
+    def law() -> Mapping[Any, float]:
+        alone = _median((1, 4, 1), float(EPSILON) * 15 / 32)
+        return {(cell, (0, 2)): p for cell, p in alone.items()}
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.quantiles(
+            _people(answers), q=0.5, low=0, high=2, intervals=True, epsilon=epsilon, bits=bits
+        )
+        ((low, high),) = found.intervals or ()
+        return Released((int(found.values[0]), (int(low), int(high))), found.spent)
+
+    return Row(
+        function="quantiles",
+        noise="Gumbel",
+        variant="with intervals",
+        theorem="as without, and a count with geometric noise",
+        proof=Cited("sequential composition of a count of people and of three quantiles in place of each"),
+        release=release,
+        answers=(1, 4, 1),
+        law=law,
+        pairs=_NEAR,
+        regimes=_AS_ALL,
+        costly=True,
+    )
+
+
+def _searched() -> Row:
+    """An eighth of ε finds the range: of four people at 0 and one at 1."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.quantiles(_people(answers), q=0.5, epsilon=epsilon, bits=bits)
+        return Released((int(found.low), int(found.high), int(found.values[0])), found.spent)
+
+    def law() -> Mapping[Any, float]:
+        # 4/ε₀ = 64/3 people may be outside; 0 are above 1, 4, 16, …, and none is below 0.
+        setting = ThresholdSetting("exponential", float(EPSILON) / 8, 1, 0.5, c=1.0)
+        first = sparse_vector_law(setting, [22.0] * 3, 1e6, 1)
+        ways = {len(entries) - 1: p for entries, p in first.items() if entries[-1] is not None}
+        found: dict[Any, float] = {}
+        for (j, p), (i, q) in ((one, two) for one in ways.items() for two in ways.items()):
+            low, high = -(4 ** (i - 1)) if i else 0, 4**j
+            counts = [0] * (high - low + 1)
+            counts[-low], counts[1 - low] = 4, 1
+            for cell, chance in _median(counts, float(EPSILON) * 7 / 8).items():
+                found[low, high, low + cell] = p * q * chance
+        return found
+
+    return Row(
+        function="quantiles",
+        noise="Gumbel",
+        variant="with a range that is found",
+        theorem="Ding 2020, theorem 5.3, for the range; then as with one that is given",
+        proof=Cited(
+            "sequential composition; of the two sparse vectors that find the range, each in this table, a "
+            "person is in the counts of one"
+        ),
+        release=release,
+        answers=(4, 1),
+        law=law,
+        pairs=_NEAR,
+        regimes=_AS_ALL,
+        costly=True,
+    )
+
+
+def _people(answers: Sequence[float]) -> list[int]:
+    return [cell for cell, count in enumerate(answers) for _ in range(int(count))]
+
+
+def _releasing(
+    function: Callable[..., fg.Quantiles],
+) -> Callable[[Sequence[float], Fraction, BitSource], Released]:
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = function(_people(answers), epsilon=epsilon, bits=bits)
+        return Released(tuple(map(int, found.values)), found.spent)
+
+    return release
+
+
+def _before(counts: Sequence[int]) -> NDArray[Any]:
+    """How many people stand before each place."""
+    return np.concatenate([[0.0], np.cumsum(np.repeat(counts, _PLACES))]) / _PLACES
+
+
+def _median(counts: Sequence[int], epsilon: float) -> dict[int, float]:
+    """The law of the cell of a median."""
+    weights = _before(counts)
+    cells = np.minimum(np.arange(len(weights)) // _PLACES, len(counts) - 1)
+    return dict(enumerate(np.bincount(cells, _chosen(weights, epsilon), len(counts)).tolist()))
+
+
+def _law_of_two(counts: Sequence[int], each: float) -> Mapping[Any, float]:
     """Every place of the one half, and for each every place of what is above it."""
-    weights = np.concatenate([[0.0], np.cumsum(np.repeat(COUNTS, _PLACES))]) / _PLACES
-    each = float(EPSILON) / 2
+    weights = _before(counts)
     law: dict[Any, float] = {}
     for place, p in enumerate(_chosen(weights, each)):
         above = _chosen(weights[place:] - weights[place], each)
-        cells = np.minimum(np.arange(place, len(weights)) // _PLACES, len(COUNTS) - 1)
-        for second, q in enumerate(np.bincount(cells, above, len(COUNTS)).tolist()):
+        cells = np.minimum(np.arange(place, len(weights)) // _PLACES, len(counts) - 1)
+        for second, q in enumerate(np.bincount(cells, above, len(counts)).tolist()):
             law[int(cells[0]), second] = law.get((int(cells[0]), second), 0.0) + float(p) * q
     return law
 
