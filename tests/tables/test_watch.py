@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -215,3 +216,68 @@ def test_a_state_with_two_names_is_refused(state: Path) -> None:
     state.with_name("copy").hardlink_to(state)
     with pytest.raises(fg.InvalidArgument, match="another name"):
         ask(state, None, "Tuesday")
+
+
+def test_its_sources_are_those_of_the_other_commands(tmp_path: Path) -> None:
+    place = tmp_path / "clinic.duckdb"
+    with duckdb.connect(place) as database:
+        database.execute(
+            "CREATE TABLE stays AS "
+            "SELECT 'A' AS ward, 7 AS bed, i AS patient, i % 90 AS age FROM range(900) AS _(i)"
+        )
+        database.execute(
+            "COPY stays TO '" + str(tmp_path / "stays.txt") + "' (FORMAT csv, HEADER, DELIMITER ';')"
+        )
+    asked = ["--person", "patient", "--threshold", "50", "--epsilon", "9", "--seed", "1", "--json"]
+    of = ["--item", "ward", "--of", "A", "--item", "bed", "--of", "7"]
+    where = ["--where", "age >= 80"]
+    sources = {
+        "table": [str(place), "--table", "stays", *where],
+        "query": [str(place), "--query", "SELECT ward, bed, patient FROM stays WHERE age >= 80"],
+        "file": [str(tmp_path / "stays.txt"), "--format", "csv", "--delimiter", ";", *where],
+    }
+    made = {}
+    for name, words in sources.items():
+        state = ["--state", str(tmp_path / name), "--question", "Monday"]
+        done = CliRunner().invoke(cli.app, ["watch", *words, *of, *asked, *state])
+        assert done.exit_code == 0, done.output
+        made[name] = json.loads(done.stdout)
+    assert made["table"]["alert"]
+    assert 30 < made["table"]["gaps"][0] < 70
+    assert made["table"]["gaps"] == made["query"]["gaps"] == made["file"]["gaps"]
+    assert made["table"]["privacy"]["filter"] == "age >= 80"
+    for wrong in (["--item", "bed", "--of", "seven"], ["--item", "bed", "--of", "7", "--of", "A"]):
+        state = ["--state", str(tmp_path / "wrong"), "--question", "Monday"]
+        done = CliRunner().invoke(cli.app, ["watch", *sources["table"], *wrong, *asked, *state])
+        assert done.exit_code != 0
+        assert isinstance(done.exception, fg.InvalidArgument)
+        assert done.exception.argument == "of"
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_a_dry_run_touches_nothing(tmp_path: Path) -> None:
+    words = [
+        "watch",
+        "nowhere.csv",
+        "--item",
+        "code",
+        "--of",
+        "flu",
+        "--person",
+        "patient",
+        "--threshold",
+        "50",
+    ]
+    done = CliRunner().invoke(cli.app, [*words, "--epsilon", "2", "--dry-run", "--json"])
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert (record["dry_run"], record["charged_at_most"]) == ("watch", "2")
+    assert record["gap_standard_error"] == pytest.approx(2**0.5)
+
+
+@pytest.mark.parametrize("of", [7, None, "nothing of this kind"])
+def test_what_is_watched_is_an_item_of_the_column(state: Path, of: Any) -> None:
+    table = pa.table({"code": [1, 2], "patient": [1, 2]}) if isinstance(of, str) else visits(3)
+    with pytest.raises(fg.InvalidArgument) as caught:
+        watch(table, **(ASKED | {"of": of}), state=state, question="Monday", bits=Untouchable())
+    assert caught.value.argument == "of"

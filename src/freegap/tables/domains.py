@@ -101,7 +101,7 @@ def _written(item: WrittenItem, source: TableSource) -> tuple[Domain, TableSourc
     columns = [part.column for part in source.parts] or [source.item]
     if len(item.parts) != len(columns):
         raise InvalidArgument(
-            "of", item.parts, f"must have {len(columns)} parts", f"Say one for each: {', '.join(columns)}."
+            "domain", item.parts, "must have one part for each column", f"They are: {', '.join(columns)}."
         )
     with open_connection() as connection:
         names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)

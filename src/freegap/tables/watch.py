@@ -192,8 +192,13 @@ class _KeptKey:
 def _people(table: SourceTable, item: str | list[str], of: Any, person: str) -> int:
     public = of if isinstance(of, WrittenItem) else [tuple(of) if isinstance(of, list) else of]
     domain: dict[str, Any] = {"domain": public, "domain_column": None, "observed_keys_are_public": False}
-    with counted(table, item=item, person=person, **domain) as people:
-        return int(people.tally.values[0])
+    try:
+        with counted(table, item=item, person=person, **domain) as people:
+            return int(people.tally.values[0])
+    except InvalidArgument as error:
+        if error.argument != "domain":
+            raise
+        raise InvalidArgument("of", _shown(of), error.constraint, "Name one of the column's items.") from None
 
 
 def _number(name: str, key: str) -> int:
