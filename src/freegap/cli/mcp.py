@@ -25,7 +25,7 @@ def mcp(
     port: int = typer.Option(8766, help="The port to listen on, with --http; 0 for any that is free."),
     name: list[str] = typer.Option([], help="A name by which requests may call this host; may be repeated."),
 ) -> None:
-    """Let an assistant ask within a quota, and never read a row: a server of the Model Context Protocol."""
+    """Let an assistant ask within a quota and never read a row, by the Model Context Protocol."""
     try:
         from freegap.serve.agents import AtService, make_agent_app, make_agent_server
     except ModuleNotFoundError as missing:
