@@ -62,7 +62,7 @@ def test_the_command_says_where_to_look_and_answers_there(tmp_path: Path) -> Non
 
 
 def test_make_starts_it_in_an_environment_of_its_own() -> None:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         ["/usr/bin/env", "make", "--dry-run", "--always-make", "serve-demo", "PORT=0"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
