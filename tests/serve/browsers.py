@@ -42,7 +42,9 @@ class Visitors:
 
     def come(self) -> Page:
         """Somebody new."""
-        context = self._browser.new_context(viewport={"width": _DESK, "height": 800}, color_scheme="light")
+        context = self._browser.new_context(
+            viewport={"width": _DESK, "height": 800}, color_scheme="light", reduced_motion="reduce"
+        )
         self._open.append(context)
         context.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         context.on("console", lambda message: self.said.append(message.text))

@@ -73,13 +73,13 @@ def test_a_quota_that_is_spent_is_said_on_the_page(service: Service) -> None:
     ann = Visitor(service)
     ann.sign_in(service.token("ann"))
     replies = []
-    for _ in range(3):
-        ann.plan()
-        replies.append(ann.ask(epsilon="3/4"))
+    for number in range(3):
+        planned = ann.plan(epsilon="3/4").body.decode()
+        assert ("This cannot be asked" in planned) == (number == 2), "said before it is asked"
+        replies.append(ann.ask(epsilon="3/4", once=f"form {number}"))
     assert [reply.status for reply in replies] == [303, 303, 409]
-    assert "shop / ann" in replies[2].body.decode()
-    ann.plan()
-    assert ann.ask(epsilon="9").status == 422
+    assert "a total does not grow" in replies[2].body.decode()
+    assert ann.ask(epsilon="9", once="another").status == 422
 
 
 def test_who_may_open_what(service: Service) -> None:

@@ -74,6 +74,7 @@ def demo(
     out: Path = typer.Option(Path("out/serve-demo"), help="The folder to make it in, or to go on with."),
     host: str = typer.Option("127.0.0.1", help="The address to listen on."),
     port: int = typer.Option(8765, help="The port to listen on; 0 for any that is free."),
+    as_json: bool = _JSON,
 ) -> None:
     """A service to look at: the synthetic shop of `freegap demo`, and somebody in each role."""
     _require_installed()
@@ -82,12 +83,17 @@ def demo(
 
     with bound(host, port) as place:
         made = make_shop(out)
-        typer.echo(
-            f"Everything is in {out}; the data are synthetic.\nTokens to sign in with, good for a week:\n"
-        )
-        for name, (role, token) in made.tokens.items():
-            typer.echo(f"  {name:5} {role:8} {token}")
-        typer.echo(f"\nOpen http://{host}:{place.getsockname()[1]}/ in a browser. Ctrl-C ends the service.")
+        url = f"http://{host}:{place.getsockname()[1]}/"
+        people = [{"name": name, "role": role, "token": token} for name, (role, token) in made.tokens.items()]
+        if as_json:
+            print_json({"config": str(made.config), "people": people, "url": url})
+        else:
+            typer.echo(
+                f"Everything is in {out}; the data are synthetic. Tokens to sign in with, for a week:\n"
+            )
+            for person in people:
+                typer.echo("  {name:5} {role:8} {token}".format(**person))
+            typer.echo(f"\nOpen {url} in a browser. Ctrl-C ends the service.")
         sys.stdout.flush()  # whoever reads a pipe needs the address now
         _server(made.config, host, port).run(sockets=[place])
 

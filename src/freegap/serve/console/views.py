@@ -201,14 +201,16 @@ def _suggested(
     """The same form with the amount that is enough, as far as the owner allows one question so much.
 
     >>> allowed = {"smallest_epsilon": "1/10", "largest_epsilon": "1"}
-    >>> [_suggested({"measure": "epsilon", "spent": e}, {"k": "5"}, allowed) for e in ("1/100", "1/2", "2")]
-    ['k=5&epsilon=1%2F10', 'k=5&epsilon=1%2F2', None]
+    >>> [_suggested({"measure": "epsilon", "spent": e}, {"k": "5"}, allowed) for e in ("1/100", "1/3", "2")]
+    ['k=5&epsilon=0.1', 'k=5&epsilon=1%2F3', None]
     """
     if found is None or f"largest_{found['measure']}" not in source:
         return None
     least, most = (Fraction(source[f"{extent}_{found['measure']}"]) for extent in ("smallest", "largest"))
     enough = max(least, Fraction(found["spent"]))
-    return None if enough > most else urlencode({**fields, found["measure"]: str(enough)})
+    decimal = amount(enough)
+    written = str(enough) if " " in decimal else decimal
+    return None if enough > most else urlencode({**fields, found["measure"]: written})
 
 
 def bounds_of(source: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
