@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from freegap import InvalidArgument
-from freegap.receipts.keys import SigningKey, place_of_key, public_key
+from freegap.receipts.keys import SigningKey, earlier_keys, place_of_key, public_key, public_keys
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 """Of the group of Ed25519: s and s + ORDER would mean the same signature."""
@@ -111,3 +111,42 @@ def test_a_second_signature_cannot_be_made_from_the_first(tmp_path: Path) -> Non
     s = int.from_bytes(raw[32:], "little") + ORDER
     forged = base64.urlsafe_b64encode(raw[:32] + s.to_bytes(32, "little")).decode().rstrip("=")
     assert not key.public.signed(b"data", forged)
+
+
+def test_a_key_is_replaced_and_what_it_has_signed_stays_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "key.pem"
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        SigningKey.replaced(file)
+    keys = [SigningKey.made(file), SigningKey.replaced(file), SigningKey.replaced(file)]
+    texts = [key.public.text for key in keys]
+    assert len(set(texts)) == 3
+    assert SigningKey.read(file).public.text == texts[2]
+    assert [key.text for key in earlier_keys(file)] == texts[:2]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["key.pem", "key.pem.earlier"]
+    signature = keys[0].sign(b"a receipt")
+    assert [key.signed(b"a receipt", signature) for key in earlier_keys(file)] == [True, False]
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as without:
+        without.setattr("freegap.receipts.keys._new_pem", crash)
+        with pytest.raises(KeyboardInterrupt):
+            SigningKey.replaced(file)
+    assert SigningKey.read(file).public.text == texts[2], "ended in the middle, the old one is still there"
+    SigningKey.replaced(file)
+    assert [key.text for key in earlier_keys(file)] == texts, "and is noted once"
+
+
+def test_a_list_of_keys_is_one_a_line(tmp_path: Path) -> None:
+    texts = [SigningKey.made(tmp_path / f"{name}.pem").public.text for name in "ab"]
+    (tmp_path / "list").write_text("\n".join(texts) + "\n")
+    assert [key.text for key in public_keys(str(tmp_path / "list"))] == texts
+    assert public_key(str(tmp_path / "list")).text == texts[1]
+    for wrong in ("\n\n".join(texts), f"{texts[0]}\nnot a key", f"{texts[0]} {texts[1]}"):
+        (tmp_path / "list").write_text(wrong)
+        with pytest.raises(InvalidArgument, match="no public key"):
+            public_keys(str(tmp_path / "list"))

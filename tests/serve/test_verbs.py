@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import freegap as fg
+from freegap.cli import app
 from freegap.receipts.keys import SigningKey
 from freegap.serve.desk import Forbidden, NotThere
 from freegap.serve.jobs import Jobs
@@ -125,8 +127,29 @@ def test_accounts_teams_and_the_key(service: Service) -> None:
     for verb in (service.desk.accounts, service.desk.teams):
         with pytest.raises(Forbidden):
             verb(ANN)
-    key = call(service.app, "GET", "/v1/key", token=service.token("ann")).json["key"]
-    assert key == SigningKey.read(service.settings.key_file).public.text
+    key = call(service.app, "GET", "/v1/key", token=service.token("ann")).json
+    assert key == {"key": SigningKey.read(service.settings.key_file).public.text, "earlier": []}
+
+
+def test_a_new_key_is_used_at_once_and_receipts_of_the_old_one_stay_good(service: Service) -> None:
+    """As the owner does it, beside a service that goes on."""
+    token = service.token("ann")
+    line = service.ask(token).json["line"]
+    path, config = f"/v1/receipts/{line}", ["--config", str(service.folder / "freegap.toml")]
+    (service.folder / "old.json").write_bytes(call(service.app, "GET", path, token=token).body)
+    for command in (["serve", "key", "rotate", *config], ["serve", "key", "show", *config]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        (service.folder / "keys").write_text(done.output)
+    (service.folder / "new.json").write_bytes(call(service.app, "GET", path, token=token).body)
+    told = call(service.app, "GET", "/v1/key", token=token).json
+    assert done.output.split() == [*told["earlier"], told["key"]]
+    for name, signer in (("old.json", told["earlier"][0]), ("new.json", told["key"])):
+        for key in (signer, str(service.folder / "keys")):
+            done = CliRunner().invoke(app, ["receipt", "verify", str(service.folder / name), "--key", key])
+            assert (done.exit_code, signer in done.output) == (0, True), done.output
+    wrong = ["receipt", "verify", str(service.folder / "old.json"), "--key", told["key"]]
+    assert CliRunner().invoke(app, wrong).exit_code == 1
 
 
 def test_a_release_as_a_table(service: Service) -> None:

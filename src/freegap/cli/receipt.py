@@ -11,7 +11,7 @@ from freegap.budget.ledger import Ledger
 from freegap.cli.terminal import print_json
 from freegap.errors import InvalidArgument, printable
 from freegap.receipts.assess import as_html, as_markdown, parts_of
-from freegap.receipts.keys import SigningKey, place_of_key, public_key
+from freegap.receipts.keys import SigningKey, place_of_key, public_keys
 from freegap.receipts.receipt import LARGEST, Receipt, ReceiptRefused, make_receipt
 from freegap.receipts.registry import CURATOR_TYPES, SECTORS, as_yaml, registry_fields
 from freegap.values.written import json_text
@@ -21,7 +21,9 @@ app = typer.Typer(name="receipt", help="Make and check signed receipts of releas
 _LARGEST_RELEASE = 2**26
 _FILE: Path = typer.Argument(help="The receipt.", metavar="FILE", show_default=False)
 _KEY: str | None = typer.Option(
-    None, help="The public key of whoever signs: ed25519:…, or a file with it.", show_default=False
+    None,
+    help="The public key of whoever signs: ed25519:…, or a file with it, or with several.",
+    show_default=False,
 )
 _KEY_FILE: Path | None = typer.Option(
     None,
@@ -69,7 +71,9 @@ def key(key_file: Path | None = _KEY_FILE, out: Path | None = _OUT, as_json: boo
 def verify(
     file: Path = _FILE,
     key: str = typer.Option(
-        ..., help="The public key of whoever signs: ed25519:…, or a file with it.", show_default=False
+        ...,
+        help="The public key of whoever signs: ed25519:…, or a file with it, or with several.",
+        show_default=False,
     ),
     release: Path | None = typer.Option(
         None, help="The release as JSON: the receipt must be of this one.", show_default=False
@@ -80,11 +84,11 @@ def verify(
     as_json: bool = typer.Option(False, "--json", help="Print what the receipt says, as JSON."),
 ) -> None:
     """Check a receipt, offline, with the public key alone. Exit code 1 if it is refused."""
-    signer = public_key(key)
+    signers = public_keys(key)
     data, released = _read(file, LARGEST), None if release is None else _read(release, _LARGEST_RELEASE)
     try:
         found = Receipt.read(data)
-        found.check(signer)
+        found.check(*signers)
         if released is not None:
             found.check_release(released)
         if url is not None:
@@ -151,7 +155,7 @@ def _found(file: Path, key: str | None) -> Receipt:
         if key is None:
             typer.echo("freegap: the signature is not checked without --key.", err=True)
         else:
-            found.check(public_key(key))
+            found.check(*public_keys(key))
     except ReceiptRefused as reason:
         typer.echo(printable(f"Refused. {reason}"), err=True)
         raise typer.Exit(1) from None

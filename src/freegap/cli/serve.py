@@ -1,4 +1,4 @@
-"""`freegap serve`: the service, and the tokens of those who use it."""
+"""`freegap serve`: the service, the tokens of those who use it, and the key that it signs with."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from rich.text import Text
 
 from freegap.cli.terminal import print_json
 from freegap.errors import MissingExtra
+from freegap.receipts.keys import SigningKey, earlier_keys
 from freegap.serve.database import ServiceDatabase
 from freegap.serve.people import ROLES, People
 from freegap.serve.settings import read_settings
 
 app = typer.Typer(name="serve", help="Let a team ask, and nobody read.", invoke_without_command=True)
 tokens = typer.Typer(name="token", help="Make, list and revoke tokens.", no_args_is_help=True)
+keys = typer.Typer(name="key", help="Show and replace the key that signs receipts.", no_args_is_help=True)
 app.add_typer(tokens)
+app.add_typer(keys)
 
 _CONFIG: Path = typer.Option(Path("freegap.toml"), help="The settings.")
 _JSON: bool = typer.Option(False, "--json", help="Print JSON.")
@@ -150,3 +153,30 @@ def revoke(
         print_json({"number": number, "revoked": True})
     else:
         typer.echo(f"Token {number} is revoked.")
+
+
+@keys.callback()
+def _keys() -> None:
+    """Show and replace the key that signs receipts."""
+
+
+@keys.command()
+def show(config: Path = _CONFIG, as_json: bool = _JSON) -> None:
+    """Print the public keys, one a line, the one in use last: `receipt verify --key` takes the list."""
+    _print_keys(read_settings(config).key_file, as_json)
+
+
+@keys.command()
+def rotate(config: Path = _CONFIG, as_json: bool = _JSON) -> None:
+    """Make a new key. The old private key is gone; its public key is kept, and receipts of it stay good."""
+    file = read_settings(config).key_file
+    SigningKey.replaced(file)
+    _print_keys(file, as_json)
+
+
+def _print_keys(file: Path, as_json: bool) -> None:
+    used, earlier = SigningKey.made(file).public.text, [key.text for key in earlier_keys(file)]
+    if as_json:
+        print_json({"key": used, "earlier": earlier})
+    else:
+        typer.echo("\n".join([*earlier, used]))

@@ -3,6 +3,9 @@
 A public key is one line of text, `ed25519:` and 43 characters; whoever is to check receipts gets it by a way
 they trust. A signature is over the bytes that are signed with a heading before them, so that a signature for
 one kind of thing is none for another.
+
+When a key is replaced, the private one is gone, and the public one is kept beside the new: what it has signed
+can be checked as before.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from freegap.errors import REDACTED, InvalidArgument
 
 _HEADING = b"freegap receipt\n"
 _NAME = "ed25519:"
+_LONGEST_LIST = 10_000
 _WINDOWS = os.name == "nt"  # which has no modes; a file in the user's folder is the user's
 
 
@@ -95,10 +99,40 @@ class SigningKey:
     def made(file: Path) -> SigningKey:
         """The key of a file; where there is no file, a new key. Of two who make one at once, one does."""
         if not file.is_symlink() and not file.exists():
-            key = Ed25519PrivateKey.generate()
-            pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-            _place(file, pem)
+            _place(file, _new_pem())
         return SigningKey.read(file)
+
+    @staticmethod
+    def replaced(file: Path) -> SigningKey:
+        """A new key in the place of the old one, whose public part is noted among the earlier ones first.
+
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> old = SigningKey.made(folder / "key.pem").public.text
+        >>> SigningKey.replaced(folder / "key.pem").public.text == old
+        False
+        >>> [key.text for key in earlier_keys(folder / "key.pem")] == [old]
+        True
+        """
+        old = SigningKey.read(file).public.text
+        known = [key.text for key in earlier_keys(file)]
+        lines = [*known, *([] if old in known else [old])]
+        _place(_earlier(file), "".join(f"{line}\n" for line in lines).encode("ascii"), replace=True)
+        _place(file, _new_pem(), replace=True)
+        return SigningKey.read(file)
+
+
+def earlier_keys(file: Path) -> list[PublicKey]:
+    """The public keys that were in use before that of this file, the oldest first."""
+    kept = _earlier(file)
+    return public_keys(str(kept)) if kept.exists() and kept.stat().st_size else []
+
+
+def _earlier(file: Path) -> Path:
+    return file.with_name(f"{file.name}.earlier")
+
+
+def _new_pem() -> bytes:
+    return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def place_of_key(argument: str | os.PathLike[str] | None) -> Path:
@@ -112,23 +146,30 @@ def place_of_key(argument: str | os.PathLike[str] | None) -> Path:
 
 
 def public_key(argument: str) -> PublicKey:
-    """A public key, by its text or by the name of a file that holds it."""
+    """A public key, by its text or by the name of a file that holds it, or it and earlier ones."""
+    return public_keys(argument)[-1]
+
+
+def public_keys(argument: str) -> list[PublicKey]:
+    """The public keys of a file, one a line; or one by its text."""
     text = argument
     if not text.startswith(_NAME):
         try:
             with Path(argument).open(encoding="ascii") as file:
-                text = file.read(1000).strip()
+                text = file.read(_LONGEST_LIST).strip()
         except (OSError, ValueError):
             pass
-    raw = _decoded(text.removeprefix(_NAME), 32) if text.startswith(_NAME) else None
-    if raw is None:
+    lines = text.split("\n")
+    raws = [_decoded(line.removeprefix(_NAME), 32) if line.startswith(_NAME) else None for line in lines]
+    keys = [PublicKey(raw) for raw in raws if raw is not None]
+    if len(keys) != len(lines):
         raise InvalidArgument(
             "key",
             REDACTED if "PRIVATE" in text else argument,
             "is no public key, and no file with one",
             "Pass what `freegap receipt key` prints for whoever signs, such as ed25519:…",
         )
-    return PublicKey(raw)
+    return keys
 
 
 def _decoded(text: str, length: int) -> bytes | None:
@@ -141,8 +182,8 @@ def _decoded(text: str, length: int) -> bytes | None:
     return raw if len(raw) == length and one_text == text else None
 
 
-def _place(file: Path, content: bytes) -> None:
-    """Put a file in its place whole, for its owner alone, if none is there."""
+def _place(file: Path, content: bytes, *, replace: bool = False) -> None:
+    """Put a file in its place whole, for its owner alone, if none is there or if it is to be replaced."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, apart = tempfile.mkstemp(dir=file.parent, prefix=".freegap-")  # with mode 600
@@ -151,10 +192,14 @@ def _place(file: Path, content: bytes) -> None:
                 written.write(content)
                 written.flush()
                 os.fsync(descriptor)
-            with suppress(FileExistsError):
-                os.link(apart, file)
+            if replace:
+                os.replace(apart, file)
+            else:
+                with suppress(FileExistsError):
+                    os.link(apart, file)
         finally:
-            os.unlink(apart)
+            with suppress(FileNotFoundError):
+                os.unlink(apart)
     except OSError as error:
         raise InvalidArgument(
             "key_file", str(file), f"cannot be made ({error.strerror})", "Name another file."

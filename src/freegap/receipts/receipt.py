@@ -107,9 +107,10 @@ class Receipt:
             raise ReceiptRefused("It is not a receipt: it has other fields.")
         return Receipt(body, value["signature"])
 
-    def check(self, key: PublicKey) -> None:
-        """Refuse it, unless this key has signed it."""
-        if self.body["key"] != key.text:
+    def check(self, *keys: PublicKey) -> None:
+        """Refuse it, unless this key, or one of these, has signed it."""
+        key = next((one for one in keys if one.text == self.body["key"]), None)
+        if key is None:
             raise ReceiptRefused(
                 f"It says that it is signed by {self.body['key'][:60]}, which is another key."
             )

@@ -198,9 +198,9 @@ def _add_results(app: FastAPI, desk: Desk) -> None:
         return Response(desk.receipt(who, line), media_type="application/json")
 
     @app.get("/v1/key")
-    def key(_who: Known) -> dict[str, str]:
-        """The public key that receipts are checked with."""
-        return {"key": desk.key()}
+    def key(_who: Known) -> dict[str, Any]:
+        """The public key that receipts are checked with, and those of receipts from before it."""
+        return {"key": desk.key(), "earlier": desk.earlier_keys()}
 
 
 def _add_oversight(app: FastAPI, desk: Desk) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Column, Connection, Integer, MetaData, NullPool, Table, Text, create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateTable
 
 from freegap.budget.location import locate
 from freegap.errors import FreegapError
@@ -83,7 +84,8 @@ class ServiceDatabase:
                 if not self._ready:
                     if connection.dialect.name == "postgresql":  # two processes would both find no tables
                         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
-                    _metadata.create_all(connection)
+                    for table in _metadata.sorted_tables:  # not create_all: it looks first, and then makes
+                        connection.execute(CreateTable(table, if_not_exists=True))
                 result = work(connection)
             self._ready = True
             return result

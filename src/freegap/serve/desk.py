@@ -26,7 +26,7 @@ from freegap.budget.lines import lines_of
 from freegap.budget.records import plain
 from freegap.budget.statement import charges
 from freegap.errors import FreegapError, InvalidArgument, LedgerUnavailable
-from freegap.receipts.keys import SigningKey
+from freegap.receipts.keys import SigningKey, earlier_keys
 from freegap.receipts.receipt import make_receipt
 from freegap.serve.database import ServiceDatabase
 from freegap.serve.issuer import Issuer
@@ -214,6 +214,10 @@ class Desk:
     def key(self) -> str:
         """The public key that receipts are checked with."""
         return self._key().public.text
+
+    def earlier_keys(self) -> list[str]:
+        """Those that receipts were signed with before, the oldest first."""
+        return [key.text for key in earlier_keys(self.settings.key_file)]
 
     def accounts(self, person: Person) -> list[dict[str, Any]]:
         """Every account of every source, as it stands."""
