@@ -202,9 +202,12 @@ class _LoopReading:
         return ast.Tuple(items if isinstance(context, ast.Store) else [*items, ast.Constant(None)], context)
 
     def _function(self, name: str, arguments: list[str], body: list[ast.stmt]) -> ast.stmt:
-        words = [ast.arg(p) for p in self.parameters]
-        given = ast.arguments([], [ast.arg(a) for a in arguments], None, words, [None] * len(words), None, [])
-        return ast.FunctionDef(name, given, body, [], type_params=[])
+        arguments += ["*", *self.parameters] if self.parameters else []
+        (made,) = ast.parse(f"def {name}({', '.join(arguments)}): pass").body
+        if not isinstance(made, ast.FunctionDef):
+            raise NoLoop
+        made.body = body
+        return made
 
     def _compiled(self, text: str) -> dict[str, Any]:
         file = f"<loop {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
