@@ -10,9 +10,13 @@ import pytest
 
 import freegap as fg
 from freegap.prover import outputs
+from freegap.prover.check import problem_of
+from freegap.prover.stream import Induction
+from freegap.prover.unbounded import prove_loop
 from freegap.symbolic.paths import Exploration
 
 from .generated import TAIL, Generated, generated, outcomes, violation
+from .generated_loops import generated_loops, loop_violation
 
 
 def attempt(case: Generated, *, counterexample: bool = False, search: bool = False) -> Any:
@@ -57,6 +61,39 @@ def test_no_false_proof_with_coins(search: bool) -> None:
     found, seen = false_proofs(30, seed=1, tossing=True, search=search)
     assert not found, found[0]
     assert seen[True] >= 3
+
+
+def false_proofs_for_all(count: int, seed: int) -> tuple[list[str], int]:
+    """Violations, at two answers, of what was proved for every number of them; and how much was."""
+    found, seen = [], 0
+    for case in generated_loops(count, seed):
+        problem = problem_of(case.program, epsilon=case.epsilon, queries=1, resolution=1, seconds=20)
+        if prove_loop(problem) is not None:
+            seen += 1
+            wrong = loop_violation(case)
+            if wrong is not None:
+                found.append(wrong)
+    return found, seen
+
+
+def test_no_false_proof_for_all_n() -> None:
+    found, seen = false_proofs_for_all(80, seed=1)
+    assert not found, found[0]
+    assert seen >= 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_no_false_proof_for_all_n_among_many(seed: int) -> None:
+    found, _ = false_proofs_for_all(2000, seed)
+    assert not found, found[0]
+
+
+def test_costs_that_are_not_added_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of a proof for all n that forgets what the rounds cost."""
+    monkeypatch.setattr(Induction, "_longest", lambda self, start, weights: Fraction(0))
+    found, _ = false_proofs_for_all(20, seed=1)
+    assert found
 
 
 def false_counterexamples(count: int, seed: int, *, tossing: bool) -> tuple[list[str], int]:

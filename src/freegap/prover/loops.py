@@ -79,7 +79,7 @@ class _LoopReading:
     def __init__(self, function: FunctionType, node: ast.AST, given: Mapping[str, Any]) -> None:
         if not isinstance(node, ast.FunctionDef):
             raise NoLoop
-        self.function, self.given = function, _all_given(function, given)
+        self.function, self.given = function, given_to(function, given)
         arguments = node.args
         placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
         if arguments.vararg or arguments.kwarg or len(placed) < 2:
@@ -202,18 +202,18 @@ class _LoopReading:
         return ast.Tuple(items if isinstance(context, ast.Store) else [*items, ast.Constant(None)], context)
 
     def _function(self, name: str, arguments: list[str], body: list[ast.stmt]) -> ast.stmt:
-        words = [ast.arg(p) for p in self.parameters]
-        given = ast.arguments([], [ast.arg(a) for a in arguments], None, words, [None] * len(words), None, [])
-        return ast.FunctionDef(name, given, body, [], type_params=[])
+        arguments += ["*", *self.parameters] if self.parameters else []
+        (made,) = ast.parse(f"def {name}({', '.join(arguments)}): pass").body
+        if not isinstance(made, ast.FunctionDef):
+            raise NoLoop
+        made.body = body
+        return made
 
     def _compiled(self, text: str) -> dict[str, Any]:
         file = f"<loop {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
-        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
-        try:
-            closed = {name: cell.cell_contents for name, cell in cells}
-        except ValueError:  # a name that has no value yet
-            raise NoLoop from None
-        space = {**self.function.__globals__, **closed}
+        space = outside_of(self.function)
+        if space is None:
+            raise NoLoop
         remember_source(file, text)
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
         return {name: space[name] for name in ("start", "step", "finish") if _made(space.get(name), file)}
@@ -333,7 +333,16 @@ class _StepText(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _all_given(function: FunctionType, given: Mapping[str, Any]) -> dict[str, Any]:
+def outside_of(function: FunctionType) -> dict[str, Any] | None:
+    """All names from outside of a function; None if one of them has no value yet."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    try:
+        return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+    except ValueError:
+        return None
+
+
+def given_to(function: FunctionType, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, with defaults."""
     parameters = list(inspect.signature(function).parameters.values())[2:]
     usual = {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -18,6 +18,7 @@ from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
 from freegap.prover.counterexample import find_counterexample
+from freegap.prover.maxima import prove_maximum
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
@@ -120,6 +121,8 @@ def prove_any(
         return proof
     if alignment is not None:
         everywhere = _for_every_size(replace(problem, limits=replace(problem.limits, certificate=None)))
+        if everywhere is not None and everywhere.tightness is None:
+            return replace(proof, growth="for all n as well: the rest as one maximum")
         if everywhere is not None and everywhere.tightness is not None:
             smallest = everywhere.tightness.epsilon
             how = "by induction over the loop, with shifts that were found"
@@ -145,8 +148,9 @@ def _in_rho(problem: Problem, rho: Fraction, growth: bool) -> Proof:
 
 
 def _for_every_size(problem: Problem) -> Proof | None:
-    """A proof for all n, where the program is a loop over its answers and one is found soon."""
-    return prove_loop(replace(problem, limits=problem.limits.within(_LOOP_SECONDS)))
+    """A proof for all n, where the text is a loop over the answers or a maximum, and one is found soon."""
+    soon = replace(problem, limits=problem.limits.within(_LOOP_SECONDS))
+    return prove_maximum(soon) or prove_loop(soon)
 
 
 def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
