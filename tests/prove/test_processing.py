@@ -134,3 +134,73 @@ def test_a_list_that_is_written(program: Any) -> None:
     for parameters in ({"a": shared, "b": shared}, {"a": (shared,)[0], "b": [shared][0]}):
         assert fg.prove(program, epsilon=1, queries=1, parameters=parameters).holds is not True
     assert shared == [1]
+
+
+def divides_by_an_answer(answers: Any, noise: Any) -> Any:
+    1 / answers[0]
+    return answers[0] + noise.laplace(1)
+
+
+def divides_whole_numbers(answers: Any, noise: Any) -> Any:
+    1 // answers[0]
+    return answers[0] + noise.laplace(1)
+
+
+def divides_by_a_rounded_answer(answers: Any, noise: Any) -> Any:
+    noisy = answers[0] + noise.laplace(1)
+    round(noisy) % round(answers[0])
+    return noisy
+
+
+def divides_on_one_path(answers: Any, noise: Any) -> Any:
+    noisy = answers[0] + noise.laplace(1)
+    quotient = noisy / answers[0]
+    return quotient if noisy > 3 else 0
+
+
+def divides_in_a_loop(answers: Any, noise: Any) -> Any:
+    out = []
+    for answer in answers:
+        1 / answer
+        out.append(answer + noise.laplace(1))
+    return out
+
+
+@pytest.mark.parametrize(
+    "leaking",
+    [
+        divides_by_an_answer,
+        divides_whole_numbers,
+        divides_by_a_rounded_answer,
+        divides_on_one_path,
+        divides_in_a_loop,
+    ],
+    ids=lambda function: str(function.__name__),
+)
+def test_an_error_tells_whether_a_divisor_is_zero(leaking: Any) -> None:
+    proof = fg.prove(leaking, epsilon=1, neighbours="one", queries=1)
+    assert proof.holds is None
+    assert "a division by a number that is not put out" in str(proof.reason)
+
+
+def test_a_divisor_that_is_put_out_is_post_processing() -> None:
+    def ratio(answers: Any, noise: Any) -> Any:
+        one, other = (answer + noise.laplace(1, label=i) for i, answer in enumerate(answers))
+        return {"ratio": one / other, "whole": one // other}
+
+    assert fg.prove(ratio, epsilon=1, neighbours="one", queries=2).holds
+
+
+def test_a_stream_does_not_hide_a_quotient_in_its_state() -> None:
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        return 1 / answer, answer + noise.laplace(1), False
+
+    form = fg.Stream(
+        start=lambda noise: 0,
+        step=step,
+        start_shifts=lambda direction: {},
+        step_shifts=lambda direction, state, entry, answer, neighbour: {0: answer - neighbour},
+    )
+    proof = fg.prove(form, epsilon=1, neighbours="one")
+    assert proof.holds is None
+    assert "a state holds a number that was rounded or divided" in str(proof.reason)

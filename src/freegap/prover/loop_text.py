@@ -92,13 +92,50 @@ def bound_name(part: ast.AST) -> str | None:
     return part.arg if isinstance(part, ast.arg) else None
 
 
-def is_plain_label(label: ast.expr) -> bool:
-    """Names, constants, and tuples, texts and sums of them: nothing that could do something besides."""
+def is_plain_label(label: ast.expr, allowed: set[str]) -> bool:
+    """These names, constants, and tuples, texts and sums of them: nothing that could do something besides.
+
+    A label that depends on an answer is used twice where two answers are equal, and that is an error.
+    """
     plain = (
         ast.Name, ast.Constant, ast.Tuple, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.operator,
         ast.Load,
     )  # fmt: skip
-    return all(isinstance(part, plain) for part in ast.walk(label))
+    return all(isinstance(part, plain) for part in ast.walk(label)) and names_in([label]) <= allowed
+
+
+_TOLD = (
+    ast.Name,
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.Call,
+    ast.Load,
+    ast.Subscript,
+    ast.UnaryOp,
+    ast.USub,
+)
+FUNCTIONS_OF_LISTS = frozenset({"len", "sum", "max", "min", "sorted", "tuple", "list", "any", "all"})
+"""What may be done with what was told, after the loop; nobody may have given them another meaning."""
+
+
+def is_plain_end(value: ast.expr | None, lists: set[str]) -> bool:
+    """Whether a value is made of these lists by functions that see nothing else.
+
+    Nobody interprets it, so it must be plain to see: no name from outside, no attribute, none of Python's
+    functions that look around (`locals`, `eval`).
+    """
+    if value is None:
+        return True
+    parts = list(ast.walk(value))
+    called = [part.func for part in parts if isinstance(part, ast.Call)]
+    named = all(isinstance(part, ast.Name) and part.id in FUNCTIONS_OF_LISTS for part in called)
+    return (
+        named
+        and all(isinstance(part, _TOLD) for part in parts)
+        and all(isinstance(part.slice, ast.Constant) for part in parts if isinstance(part, ast.Subscript))
+        and {p.id for p in parts if isinstance(p, ast.Name) and p not in called} <= lists
+    )
 
 
 def is_rounded(value: float) -> bool:

@@ -34,10 +34,12 @@ from types import FunctionType
 from typing import Any
 
 from freegap.prover.loop_text import (
+    FUNCTIONS_OF_LISTS,
     STRANGE,
     NoLoop,
     bound_name,
     empty_list,
+    is_plain_end,
     is_plain_label,
     is_rounded,
     names_in,
@@ -130,7 +132,7 @@ class _LoopReading:
     def _require_plain(self) -> None:
         """Nothing that the reading does not see: other scopes that assign, and names of ours."""
         rebuilt = {self.answers, self.noise, *self.outs, *([self.place] if self.place else [])}
-        builtin = {"enumerate", "range", "len"}
+        builtin = {"enumerate", "range", *FUNCTIONS_OF_LISTS}
         for part in ast.walk(ast.Module([*self.prefix, *self.body, *self.suffix], [])):
             if isinstance(part, STRANGE):
                 raise NoLoop
@@ -182,7 +184,8 @@ class _LoopReading:
         inside = {name for line in self.body for name in stored_in(line)} | {self.answer, self.place}
         used = names_in(self.suffix)
         if not used & {self.answers, self.noise, *self.kept, *inside}:
-            if all(isinstance(line, ast.Return) for line in self.suffix) and len(self.suffix) < 2:
+            told = [line.value for line in self.suffix if isinstance(line, ast.Return)]
+            if len(told) == len(self.suffix) < 2 and all(is_plain_end(one, {*self.outs}) for one in told):
                 return None
             raise NoLoop
         if returns or used & ({self.answers, *self.outs} | (inside - {*self.kept})):
@@ -297,7 +300,8 @@ class _StepText(ast.NodeTransformer):
         """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
         drawing = self._draws(node.func)
         if drawing and len(node.args) < 2:
-            if not all(map(is_plain_label, (word.value for word in node.keywords if word.arg == "label"))):
+            known = {*self.reading.parameters, *([self.reading.place] if self.reading.place else [])}
+            if not all(is_plain_label(word.value, known) for word in node.keywords if word.arg == "label"):
                 raise NoLoop
             node.keywords = [word for word in node.keywords if word.arg != "label"]
         node.func = self.visit(node.func)

@@ -107,6 +107,8 @@ def _noisy_list(body: list[ast.stmt], answers: str, noise: str) -> ast.Call | No
     labels = [part for word in draw.keywords for part in ast.walk(word.value)]
     if not all(isinstance(part, ast.Name | ast.Tuple | ast.Constant | ast.Load) for part in labels):
         return None
+    if {part.id for part in labels if isinstance(part, ast.Name)} - {*names[:-1]}:
+        return None  # one that depends on an answer is used twice where two are equal, which is an error
     used = {part.id for part in ast.walk(draw.args[0]) if isinstance(part, ast.Name)}
     if used & {*names, target.id, answers, noise} or any(
         isinstance(part, ast.NamedExpr | ast.Lambda | ast.comprehension) for part in ast.walk(draw.args[0])

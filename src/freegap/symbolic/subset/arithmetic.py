@@ -64,6 +64,8 @@ def binary(machine: Machine, kind: type[ast.operator], left: Any, right: Any) ->
         return _numbers(machine, kind, left, right)
     numbers = all(is_number(side) or type(side) is Processed for side in (left, right))
     if numbers and _sign(kind) in OPERATIONS:
+        if kind in (ast.Div, ast.FloorDiv, ast.Mod):
+            _require_divisor(machine, right)
         return Processed(_sign(kind), (left, right))
     pair = (type(left), type(right))
     if kind is ast.Add and pair in ((list, list), (tuple, tuple), (str, str)):
@@ -117,10 +119,7 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
     if kind in _WHOLE and {type(left), type(right)} <= {bool, int}:
         return _WHOLE[kind](left, right)
     if kind in (ast.FloorDiv, ast.Mod) and Symbol in (type(left), type(right)):
-        if type(right) is Symbol:
-            machine.divisors.append(right)
-        elif right == 0:
-            raise ZeroDivisionError("division by zero")
+        _require_divisor(machine, right)
         return Processed(_sign(kind), (left, right))
     raise machine.refusal(f"{_sign(kind)} of {shown(left)} and {shown(right)}: only of whole numbers")
 
@@ -160,13 +159,18 @@ def _require_sign(machine: Machine, left: Any, right: Any) -> None:
             )
 
 
+def _require_divisor(machine: Machine, divisor: Any) -> None:
+    if type(divisor) in (Symbol, Processed):
+        machine.divisors.append(divisor)
+    elif divisor == 0:
+        raise ZeroDivisionError("division by zero")
+
+
 def divided(machine: Machine, left: Any, right: Any) -> Any:
     """left / right, exactly, as a real number."""
+    _require_divisor(machine, right)
     if type(right) is Symbol:
-        machine.divisors.append(right)
         return Processed("/", (left, right))
-    if right == 0:
-        raise ZeroDivisionError("division by zero")
     if type(left) is Symbol:
         return left / right
     if left == 0 and right < 0:

@@ -8,7 +8,7 @@ meaning of the subset alone; this is a second reason to believe it.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -81,6 +81,7 @@ def _interpreted(machine: Machine, function: Any, inputs: Sequence[Any], keyword
         result = machine.call(function, [_input(value) for value in inputs], given)
         if not _unchanged(given, machine.parameters(keywords)):
             raise machine.refusal("the program changes a parameter, which whoever passed it can see")
+        _require_told(machine, result)
         return result
     except NotDecided:
         raise
@@ -88,6 +89,32 @@ def _interpreted(machine: Machine, function: Any, inputs: Sequence[Any], keyword
         raise machine.refusal("a recursion without a bound") from error
     except Exception as error:  # what Python raises on known values; a program cannot catch it
         raise machine.refusal(f"the program raised {type(error).__name__}: {error}") from error
+
+
+def _require_told(machine: Machine, result: Any) -> None:
+    """Where a program divides by a number, an error shows whether it is 0: so it must be put out as well."""
+    told = list(_parts(result))
+    if any(all(divisor is not part for part in told) for divisor in machine.divisors):
+        raise machine.refusal(
+            "a division by a number that is not put out: by an error it tells whether that number is 0. Put "
+            "the quotient out, on this path too"
+        )
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value, and all that is in it."""
+    yield value
+    within: Iterable[Any] = ()
+    if type(value) is Processed:
+        within = value.parts
+    elif type(value) is Record:
+        within = value.values
+    elif type(value) is dict:
+        within = value.values()
+    elif isinstance(value, list | tuple):
+        within = value
+    for part in within:
+        yield from _parts(part)
 
 
 def _unchanged(now: Any, before: Any) -> bool:
@@ -147,7 +174,7 @@ def _model(machine: Machine, path: Path) -> Any:
     """A point of the path; away from its edges, if floats would round there."""
     solver = machine.exploration.solver
     inside = [_open(condition).z3 for condition in path.conditions] if machine.rounded else []
-    inside += [divisor.z3 != 0 for divisor in machine.divisors]
+    inside += [divisor.z3 != 0 for divisor in machine.divisors if isinstance(divisor, Symbol)]
     answer = solver.check(*inside)
     if answer != z3.sat and inside:
         answer = solver.check()

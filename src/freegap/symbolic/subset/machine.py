@@ -9,6 +9,7 @@ from typing import Any
 
 from freegap.symbolic.conditions import Condition
 from freegap.symbolic.paths import Exploration
+from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import (
     KnownNoise,
     Lazy,
@@ -39,8 +40,8 @@ class Machine:
         self.depth = 0
         self.rounded = False
         """Whether Python's own floats would round where this machine does not."""
-        self.divisors: list[Symbol] = []
-        """What post-processing divides by: a path is confirmed where none of them is 0."""
+        self.divisors: list[Symbol | Processed] = []
+        """What post-processing divides by: whether one is 0 shows, and so each must be told (`follow`)."""
 
     @property
     def where(self) -> SourceLine | None:
