@@ -135,10 +135,11 @@ class _Noise:
 @pytest.mark.parametrize("program", [first_above, sparse_vector, total, histogram])
 def test_the_stream_is_the_program(program: Any) -> None:
     """At five answers, on the same noise: its entries tell the output, the place and the lists included."""
-    given: dict[str, Any] = {
+    known: dict[Any, dict[str, Any]] = {
         first_above: {"epsilon": Fraction(1)},
         sparse_vector: {"k": 2, "scale": 8},
-    }.get(program, {})
+    }
+    given = known.get(program, {})
     loop = loop_of(program, given)
     assert loop is not None
     for seed in range(20):
