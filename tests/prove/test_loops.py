@@ -194,6 +194,16 @@ def program(answers, noise):
         out.append(other[-1])
     return out
 """,
+    "two names of one list, which is put in order again": """
+def program(answers, noise):
+    box = other = [0]
+    out = []
+    for a in answers:
+        box[0] = a
+        out.append(other[0])
+        box[0] = 0
+    return out
+""",
     "raw answers from the fifth on": """
 def program(answers, noise):
     out = []
@@ -410,6 +420,20 @@ def program(answers, noise):
 @pytest.mark.parametrize("leak", LEAKS)
 def test_nothing_is_proved_of_what_leaks(leak: str) -> None:
     assert everywhere(written(LEAKS[leak]), epsilon=5) is None
+
+
+@pytest.mark.parametrize("less", ["scale", "scale / 1000"])
+def test_a_parameter_that_is_assigned(less: str) -> None:
+    """It would have its first value again in each round."""
+    text = f"""
+def program(answers, noise, scale=1):
+    out = []
+    for a in answers:
+        out.append(a + noise.laplace(scale))
+        {"" if less == "scale" else "scale = "}{less}
+    return out
+"""
+    assert (everywhere(written(text), "one") is None) == (less != "scale")
 
 
 NOTHING = (
