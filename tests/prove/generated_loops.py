@@ -52,8 +52,8 @@ class LoopWriter:
             return [f"if {self.truth()}:", *inside, *other]
         if self.random.random() < 0.6:
             return [f"out.append({self.told()})"]
-        other = self.one("seen += 1", f"last = {self.value()}", "pass", "bar = 0", "i = 0", "a = 0")
-        return [self.one("break", "continue", f"return {self.told()}", "return out", other, other)]
+        more = self.one("seen += 1", f"last = {self.value()}", "pass", "bar = 0", "i = 0", "a = 0")
+        return [self.one("break", "continue", f"return {self.told()}", "return out", more, more)]
 
     def found(self) -> list[str]:
         """The middle of a sparse vector, or of something like it."""

@@ -77,9 +77,9 @@ def false_proofs_for_all(count: int, seed: int) -> tuple[list[str], int]:
 
 
 def test_no_false_proof_for_all_n() -> None:
-    found, seen = false_proofs_for_all(80, seed=1)
+    found, seen = false_proofs_for_all(50, seed=1)
     assert not found, found[0]
-    assert seen >= 5
+    assert seen >= 3
 
 
 @pytest.mark.long

@@ -135,10 +135,11 @@ class _Noise:
 @pytest.mark.parametrize("program", [first_above, sparse_vector, total, histogram])
 def test_the_stream_is_the_program(program: Any) -> None:
     """At five answers, on the same noise: its entries tell the output, the place and the lists included."""
-    given: dict[str, Any] = {
+    known: dict[Any, dict[str, Any]] = {
         first_above: {"epsilon": Fraction(1)},
         sparse_vector: {"k": 2, "scale": 8},
-    }.get(program, {})
+    }
+    given = known.get(program, {})
     loop = loop_of(program, given)
     assert loop is not None
     for seed in range(20):
@@ -191,6 +192,16 @@ def program(answers, noise):
     for a in answers:
         box.append(a)
         out.append(other[-1])
+    return out
+""",
+    "two names of one list, which is put in order again": """
+def program(answers, noise):
+    box = other = [0]
+    out = []
+    for a in answers:
+        box[0] = a
+        out.append(other[0])
+        box[0] = 0
     return out
 """,
     "raw answers from the fifth on": """
@@ -409,6 +420,20 @@ def program(answers, noise):
 @pytest.mark.parametrize("leak", LEAKS)
 def test_nothing_is_proved_of_what_leaks(leak: str) -> None:
     assert everywhere(written(LEAKS[leak]), epsilon=5) is None
+
+
+@pytest.mark.parametrize("less", ["scale", "scale / 1000"])
+def test_a_parameter_that_is_assigned(less: str) -> None:
+    """It would have its first value again in each round."""
+    text = f"""
+def program(answers, noise, scale=1):
+    out = []
+    for a in answers:
+        out.append(a + noise.laplace(scale))
+        {"" if less == "scale" else "scale = "}{less}
+    return out
+"""
+    assert (everywhere(written(text), "one") is None) == (less != "scale")
 
 
 NOTHING = (

@@ -40,6 +40,25 @@ def test_sparse_vector_for_all_parameters(noise: str, monotonic: bool, halvings:
     assert "for all n, k ≥ 1, ε > 0 and Δ > 0" in proof.claim
 
 
+@pytest.mark.parametrize(
+    ("noise", "monotonic", "halvings"),
+    [
+        ("laplace", False, 3),
+        ("laplace", False, 6),
+        ("exponential", False, 4),
+        ("geometric", False, 3),
+        ("laplace", True, 3),
+    ],
+)
+def test_more_branches_for_all_parameters(noise: str, monotonic: bool, halvings: int) -> None:
+    """The library claims up to three branches; each further one is two more kinds of entry to prove."""
+    schema = threshold_schema(plan(1, noise, monotonic, halvings=halvings))
+    assert proved(schema, "monotonic" if monotonic else "each").holds
+    if not monotonic:
+        narrow = threshold_schema(plan(1, noise, True, halvings=halvings))
+        assert proved(narrow, "each").holds is None
+
+
 def test_the_noise_for_monotonic_answers_is_not_enough_for_others() -> None:
     proof = proved(threshold_schema(plan(1, "laplace", True)), "each")
     assert proof.holds is None

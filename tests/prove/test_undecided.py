@@ -20,6 +20,23 @@ def no_shift(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
     return {}
 
 
+def stops_by_a_coin(answers: Any, noise: Any) -> Any:
+    while True:
+        if answers[0] + noise.laplace(1) > 0:
+            return True
+        if noise.coin(0.5):
+            return None
+
+
+def test_a_loop_that_ends_at_random() -> None:
+    """Its draws are hidden, and there is no bound on their number: not decided, and soon."""
+    proof = fg.prove(stops_by_a_coin, epsilon=3, queries=1, growth=False)
+    assert proof.holds is None
+    assert "a loop that ends at random: no bound on its rounds is known (test_undecided.py" in str(
+        proof.reason
+    )
+
+
 def unbounded_loop(answers: Any, noise: Any) -> int:
     count = 0
     while answers[0] + noise.laplace(1, label=count) > 0:

@@ -18,6 +18,7 @@ from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
 from freegap.prover.counterexample import find_counterexample
+from freegap.prover.flips import prove_flips
 from freegap.prover.maxima import prove_maximum
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
@@ -45,7 +46,6 @@ def prove_any(
     alignment: Any,
     *,
     epsilon: Any,
-    rho: Any,
     queries: int | None,
     sensitivity: Any,
     neighbours: str,
@@ -59,6 +59,7 @@ def prove_any(
     certificate: Certificate | None,
     samples: int | None,
     progress: Any,
+    rho: Any = None,
 ) -> Proof:
     """See `freegap.prove`."""
     for_all = isinstance(mechanism, Composition | Selection | Ranking | Stream)
@@ -159,6 +160,7 @@ def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proo
         classes = classes_of(problem)
         proof = prove_apart(problem, classes)
         proof = prove_softmax(problem, classes) if proof is None else proof
+        proof = prove_flips(problem, classes) if proof is None else proof
     except NotDecided:  # the search for an alignment says why
         proof = None
     return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof

@@ -129,7 +129,7 @@ class _LoopSearch(Induction):
     def __init__(self, problem: Problem, loop: Loop, direction: str, chosen: _LoopShifts) -> None:
         text = _written({"each" if direction == "one" else direction: replace(chosen, steps={}, ends={})})
         super().__init__(problem, _form(loop, text), direction)
-        self.chosen = chosen
+        self.shifts = chosen
 
     def _steps(self, here: Situation) -> Iterator[Edge]:
         if not _plain(here.skeleton):
@@ -141,7 +141,7 @@ class _LoopSearch(Induction):
     def _edges(self, here: Situation, move: Move, *, ending: bool) -> Iterator[Edge]:
         for output in self._outputs(here.skeleton, ending=ending):
             entry, skeleton, stops = parts_of(output)
-            table = self.chosen.ends if ending else self.chosen.steps
+            table = self.shifts.ends if ending else self.shifts.steps
             known = table.get((here.skeleton, entry))
             for shifts in _choices(self.problem, here, output, ending=ending):
                 if known is not None and shifts != known:
@@ -164,7 +164,7 @@ class _LoopSearch(Induction):
     ) -> None:
         """What works for another move of the answer must work for this one as well: try what is dearer."""
         entry, _, _ = parts_of(output)
-        table = self.chosen.ends if ending else self.chosen.steps
+        table = self.shifts.ends if ending else self.shifts.steps
         ahead = iter(_choices(self.problem, here, output, ending=ending))
         for shifts in ahead:
             if shifts == known:

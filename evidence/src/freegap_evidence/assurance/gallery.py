@@ -194,6 +194,17 @@ def _randomised_response(answers: Any, noise: Any, *, honesty: Any) -> list[bool
     return [(a >= Fraction(1, 2)) == noise.coin(honesty, label=i) for i, a in enumerate(answers)]
 
 
+def _permute_and_flip(answers: Any, noise: Any, *, epsilon: Any, permuted: bool = True) -> int | None:
+    best, left = max(answers), list(range(len(answers)))
+    for turn in range(len(answers)):
+        # Not permuted, the last one is put out only where all others were not.
+        place = noise.choice([1] * len(left), label=("item", turn)) if permuted else 0
+        item = left.pop(place)
+        if noise.exponential_coin(epsilon * (best - answers[item]) / 2, label=("flip", turn)):
+            return item
+    return None
+
+
 def _selection(gap: bool) -> Selection:
     return top_k.form(TopKPlan.read("noisy_top_k", k=1, epsilon=1, noise="laplace", gap=gap))
 
@@ -286,5 +297,14 @@ GALLERY = (
         1,
         "one",
         {"honesty": Fraction(3, 4)},
+    ),
+    GalleryEntry("Permute-and-flip", "McKenna and Sheldon 2020", _permute_and_flip, True, 3),
+    GalleryEntry(
+        "Flips in order",
+        "after McKenna and Sheldon",
+        _permute_and_flip,
+        False,
+        2,
+        parameters={"permuted": False},
     ),
 )

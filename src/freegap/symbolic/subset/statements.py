@@ -101,10 +101,20 @@ def _for(machine: Machine, frame: Frame, node: ast.For) -> Any:
     return execute(machine, frame, node.orelse)
 
 
+_MOST_ROUNDS = 16
+"""Of `while True`, with a comparison of unknown numbers in each."""
+
+
 def _while(machine: Machine, frame: Frame, node: ast.While) -> Any:
+    open_rounds = 0
     while order.true(machine, evaluate(machine, frame, node.test)):
         machine.step(frame.file, node.lineno)
+        decided = len(machine.exploration.branches)
         left = execute(machine, frame, node.body)
+        open_rounds += len(machine.exploration.branches) > decided
+        if isinstance(node.test, ast.Constant) and open_rounds > _MOST_ROUNDS:
+            machine.step(frame.file, node.lineno)
+            raise machine.refusal("a loop that ends at random: no bound on its rounds is known")
         if left is BREAK:
             return None
         if isinstance(left, Returned):
