@@ -179,8 +179,6 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "a CSV with rows of other lengths": lambda at: _file(
         at / "t.csv", f"item,person\n{TEXT},{NUMBER},3\n{TEXT}\n" + '"' + TEXT
     ),
-    "an item that no set holds": lambda _: pd.DataFrame({"item": [[TEXT]] * 3, "person": [NUMBER] * 3}),
-    "a person that no set holds": lambda _: pd.DataFrame({"item": ["a"] * 3, "person": [{TEXT: NUMBER}] * 3}),
     "a column of another name": lambda _: pd.DataFrame({"item": [TEXT], "who": [NUMBER]}),
     "no table": lambda _: [TEXT, NUMBER],
     "a broken Parquet file": lambda at: _file(at / "t.parquet", TEXT * 100),

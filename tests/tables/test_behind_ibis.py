@@ -165,7 +165,7 @@ OBJECTS = {
 @pytest.mark.parametrize("name", list(OBJECTS))
 @pytest.mark.parametrize("argument", ["item", "person", "group", "looked_at"])
 def test_an_object_that_cannot_be_counted_is_missing(argument: str, name: str) -> None:
-    columns = {
+    columns: dict[str, list[Any]] = {
         "item": ["a", "a", "A", "b"],
         "person": [1, 2, 1, 2],
         "group": ["g", "g", "g", "g"],
