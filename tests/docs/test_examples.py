@@ -21,7 +21,7 @@ SHOWN = {
     "choosing.md": 2,
     "mathematics/error-bars.md": 1,
     "reproduction.md": 1,
-    "serve.md": 2,
+    "serve.md": 3,  # they start the service: tests/serve/test_page.py runs the longest
 }
 COMMANDS_OF_A_CHECKOUT = {"supply-chain.md"}  # scripts/… alone
 
