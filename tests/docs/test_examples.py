@@ -23,7 +23,7 @@ SHOWN = {
     "mathematics/error-bars.md": 1,
     "mcp.md": 1,
     "reproduction.md": 1,
-    "serve.md": 2,
+    "serve.md": 3,  # they start the service: tests/serve/test_page.py runs the longest
 }
 COMMANDS_OF_A_CHECKOUT = {"supply-chain.md"}  # scripts/… alone
 

@@ -113,7 +113,7 @@ def make_app(desk: Desk) -> FastAPI:
     _add_oversight(app, desk)
     _add_console(app, desk)
     explain(app)
-    app.add_middleware(Door)
+    app.add_middleware(Door, https=desk.settings.https)
     return app
 
 

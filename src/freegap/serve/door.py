@@ -130,16 +130,19 @@ def explain(app: FastAPI) -> None:
 
 
 class Door:
-    """The middleware."""
+    """The middleware. https: every request has come by it, whatever the last part of the way was."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, *, https: bool = False) -> None:
         self._app = app
+        self._https = https
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._https:
+            scope["scheme"] = "https"
         names = {part.partition(b"=")[0].lower() for part in scope["query_string"].split(b"&")}
         if names & _IN_THE_URL:
             text = "A token does not belong into an address. Send it as a header, and make a new one."

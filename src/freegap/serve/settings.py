@@ -57,7 +57,11 @@ class QuestionLimits:
 
 @dataclass(frozen=True)
 class Settings:
-    """The whole of it. heads: None where the file does not say, and then those of FREEGAP_HEADS."""
+    """The whole of it.
+
+    heads: None where the file does not say, and then those of FREEGAP_HEADS.
+    https: people reach the service by it, through a proxy. No header says so, since anybody can send one.
+    """
 
     ledger: str
     heads: tuple[str, ...] | None
@@ -67,6 +71,7 @@ class Settings:
     teams: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, Source]
     oidc: IssuerSettings | None = None
+    https: bool = False
 
     def quotas(self, source: Source, person: str) -> list[str] | None:
         """The accounts that pay beside the dataset's for this person; None: they may not ask."""
@@ -104,6 +109,7 @@ def read_settings(file: Path) -> Settings:
         teams=teams,
         sources={name: read_source(name, sources.inner(name), teams) for name in sources.content},
         oidc=IssuerSettings.read(table),
+        https=table.flag("https"),
     )
     table.done()
     return read
