@@ -68,10 +68,10 @@ fuzz: .venv/fuzz/installed
 	.venv/demo/bin/python -m pip install --quiet --editable '.[plot,tables,ledger]'
 	touch $@
 
-# The versions, and the hashes, that scripts/lock wrote down.
+# The versions, and the hashes, that scripts/lock wrote down. What is imported is compiled then, and no more.
 .venv/test/installed: pyproject.toml evidence/pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv/test
-	.venv/test/bin/python -m pip install --quiet --require-hashes --requirement requirements/ci.txt
+	.venv/test/bin/python -m pip install --quiet --no-compile --require-hashes --requirement requirements/ci.txt
 	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable ./evidence
 	touch $@
 

@@ -221,7 +221,7 @@ def test_one_person_changes_nothing_for_anybody_else(engine: str, which: str, tm
     warnings.simplefilter("error")  # a value that overflows would be told by one
     after = added(ENGINES[engine]([*hostile[:30], *ROWS, *hostile[30:]], tmp_path), by)
     assert {pair: value for pair, value in after.items() if pair[1] < 97} == before
-    own = [value for (_, person), value in after.items() if person >= 97]
+    own = [Fraction(value) for (_, person), value in after.items() if person >= 97]
     assert len(own) == 3 * len(DOMAIN)
     assert [min(own), max(own)] == [by.low / by.unit, by.high / by.unit]
     assert max(map(abs, own)) == by.sensitivity

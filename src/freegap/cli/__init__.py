@@ -43,7 +43,7 @@ _OURS = {
     "plan": "Find the ε that a release needs, and what it buys, from public assumptions; free.",
     "budget": "Keep the privacy budget of each dataset in a ledger.",
     "serve": "Let a team ask, and nobody read.",
-    "mcp": "Let an assistant ask within a quota, and never read a row.",
+    "mcp": "Let an assistant ask within a quota and never read a row, by the Model Context Protocol.",
     "receipt": "Make and check signed receipts of releases.",
     "audit": "Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.",
     "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",

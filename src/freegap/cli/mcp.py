@@ -23,7 +23,7 @@ def mcp(
     host: str = typer.Option("127.0.0.1", help="The address to listen on, with --http."),
     port: int = typer.Option(8766, help="The port to listen on, with --http."),
 ) -> None:
-    """Let an assistant ask within a quota, and never read a row: a server of the Model Context Protocol."""
+    """Let an assistant ask within a quota and never read a row, by the Model Context Protocol."""
     try:
         from freegap.serve.agents import AtService, make_agent_app, make_agent_server
     except ModuleNotFoundError as missing:
