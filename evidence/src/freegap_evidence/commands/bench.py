@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
+from freegap.cli.terminal import print_json, progress_bar, shown_in
 from freegap.report.tables import TitledTable
+from freegap_evidence.commands.shown import Record, Tables, show, table_of
 
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
@@ -20,37 +20,10 @@ app = typer.Typer(
 
 _JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
-Record = dict[str, Any]
-Tables = Sequence[TitledTable]
-
 
 @app.callback()
 def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
-
-
-def _show(
-    run: Callable[..., Record], as_json: bool, tables: Callable[[Record], Sequence[TitledTable]]
-) -> None:
-    """Measure, with a word on what is being measured; then print the record, or tables of it."""
-    with spinner("measuring", quiet=as_json) as status:
-        result = run(progress=status.update)
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(*tables(result))
-
-
-def _table(
-    title: str, rows: Sequence[Record], columns: Mapping[str, str], left: Sequence[str] = ()
-) -> TitledTable:
-    """columns: the heading of each, and how it shows a row. left: those that are words."""
-    table = Table()
-    for heading in columns:
-        table.add_column(heading, justify="left" if heading in left else "right")
-    for row in rows:
-        table.add_row(*(form.format_map(row) for form in columns.values()))
-    return TitledTable(title, table)
 
 
 @app.command("base2")
@@ -76,9 +49,9 @@ def base2(
             f"Base-2 sparse vectors, {result['questions']:,} questions: questions per second "
             f"(wanted: {result['target_per_second']:,})"
         )
-        return [_table(title, result["rows"], columns)]
+        return [table_of(title, result["rows"], columns)]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("top-k")
@@ -117,12 +90,12 @@ def top_k(
         large = f"{n:,} answers, and the same within a domain of {domain:,}: milliseconds per release"
         title = "Noisy top-k, ε = 1, monotonic: milliseconds per release"
         return [
-            _table(title, result["rows"], columns),
-            _table("Other sizes", result["small"], few),
-            _table(large, result["large"], within),
+            table_of(title, result["rows"], columns),
+            table_of("Other sizes", result["small"], few),
+            table_of(large, result["large"], within),
         ]
 
-    _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
 
 
 @app.command("sparse-vector")
@@ -141,9 +114,9 @@ def sparse_vector(as_json: bool = _JSON) -> None:
     def tables(result: Record) -> Tables:
         title = "Sparse vector: questions per second on one core"
         rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
-        return [_table(title, rows, columns, left=("form", "noise"))]
+        return [table_of(title, rows, columns, left=("form", "noise"))]
 
-    _show(run, as_json, tables)
+    show(run, as_json, tables)
 
 
 @app.command("start")
@@ -156,9 +129,9 @@ def start(
     columns = {"start": "{start}", "ms": "{ms:.0f}", "to import numpy": "{to_numpy:.2f}"}
 
     def tables(result: Record) -> list[TitledTable]:
-        return [_table("From start to end: milliseconds", result["rows"], columns, left=("start",))]
+        return [table_of("From start to end: milliseconds", result["rows"], columns, left=("start",))]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("batches")
@@ -180,9 +153,9 @@ def batches(
     }
 
     def tables(result: Record) -> list[TitledTable]:
-        return [_table("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
+        return [table_of("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("tables")
@@ -207,9 +180,9 @@ def tables(
     }
 
     def shown(result: Record) -> Tables:
-        return [_table(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
+        return [table_of(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
 
-    _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
+    show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
 
 
 @app.command("quantiles")
@@ -237,9 +210,9 @@ def bench_quantiles(
 
     def shown(result: Record) -> Tables:
         title = f"Nine quantiles of {result['rows']:,} rows, {result['cores']} cores: milliseconds"
-        return [_table(title, result["measured"], columns, left=("numbers",))]
+        return [table_of(title, result["measured"], columns, left=("numbers",))]
 
-    _show(lambda progress: run(rows=number, forms=forms, rounds=rounds, progress=progress), as_json, shown)
+    show(lambda progress: run(rows=number, forms=forms, rounds=rounds, progress=progress), as_json, shown)
 
 
 def _case(text: str) -> tuple[int, int]:
@@ -404,7 +377,7 @@ def growth(
         points = [
             point | {name: number(point[name]) for name in ("ms", "processor_ms")} for point in row["points"]
         ]
-        Console().print(_table(title, points, columns))
+        Console().print(table_of(title, points, columns))
 
 
 def _write_page(
