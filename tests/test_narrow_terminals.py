@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from freegap_evidence.commands import shown
+from freegap_evidence.commands.shown import table_of
 from rich.console import Console
 from rich.table import Table
 
@@ -47,7 +47,7 @@ TABLES: dict[str, Callable[[Path], Any]] = {
     "charges": _charges,
     "accounts": lambda path: budget._account_table("sqlite:///ledger.db", _ledger(path).accounts()),
     "demo": lambda _: demo._table(run(bits=SeededBits(1))),
-    "bench": lambda _: shown.table_of(
+    "bench": lambda _: table_of(
         "Threshold questions per second",
         [{"name": "clamped", "rate": 1234567}],
         {"mechanism": "{name}", "per second": "{rate:,}"},
