@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from freegap_evidence.commands.columns import table_of
+from freegap_evidence.commands.shown import table_of
 from rich.console import Console
 from rich.table import Table
 

@@ -265,17 +265,20 @@ def test_the_range_is_found_over_all_groups_with_noise_for_m() -> None:
     search = RangeSearch(Fraction(1), Fraction(1), touched=3)
     assert search.few == 12
     tallies = [
-        (np.array([-2, 0]), np.array([30, 5])),
-        (np.array([1, 3]), np.array([7, 60])),
-        (np.array([3]), np.array([30])),
+        (np.array([-2, 0]), np.array([9, 5])),
+        (np.array([1, 3]), np.array([7, 6])),
+        (np.array([3]), np.array([6])),
         (np.array([], dtype=np.int64), np.array([], dtype=np.int64)),
     ]
-    grid = search.find(tallies, fg.SeededBits(3))
+    further = len(search.reaches)
     asked: dict[str, Any] = {"k": 1, "epsilon": 1, "monotonic": True, "gap": False, "sensitivity": 3}
-    source = fg.SeededBits(3)
-    above = fg.sparse_vector([-97, -90, -90, 0], -12, **asked, bits=source)
-    below = fg.sparse_vector([-30, -30, 0], -12, **asked, bits=source)
-    assert [grid.high, grid.low] == [4 ** above.indices[0], -(4 ** (below.indices[0] - 1))]
+    for seed in range(12):
+        grid = search.find(tallies, fg.SeededBits(seed))
+        source = fg.SeededBits(seed)
+        above = fg.sparse_vector([-19, -12, -12] + [0] * (further - 3), -12, **asked, bits=source)
+        below = fg.sparse_vector([-9, -9] + [0] * (further - 1), -12, **asked, bits=source)
+        assert grid.high == max(4 ** above.indices[0], grid.step)
+        assert -grid.low == (max(4 ** (below.indices[0] - 1), grid.step) if below.indices[0] else 0)
 
 
 def test_the_search_and_the_groups_share_the_budget() -> None:

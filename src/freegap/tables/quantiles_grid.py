@@ -117,6 +117,8 @@ def cell_expression(column: str, grid: Grid) -> nw.Expr:
     """The cell of a row, of a column of doubles without missing ones."""
     up, down = float(grid.step.numerator), float(grid.step.denominator)
     number = nw.col(column).clip(float(grid.low), float(grid.high))
+    if grid.step == 1:  # every grid point is a double
+        return (number.floor() - float(grid.first)).cast(nw.Int64)
     near = (number * down / up).floor()
     # As a column: Polars multiplies by the reciprocal of a constant instead, which is rounded twice.
     divisor = number * 0.0 + down

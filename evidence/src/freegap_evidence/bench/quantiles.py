@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,20 @@ from freegap_evidence.bench.timing import interleaved_ms
 
 ROWS = 10**7
 _ROWS_PER_PERSON = 10
-_HIGH, _STEP = 1000, "1/10"
+_HIGH = 1000
 _NUMBERS: dict[str, str] = {
     "largest": "SELECT max(cost) AS cost FROM rows WHERE {} GROUP BY person",
     "median": "SELECT quantile_disc(cost, 0.5) AS cost FROM rows WHERE {} GROUP BY person",
     "rows": "SELECT cost FROM rows WHERE {}",
+    "rows in tenths": "SELECT cost FROM rows WHERE {}",
 }
 FORMS = tuple(_NUMBERS)
 _PRESENT = "cost IS NOT NULL AND NOT isnan(cost) AND person IS NOT NULL"
 _ASKED: dict[str, dict[str, Any]] = {
-    "largest": {"person": "person", "per_person": "largest"},
-    "median": {"person": "person"},
-    "rows": {"protect": "rows"},
+    "largest": {"person": "person", "per_person": "largest", "resolution": "1/10"},
+    "median": {"person": "person", "resolution": "1/10"},
+    "rows": {"protect": "rows", "resolution": 1},
+    "rows in tenths": {"protect": "rows", "resolution": "1/10"},
 }
 
 
@@ -77,7 +80,9 @@ def run(
 
 
 def _measure(path: str, name: str, rounds: int) -> dict[str, float]:
-    cell = f"CAST(floor(least(greatest(cost, 0), {_HIGH}) * 10) AS BIGINT)"
+    asked = _ASKED[name]
+    parts = Fraction(asked["resolution"]).denominator
+    cell = f"CAST(floor(least(greatest(cost, 0), {_HIGH}) * {parts}) AS BIGINT)"
     numbers = _NUMBERS[name].format(_PRESENT)
 
     def engine() -> object:
@@ -88,8 +93,7 @@ def _measure(path: str, name: str, rounds: int) -> dict[str, float]:
 
     def released() -> object:
         nine = [f"0.{tenths}" for tenths in range(1, 10)]
-        asked = _ASKED[name]
-        return quantiles(path, value="cost", q=nine, low=0, high=_HIGH, resolution=_STEP, epsilon=1, **asked)
+        return quantiles(path, value="cost", q=nine, low=0, high=_HIGH, epsilon=1, **asked)
 
     times = interleaved_ms({"engine": engine, "quantiles": released}, rounds=rounds, clock=time.process_time)
     return {f"{who}_ms": ms for who, ms in times.items()} | {"ratio": times["quantiles"] / times["engine"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,18 +10,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from freegap.cli.terminal import print_json, progress_bar, shown_in, spinner
+from freegap.cli.terminal import print_json, progress_bar, shown_in
 from freegap.report.tables import TitledTable
 from freegap_evidence.commands.bench_serve import bench_serve
-from freegap_evidence.commands.columns import Record, table_of
+from freegap_evidence.commands.shown import Record, Tables, show, table_of
 
 app = typer.Typer(
     name="bench", help="Measure speed against a peer or a baseline, in one run.", no_args_is_help=True
 )
 
 _JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
-
-Tables = Sequence[TitledTable]
 
 
 app.command("serve")(bench_serve)
@@ -30,18 +28,6 @@ app.command("serve")(bench_serve)
 @app.callback()
 def _bench() -> None:
     """Measure speed against a peer or a baseline, in one run."""
-
-
-def _show(
-    run: Callable[..., Record], as_json: bool, tables: Callable[[Record], Sequence[TitledTable]]
-) -> None:
-    """Measure, with a word on what is being measured; then print the record, or tables of it."""
-    with spinner("measuring", quiet=as_json) as status:
-        result = run(progress=status.update)
-    if as_json:
-        print_json(result)
-    else:
-        Console().print(*tables(result))
 
 
 @app.command("base2")
@@ -69,7 +55,7 @@ def base2(
         )
         return [table_of(title, result["rows"], columns)]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("top-k")
@@ -113,7 +99,7 @@ def top_k(
             table_of(large, result["large"], within),
         ]
 
-    _show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, reference=reference, progress=progress), as_json, tables)
 
 
 @app.command("sparse-vector")
@@ -134,7 +120,7 @@ def sparse_vector(as_json: bool = _JSON) -> None:
         rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
         return [table_of(title, rows, columns, left=("form", "noise"))]
 
-    _show(run, as_json, tables)
+    show(run, as_json, tables)
 
 
 @app.command("audit-device")
@@ -164,13 +150,13 @@ def audit_device(
         return [table_of(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
 
     def run(progress: Callable[[str], None]) -> Record:
-        found = []
+        found: list[Record] = []
         for name, claimed in chosen(only, epsilon or EPSILONS):
             progress(f"{name} at ε = {claimed:g}")
             found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
         return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
 
-    _show(run, as_json, tables)
+    show(run, as_json, tables)
 
 
 @app.command("start")
@@ -185,7 +171,7 @@ def start(
     def tables(result: Record) -> list[TitledTable]:
         return [table_of("From start to end: milliseconds", result["rows"], columns, left=("start",))]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("batches")
@@ -209,7 +195,7 @@ def batches(
     def tables(result: Record) -> list[TitledTable]:
         return [table_of("Batches: milliseconds for all releases", result["rows"], columns, left=("form",))]
 
-    _show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
+    show(lambda progress: run(rounds=rounds, progress=progress), as_json, tables)
 
 
 @app.command("tables")
@@ -236,14 +222,16 @@ def tables(
     def shown(result: Record) -> Tables:
         return [table_of(f"Private top 10 from Parquet, {result['cores']} cores", result["rows"], columns)]
 
-    _show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
+    show(lambda progress: run(cases=chosen, progress=progress), as_json, shown)
 
 
 @app.command("quantiles")
 def bench_quantiles(
     as_json: bool = _JSON,
     rows: str = typer.Option("1e7", help="How many rows."),
-    of: str = typer.Option("largest,median,rows", help="Of which numbers: of each person, or of rows."),
+    of: str = typer.Option(
+        "largest,median,rows,rows in tenths", help="Of which numbers: of each person, or of rows."
+    ),
     rounds: int = typer.Option(3, help="Runs of each, of which the median counts.", min=1),
 ) -> None:
     """Nine quantiles from Parquet, against the engine's own query for the histogram: processor time."""
@@ -262,9 +250,9 @@ def bench_quantiles(
 
     def shown(result: Record) -> Tables:
         title = f"Nine quantiles of {result['rows']:,} rows, {result['cores']} cores: milliseconds"
-        return [_table(title, result["measured"], columns, left=("numbers",))]
+        return [table_of(title, result["measured"], columns, left=("numbers",))]
 
-    _show(lambda progress: run(rows=number, forms=forms, rounds=rounds, progress=progress), as_json, shown)
+    show(lambda progress: run(rows=number, forms=forms, rounds=rounds, progress=progress), as_json, shown)
 
 
 def _case(text: str) -> tuple[int, int]:

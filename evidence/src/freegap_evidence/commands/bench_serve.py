@@ -7,7 +7,7 @@ from rich.console import Console
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in
 from freegap.errors import MissingExtra
-from freegap_evidence.commands.columns import table_of
+from freegap_evidence.commands.shown import table_of
 
 
 def bench_serve(
