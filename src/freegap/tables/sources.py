@@ -26,6 +26,7 @@ from freegap.tables.engine_errors import ask_engine
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import TEXT_READ_AS, column_kind
+from freegap.tables.objects import hashable
 from freegap.tables.parts import ItemPart, joined, part_of, tuples_of
 from freegap.tables.readers import read_columns, read_lines, readable
 
@@ -275,32 +276,6 @@ def _of_own_types(frame: Frame) -> Frame:
     return frame
 
 
-def _hashable(frame: Frame) -> Frame:
-    """Of columns of Python objects in pandas, those that can be counted: lists, arrays, dicts are missing.
-
-    pandas would fail on them, and so tell that somebody has one.
-    """
-    if not frame.implementation.is_pandas_like():
-        return frame
-    from pandas.api.types import infer_dtype
-
-    native = nw.to_native(frame)
-    columns = {
-        name: native[name].map(_hashed).astype(object)
-        for name in native.columns
-        if native[name].dtype == object and infer_dtype(native[name].to_numpy()) != "string"
-    }
-    return frame_of(native.assign(**columns)) if columns else frame
-
-
-def _hashed(value: Any) -> Any:
-    try:
-        hash(value)
-    except Exception:  # whatever an object does when it is asked
-        return None
-    return value
-
-
 def _source(
     frame: Frame,
     names: dict[str, str],
@@ -323,7 +298,7 @@ def _source(
 
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
-    chosen = ask_engine(lambda: exact_text(_hashable(pick(frame, **picked, **looked_at))))
+    chosen = ask_engine(lambda: exact_text(hashable(pick(frame, **picked, **looked_at))))
     _refuse_lost_offsets(chosen, names)
     if condition is not None:
         looks = {name: place for place, name in looked_at.items()}
