@@ -151,22 +151,6 @@ def test_with_tls_the_cookie_is_for_this_host_alone(service: Service) -> None:
     assert "__Host-" in again.headers["set-cookie"], "what was set without TLS counts for nothing"
 
 
-def test_behind_a_proxy_with_tls_the_cookie_is_secure_too(service: Service) -> None:
-    """The proxy says how the browser came, in a header that it sets."""
-    for said, secure in (("https", True), ("HTTPS, http", True), ("http", False), ("", False)):
-        reply = call(service.app, "GET", "/console/sign-in", headers={"x-forwarded-proto": said})
-        cookie = reply.headers["set-cookie"]
-        assert (cookie.startswith("__Host-"), "; Secure" in cookie) == (secure, secure), said
-        assert cookie.lower().replace("; secure", "").endswith("; httponly; path=/; samesite=strict")
-    ann = Visitor(service)
-    ann.get("/sign-in")
-    ann.post("/sign-in", token=service.token("ann"))
-    name, session = next(iter(ann.cookies.items()))
-    for cookie, status in ((f"{name}={session}", 303), (f"__Host-{name}={session}", 200)):
-        headers = {"x-forwarded-proto": "https", "cookie": cookie}
-        assert call(service.app, "GET", "/console/", headers=headers).status == status
-
-
 FOREIGN = [
     {"host": "data.example", "sec-fetch-site": "cross-site"},
     {"host": "data.example", "sec-fetch-site": "same-site"},

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import psycopg
 import pytest
+from freegap_evidence.bench import postgres
 
 import freegap as fg
 from freegap.tables import behind_ibis
 from freegap.tables.described import described
-from tests.budget import postgres
 from tests.tables import engines
 
 ITEMS = ["a", "A", "é", "b"]

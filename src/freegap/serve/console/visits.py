@@ -80,15 +80,8 @@ def own_form(handler: Handler) -> Handler:
 
 def session_of(request: Request) -> str:
     """The number in the cookie; a new one where there is none."""
-    found = request.cookies.get(_cookie_name(secure=_encrypted(request)), "")
+    found = request.cookies.get(_cookie_name(secure=request.url.scheme == "https"), "")
     return found if _NUMBER.fullmatch(found) else new_number()
-
-
-def _encrypted(request: Request) -> bool:
-    """Whether the browser came by TLS: here, or as the proxy before us says. Who says so without a proxy gets
-    a cookie that their own browser keeps to itself, and nobody else's changes."""
-    forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
-    return request.url.scheme == "https" or forwarded == "https"
 
 
 def _cookie_name(*, secure: bool) -> str:
@@ -98,7 +91,7 @@ def _cookie_name(*, secure: bool) -> str:
 
 def with_cookie(visit: Visit, answer: Response, session: str) -> Response:
     """The answer with the number of the session, where the browser has not got it."""
-    secure = _encrypted(visit.request)
+    secure = visit.request.url.scheme == "https"
     name = _cookie_name(secure=secure)
     if visit.request.cookies.get(name) != session:
         answer.set_cookie(name, session, path="/", secure=secure, httponly=True, samesite="strict")
