@@ -85,6 +85,16 @@ def test_many_answers_are_compared_at_once() -> None:
     assert run_batch(largest, [0.0], {}, 0, rng()) is not None
 
 
+@pytest.mark.parametrize("name", ["gap_sparse_vector", "adaptive_sparse_vector", "sparse_vector"])
+def test_more_paths_than_repeated_runs_are_run_at_once(name: str) -> None:
+    keywords = {"epsilon": 0.7, "threshold": 1.0, "bound": 1}
+    parts = list(columns.by_paths(CATALOGUE[name].mechanism, [1.0] * 10, keywords, 2000, rng()))
+    assert len(parts) > columns.REPEATED
+    outputs = run_batch(CATALOGUE[name].mechanism, [1.0] * 10, keywords, 2000, rng())
+    assert outputs is not None
+    assert len(outputs) == 2000
+
+
 def test_the_order_of_the_runs_tells_nothing_of_their_paths() -> None:
     """The rows stand as they were drawn, not path by path: parts of a sample are samples."""
 

@@ -56,7 +56,7 @@ def run_batch(
     with running(done):
         try:
             for part in by_paths(program, answers, keywords, size, rng):
-                done.append((part.runs, part.rows(len(part.runs))))
+                done.append((part.runs, part.rows(part.size)))
         except Exception:  # run one by one, it says itself what is wrong
             return None
     places = np.empty(size, dtype=np.intp)
@@ -68,11 +68,13 @@ def run_batch(
 class OnePath:
     """The outputs of runs that took one path.
 
-    runs: which of them they are.
+    size: how many.
+    runs: which of them they are; None on a device, where nobody asks.
     one: a single output, that of all of these runs but for the columns; or, without columns, as many outputs.
     columns: the reals and the booleans that differ, by their place in the output.
     """
 
+    size: int
     runs: Any
     one: Outputs
     columns: Mapping[Path, Any]
@@ -81,7 +83,7 @@ class OnePath:
         """The outputs of the first runs, as arrays of NumPy."""
         if len(self.one) != 1:
             return self.one.part(0, most)
-        size = min(most, self.runs.shape[0])
+        size = min(most, self.size)
         return repeated(self.one, size, {path: on_host(c[:size]) for path, c in self.columns.items()})
 
 
@@ -98,31 +100,29 @@ def by_paths(
     keywords: Mapping[str, Any],
     size: int,
     rng: Any,
-    xp: Any = np,
-    **where: Any,
+    xp: Any = None,
 ) -> Iterator[OnePath]:
     """The outputs of so many runs, path by path. It raises whatever the program does where it cannot be run
     on columns.
 
-    rng: a NumPy generator, or what draws arrays of `xp` by the same methods.
-    where: the device on which `xp` keeps its arrays.
+    rng: a NumPy generator, or what draws arrays of another library, `xp`, by the same methods.
     """
     many = _on_columns(program)
-    waiting = [(xp.arange(size, **where), list[Any]())]
+    waiting = [(size, np.arange(size) if xp is None else None, list[Any]())]
     paths = 0
     while waiting:
-        runs, drawn = waiting.pop()
-        if runs.shape[0] > FEW:
-            group = _Group(runs, drawn, rng, waiting, xp)
+        left, runs, drawn = waiting.pop()
+        if left > FEW:
+            group = _Group(left, runs, drawn, rng, waiting, np if xp is None else xp)
             with np.errstate(all="ignore"):  # as Python's floats do
                 one, columns = _gathered(many(list(answers), group.noise, **keywords), group)
-            found = OnePath(group.runs, one, columns)
+            found = OnePath(group.size, group.runs, one, columns)
             _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
         else:
-            alone = [[float(column[i]) for column in drawn] for i in range(runs.shape[0])]
-            fresh = rng if isinstance(rng, np.random.Generator) else rng.on_host()
+            alone = [[float(column[i]) for column in drawn] for i in range(left)]
+            fresh = rng if xp is None else rng.on_host()
             outputs = [_replayed(program, answers, keywords, draws, fresh)[0] for draws in alone]
-            found = OnePath(runs, from_objects(outputs), {})
+            found = OnePath(left, runs, from_objects(outputs), {})
         paths += 1
         yield found
 
@@ -131,8 +131,15 @@ class _Group:
     """Runs that have taken the same path so far, and their draws, in order."""
 
     def __init__(
-        self, runs: Any, drawn: list[Any], rng: Any, waiting: list[tuple[Any, list[Any]]], xp: Any
+        self,
+        size: int,
+        runs: Any,
+        drawn: list[Any],
+        rng: Any,
+        waiting: list[tuple[int, Any, list[Any]]],
+        xp: Any,
     ) -> None:
+        self.size = size
         self.runs = runs
         self.xp = xp
         self.narrowed: list[Any] = []  # which runs stayed, at each parting
@@ -140,11 +147,6 @@ class _Group:
         self.noise = DrawnNoise(rng, self._next)
         self._waiting = waiting
         self._place = 0
-
-    @property
-    def size(self) -> int:
-        """How many runs are left."""
-        return int(self.runs.shape[0])
 
     def _next(self, sample: Sampler) -> _Column:
         if self._place == len(self.draws):
@@ -183,9 +185,12 @@ class _Group:
         """Go on with these runs; the others wait, group by group."""
         for leave in others:
             drawn = [self.xp.take(column.now(), leave) for column in self.used]
-            self._waiting.append((self.xp.take(self.runs, leave), drawn))
-        self.runs = self.xp.take(self.runs, stay)
+            self._waiting.append((leave.shape[0], self._which(leave), drawn))
+        self.size, self.runs = stay.shape[0], self._which(stay)
         self.narrowed.append(stay)
+
+    def _which(self, places: Any) -> Any:
+        return None if self.runs is None else self.runs.take(places)
 
 
 class _Known:
@@ -361,9 +366,12 @@ def _repeat(
     many: int,
 ) -> None:
     """Some runs of a group again, one by one: what comes out must be the same, by the same draws."""
+    if not many:
+        return
     rows = found.rows(many)
+    drawn = [on_host(column.now()[:many]) for column in group.used]
     for i in range(len(rows)):
-        draws = [float(column.now()[i]) for column in group.used]
+        draws = [float(column[i]) for column in drawn]
         output, count = _replayed(program, answers, keywords, draws, np.random.default_rng(0))
         if count != len(draws) or _cells(from_objects([output]), 0) != _cells(rows, i):
             raise NotBatched("another output when it is run again")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.events import Bins, Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters
 from freegap.auditor.outputs import Outputs, join
@@ -105,6 +106,48 @@ def confirm(
         if settled(result):
             break
     return result
+
+
+def confirm_there(
+    source: DeviceSource,
+    result: Confirmation,
+    spending: Spending,
+    *,
+    number: int,
+    settled: Callable[[Confirmation], bool],
+    promising: Callable[[Confirmation], bool],
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """As `confirm`, on a device: fresh runs, each on the side that it tossed, look by look.
+
+    A block is one batch for each input. How many of its runs go to which was tossed, and which comes first.
+    """
+    lead = result.lead
+    inputs, parameters, event = (lead.first, lead.second), lead.candidate.parameters, lead.finding.event
+    coin = np.random.default_rng(np.random.SeedSequence(source.seed, spawn_key=(CONFIRM_KEY, number)))
+    counts, piece = EventCounts(0, 0, 0, 0), 0
+    most = 2 * source.batch(lead.first)
+    for until, share in zip(spending.trials, spending.shares, strict=True):
+        if until > spending.usual and not promising(result):
+            break
+        trials = until - counts.runs1 - counts.runs2
+        block = most if source.mechanism.noise == "noise" else min(most, 1 + trials // BLOCKS)
+        for size in _sizes(trials, block):
+            first = int(coin.binomial(size, 0.5))
+            runs, hits = (first, size - first), [0, 0]
+            for side in (0, 1) if coin.random() < 0.5 else (1, 0):
+                if runs[side]:
+                    key = (CONFIRM_KEY, number, piece, side)
+                    hits[side] = source.count(inputs[side], parameters, [event], runs[side], key)[0]
+            piece += 1
+            result.blocks.append(EventCounts(hits[0], hits[1], *runs))
+            counts = counts + result.blocks[-1]
+            report(counts.runs1 + counts.runs2, max(until, spending.usual))
+        if result.dependent:
+            raise carried(lead)
+        result.looks.append(Look(counts, share))
+        if settled(result):
+            break
 
 
 def carried(lead: Lead) -> MechanismFailed:

@@ -10,35 +10,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from freegap.auditor.confirm import BLOCKS, CONFIRM_KEY, Confirmation, carried
-from freegap.auditor.device import DeviceSource, countable, happened
+from freegap.auditor.confirm import Confirmation, confirm_there
+from freegap.auditor.device_runs import DeviceSource, countable, happened
 from freegap.auditor.event_search import names_of
 from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.families import Family, Finding
-from freegap.auditor.features import Component, Distance, Whole, whole_keys
+from freegap.auditor.features import Component, Distance, Length, WholeOfLabels, value_text, whole_keys
 from freegap.auditor.inputs import SearchCandidate
-from freegap.auditor.outputs import Outputs, join
+from freegap.auditor.outputs import ABSENT, REAL, Outputs, join
 from freegap.auditor.plan import BoundForecast
 from freegap.auditor.rare import plain_candidates, rare_events
+from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
 from freegap.auditor.search import Lead, mutated
 from freegap.auditor.stages import BOUND_SHARE, Stages
-from freegap.auditor.statistics import EventCounts, Look, Spending
+from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
 WEIGH_KEY = 6
 POOL, KEPT, MOST_EVENTS, ROUNDS = 10, 3, 16, 4
 MOST_OUTPUTS = 4096
-SEARCH_PART, WEIGHED_RUNS = 0.4, 60  # of the time; how many candidates are weighed in it, about
+SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
+SURVIVORS = (20, 6)  # of the first looks
 LEAST_WEIGHED = 2**14
+SEARCHED = "On a device, neither low digits nor learned scores are looked at."
+CAUTION = 1.5
 CHOICES = 30  # events that a round weighs of a candidate, about: the best of them was lucky
 
 Known = tuple[Event, bool]
@@ -46,17 +50,10 @@ Known = tuple[Event, bool]
 
 @dataclass
 class Weighed:
-    """A candidate, and what its events came to on so many runs of each side."""
+    """A candidate, and what its events came to."""
 
     candidate: SearchCandidate
     findings: list[Finding]
-    runs: int
-    seconds: float
-
-    @property
-    def pace(self) -> float:
-        """Seconds a run."""
-        return self.seconds / (2 * self.runs)
 
     @property
     def merit(self) -> float:
@@ -96,8 +93,10 @@ class DeviceStages(Stages):
     started: float = field(default_factory=time.monotonic)
     deep: bool = False
     weighings: int = 0
-    pace: float = 0.0
-    """Seconds a run, as last seen."""
+    paces: dict[int, float] = field(default_factory=dict)
+    """Seconds a run, as last seen, by the length of the input."""
+    phases: tuple[float, float] = (0.0, 0.0)
+    """Seconds of the search in this process, and of that on the device."""
 
     @property
     def there(self) -> DeviceSource:
@@ -109,15 +108,19 @@ class DeviceStages(Stages):
     def search(self, progress: Progress) -> None:
         """The usual search, and then on the device."""
         if self.seconds is not None:  # how many runs there will be, for the forecasts
-            first = self.proposals.candidates()[0]
+            usual = [candidate for candidate in self.proposals.candidates() if not candidate.pair.far]
+            longest = max(usual, key=lambda candidate: len(candidate.pair.first))
             for _ in range(2):  # the first makes the library ready
-                self.pace = self.weigh(first, [], self.there.batch(first.pair.first)).pace
-            self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART))
+                self.weigh(longest, [], self.there.batch(longest.pair.first))
+            self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART, longest))
         super().search(progress)
+        self.notes.append(SEARCHED)
+        here = time.monotonic()
         leads = self.refine(progress)
         if self.deep:
             leads += self.search_rare(progress)
         self.state.leads = sorted(leads, key=lambda lead: -lead.merit) or self.state.leads
+        self.phases = (here - self.started, time.monotonic() - here)
 
     def search_rare(self, progress: Progress) -> list[Lead]:
         """Leads to what happens hardly ever, on a few plain pairs."""
@@ -126,8 +129,8 @@ class DeviceStages(Stages):
         for number, candidate in enumerate(candidates):
             runs = self.plan.samples
             if self.seconds is not None:
-                runs = self._affordable(RARE_PART) // (2 * len(candidates))
-            forecast = self.plan.forecast(runs, 1.0)
+                runs = self._affordable(RARE_PART, candidate) // (2 * len(candidates))
+            forecast = self.plan.forecast(runs, CAUTION)
             found = rare_events(self.there, candidate, runs, forecast, number)
             known = [(f.event, f.swapped) for f in found if countable(f.event)][:MOST_EVENTS]
             weighed = self.weigh(candidate, known, runs)
@@ -139,42 +142,68 @@ class DeviceStages(Stages):
     def search_deeper(self, progress: Progress) -> None:
         """Nothing more: what is rare was looked for before."""
 
-    def _affordable(self, part: float) -> int:
-        """How many runs of each side fit into a part of the time."""
-        return max(100, int(part * (self.seconds or 0.0) / max(2 * self.pace, 1e-12)))
+    def record(self, seconds: float, interrupted: bool) -> AuditReport:
+        """What the audit came to, with what its time went into."""
+        here, there = self.phases
+        self.notes.append(
+            f"The runs were made by {self.there.device.name}: {here:.1f} s of search in this process, "
+            f"{there:.1f} s of search there, {seconds - here - there:.1f} s of confirmation."
+        )
+        return super().record(seconds, interrupted)
+
+    def _affordable(self, part: float, candidate: SearchCandidate) -> int:
+        """How many runs of each side of a candidate fit into a part of the time."""
+        pace = self.paces.get(len(candidate.pair.first), max(self.paces.values()))
+        return max(100, int(part * (self.seconds or 0.0) / max(2 * pace, 1e-12)))
 
     # Search ------------------------------------------------------------------------------------------
 
     def refine(self, progress: Progress) -> list[Lead]:
         """The leads of the search, weighed and moved about on the device; best first."""
-        best: list[Weighed] = []
+        latest = {weighed.candidate: weighed for weighed in self._first_looks(progress)}
         seen: set[tuple[SearchCandidate, frozenset[Known]]] = set()
-        waiting = self._pool()
+        waiting = [(c, known) for c, known in self._pool() if self.seconds is None or c in latest]
         for number in range(ROUNDS + 1):
             for done, (candidate, known) in enumerate(waiting):
                 if (candidate, frozenset(known)) in seen:
                     continue
                 seen.add((candidate, frozenset(known)))
-                try:
-                    best.append(self.weigh(candidate, known, self._size(candidate)))
+                try:  # what was seen last was seen on the most runs, and not picked for its luck
+                    latest[candidate] = self.weigh(candidate, known, self._size(candidate))
                 except MechanismFailed:
                     if number == 0:
                         raise
                     continue  # on inputs that nobody asked for
-                best = sorted(best, key=lambda weighed: -weighed.merit)[: POOL + KEPT]
-                if self.seconds is not None:
-                    self.pace = best[0].pace
-                progress.update("search on the device", done, len(waiting), best[0].merit)
+                progress.update("search on the device", done, len(waiting), _best(latest, 1)[0].merit)
                 if self._over(self._search_part):
                     break
             if self._over(self._search_part) or number == ROUNDS:
                 break
-            waiting = [
-                moved
-                for weighed in best[:KEPT]
-                for moved in self._moved(weighed, self.proposals.scale / 2**number)
-            ]
-        return [Lead(weighed.candidate, finding) for weighed in best for finding in weighed.findings[:1]]
+            scale = self.proposals.scale / 2**number
+            waiting = [moved for weighed in _best(latest, KEPT) for moved in self._moved(weighed, scale)]
+        last = [self.weigh(w.candidate, w.known, 2 * self._size(w.candidate)) for w in _best(latest, KEPT)]
+        last.sort(key=lambda weighed: -weighed.merit)
+        return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
+
+    def _first_looks(self, progress: Progress) -> list[Weighed]:
+        """All candidates on fewer runs, then the better ones on more; the best of them."""
+        if self.seconds is None:
+            return []
+        known = dict(self._pool())
+        runners = [(c, known.get(c, [])) for c in dict.fromkeys([*known, *self.proposals.candidates()])]
+        best: list[Weighed] = []
+        for look, kept in enumerate(SURVIVORS):
+            best = []
+            for done, (candidate, events) in enumerate(runners):
+                runs = self._affordable(self._search_part / 4, candidate) // len(runners)
+                try:
+                    best.append(self.weigh(candidate, events, max(LEAST_WEIGHED, runs)))
+                except MechanismFailed:
+                    continue  # the search before this has said what it turned down
+                progress.update(f"look {look + 1} on the device", done, len(runners), best[-1].merit)
+            best = sorted(best, key=lambda weighed: -weighed.merit)[:kept]
+            runners = [(weighed.candidate, weighed.known) for weighed in best]
+        return best
 
     @property
     def _search_part(self) -> float:
@@ -188,7 +217,7 @@ class DeviceStages(Stages):
         """Runs of each side on which a candidate is weighed: about as many as the time allows."""
         if self.seconds is None:
             return self.plan.samples
-        return max(LEAST_WEIGHED, self._affordable(self._search_part) // WEIGHED_RUNS)
+        return max(LEAST_WEIGHED, self._affordable(self._search_part / 2, candidate) // WEIGHED_RUNS)
 
     def _pool(self) -> list[tuple[SearchCandidate, list[Known]]]:
         """The best candidates of the search, with their events."""
@@ -222,20 +251,22 @@ class DeviceStages(Stages):
                     for i, (event, _) in enumerate(known):
                         found[i] = found[i] + happened(event, path, self.there.device.xp)
                     if len(path.one) == 1:
-                        tally = kinds if path.columns else outputs
-                        tally.add(_key(path.one, bool(path.columns)), path.one, side, path.runs.shape[0])
+                        if not path.columns:
+                            outputs.add(int(whole_keys(path.one)[0]), path.one, side, path.size)
+                        if (path.one.codes == REAL).any():
+                            kinds.add(path.one.rows(1)[0], path.one, side, path.size)
                 for i, count in enumerate(found):
                     hits[i][side] += int(count)
         self.workers.runs += 2 * runs
-        seconds = time.perf_counter() - started
-        forecast = self.plan.forecast(runs, 1.0)
+        self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
+        forecast = self.plan.forecast(runs, CAUTION)
         findings = [
             _scored(event, swapped, count[0], count[1], forecast)
             for (event, swapped), count in zip(known, hits, strict=True)
         ]
-        findings += _whole(outputs, forecast) + _of_kinds(kinds, forecast)
+        findings += _without_columns(outputs, forecast, alone=not kinds.counts) + _of_kinds(kinds, forecast)
         unique = {(f.event, f.swapped): f for f in findings if f.score > -math.inf}
-        return Weighed(candidate, sorted(unique.values(), key=lambda f: -f.merit), runs, seconds)
+        return Weighed(candidate, sorted(unique.values(), key=lambda f: -f.merit))
 
     # Confirmation ------------------------------------------------------------------------------------
 
@@ -246,7 +277,7 @@ class DeviceStages(Stages):
         lead = self.state.leads[0]
         if self.seconds is not None:
             left = 0.92 - (time.monotonic() - self.started) / self.seconds
-            self.plan = replace(self.plan, confirm=self._affordable(max(0.05, left)), patience=1)
+            self.plan = replace(self.plan, confirm=self._affordable(max(0.05, left), lead.candidate))
         self._confirm(self._begin(lead), self.plan, BOUND_SHARE, 0, progress, "confirm on the device")
 
     def _run_confirmation(
@@ -271,54 +302,12 @@ class DeviceStages(Stages):
         self.workers.runs += counts.runs1 + counts.runs2
 
 
-def confirm_there(
-    source: DeviceSource,
-    result: Confirmation,
-    spending: Spending,
-    *,
-    number: int,
-    settled: Callable[[Confirmation], bool],
-    promising: Callable[[Confirmation], bool],
-    report: Callable[[int, int], None] = lambda done, total: None,
-) -> None:
-    """As `freegap.auditor.confirm.confirm`: fresh runs, each on the side that it tossed, look by look.
-
-    A block is one batch for each input. How many of its runs go to which was tossed, and which comes first.
-    """
-    lead = result.lead
-    inputs, parameters, event = (lead.first, lead.second), lead.candidate.parameters, lead.finding.event
-    coin = np.random.default_rng(np.random.SeedSequence(source.seed, spawn_key=(CONFIRM_KEY, number)))
-    counts, piece = EventCounts(0, 0, 0, 0), 0
-    most = 2 * source.batch(lead.first)
-    for until, share in zip(spending.trials, spending.shares, strict=True):
-        if until > spending.usual and not promising(result):
-            break
-        trials = until - counts.runs1 - counts.runs2
-        block = most if source.mechanism.noise == "noise" else min(most, 1 + trials // BLOCKS)
-        for size in _sizes(trials, block):
-            first = int(coin.binomial(size, 0.5))
-            runs, hits = (first, size - first), [0, 0]
-            for side in (0, 1) if coin.random() < 0.5 else (1, 0):
-                if runs[side]:
-                    key = (CONFIRM_KEY, number, piece, side)
-                    hits[side] = source.count(inputs[side], parameters, [event], runs[side], key)[0]
-            piece += 1
-            result.blocks.append(EventCounts(hits[0], hits[1], *runs))
-            counts = counts + result.blocks[-1]
-            report(counts.runs1 + counts.runs2, max(until, spending.usual))
-        if result.dependent:
-            raise carried(lead)
-        result.looks.append(Look(counts, share))
-        if settled(result):
-            break
+def _best(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
+    return sorted(latest.values(), key=lambda weighed: -weighed.merit)[:most]
 
 
 def _sizes(runs: int, most: int) -> list[int]:
     return [min(most, runs - start) for start in range(0, runs, most)]
-
-
-def _key(one: Outputs, with_numbers: bool) -> Any:
-    return one.rows(1)[0] if with_numbers else int(whole_keys(one)[0])
 
 
 def _scored(event: Event, swapped: bool, hits1: int, hits2: int, forecast: BoundForecast) -> Finding:
@@ -327,22 +316,53 @@ def _scored(event: Event, swapped: bool, hits1: int, hits2: int, forecast: Bound
     return Finding(event, swapped, hits1, hits2, score, score)
 
 
-def _whole(tally: _Tally, forecast: BoundForecast) -> list[Finding]:
-    """Whole outputs, and sets of them."""
+def _without_columns(tally: _Tally, forecast: BoundForecast, *, alone: bool) -> list[Finding]:
+    """Outputs of labels, and sets of them; and numbers, if there is no column in which they may occur as
+    well: then they are counted in full.
+
+    alone: no path has columns.
+    """
     found: list[Finding] = []
-    if len(tally.counts) > 1:
-        values = np.array(list(tally.counts), dtype=np.uint64).view(np.float64)
-        names = names_of(values, join(list(tally.rows.values())))
-        Family(Whole(), (), forecast, found).sets([float(v) for v in values], names, *tally.columns)
+    rows = list(tally.rows.values())
+    c1, c2 = tally.columns
+    labels = [i for i, one in enumerate(rows) if not one.is_number.any()]
+    if len(labels) > 1 or (labels and len(rows) > 1):
+        values = np.concatenate([whole_keys(rows[i]) for i in labels]).view(np.float64)
+        names = names_of(values, join([rows[i] for i in labels]))
+        family = Family(WholeOfLabels(), (), forecast, found)
+        family.sets([float(v) for v in values], names, c1[labels], c2[labels])
+    if not alone:
+        return found
+    numbers = [i for i in range(len(rows)) if i not in set(labels)]
+    if numbers and all(rows[i].paths == ((),) for i in numbers):
+        values = np.array([rows[i].numbers[0, 0] for i in numbers])
+        family = Family(Component(()), (), forecast, found)
+        family.sets([float(v) for v in values], list(map(value_text, values)), c1[numbers], c2[numbers])
+        return found
+    for i in numbers:
+        found += _either_way(_cell_by_cell(rows[i]), int(c1[i]), int(c2[i]), forecast)
     return found
+
+
+def _cell_by_cell(one: Outputs) -> Event:
+    """The event that an output is this one."""
+    cells = [
+        Clause(Component(at), OneOf((one.labels[code] if code >= 0 else float(number),)))
+        for at, code, number in zip(one.paths, one.codes[0], one.numbers[0], strict=True)
+        if code != ABSENT
+    ]
+    return Event((*cells, Clause(Length(), OneOf((float(Length().read(one).numbers[0]),)))))
+
+
+def _either_way(event: Event, hits1: int, hits2: int, forecast: BoundForecast) -> list[Finding]:
+    return [_scored(event, swapped, hits1, hits2, forecast) for swapped in (False, True)]
 
 
 def _of_kinds(tally: _Tally, forecast: BoundForecast) -> list[Finding]:
     """Outputs with numbers in them, whatever these are."""
     found = []
     for reference, (hits1, hits2) in tally.counts.items():
-        event = Event.of(Distance(reference), OneOf((0.0,)))
-        found += [_scored(event, swapped, hits1, hits2, forecast) for swapped in (False, True)]
+        found += _either_way(Event.of(Distance(reference), OneOf((0.0,))), hits1, hits2, forecast)
     return found
 
 

@@ -230,6 +230,8 @@ class _Names(Sequence[str]):
             )
             if code != ABSENT
         }
+        if list(cells) == [()]:  # the output itself
+            return cells[()]
         kind = cells.pop(TYPE, "").strip("'")
         ends = {"": "[]", "tuple": "()"}.get(kind, "()")
         return f"{kind if kind != 'tuple' else ''}{ends[0]}{', '.join(cells.values())}{ends[1]}"

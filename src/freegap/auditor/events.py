@@ -29,6 +29,7 @@ SHOWN_VALUES = 4
 
 _BURDEN = {
     "Whole": 1.0,
+    "WholeOfLabels": 1.0,
     "Distance": 1.0,
     "KindOf": 1.0,
     "LowestBit": 4.0,

@@ -256,6 +256,19 @@ class Whole:
         return Reading(np.full(len(outputs), REAL, dtype=np.int32), keys, ())
 
 
+@dataclass(frozen=True)
+class WholeOfLabels:
+    """The whole output as one value, where there is no number in it; nothing where there is."""
+
+    text: str = "output"
+
+    def read(self, outputs: Outputs) -> Reading:
+        """Keys in place of numbers, as for the whole output."""
+        found = Whole().read(outputs)
+        codes = np.where(outputs.is_number.any(axis=1), np.int32(ABSENT), found.codes)
+        return Reading(codes, found.numbers, ())
+
+
 def whole_keys(outputs: Outputs) -> NDArray[np.uint64]:
     """A 64-bit key of each whole output; equal outputs have equal keys in every batch.
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from freegap.auditor.device import Device, DeviceSource
+from freegap.auditor.device import Device
+from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.device_stages import DeviceStages
 from freegap.auditor.inputs import LENGTHS, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism, freeze, must_be_given

@@ -58,6 +58,10 @@ def audit(
         list[str] | None, typer.Option(help='Events not to look for: "floating-point" or "learned".')
     ] = None,
     jobs: Annotated[int, typer.Option(help=JOBS)] = 0,
+    device: Annotated[
+        str | None, typer.Option(help="Where the runs are made: cuda, or cpu; by default, one by one here.")
+    ] = None,
+    time_limit: Annotated[str | None, typer.Option(help="Seconds that the audit should take.")] = None,
     run_limit: Annotated[str, typer.Option(help="Seconds that a single run may take.")] = "10",
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
     seeded: Annotated[bool, typer.Option("--seeded", help="With --command: the program uses SEED.")] = False,
@@ -78,6 +82,8 @@ def audit(
         "patience": patience,
         "leave_out": leave_out or (),
         "jobs": jobs,
+        "device": device,
+        "time_limit": time_limit,
         "run_limit": run_limit,
         "seed": seed,
         "progress": False if as_json else None,

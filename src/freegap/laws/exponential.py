@@ -101,6 +101,6 @@ GEOMETRIC = Law(
     variance=_geometric_variance,
     log_moment=_geometric_log_moment,
     difference_tail=_geometric_difference_tail,
-    sample=lambda rng, s, size: np.floor(rng.exponential(s, size)),
+    sample=lambda rng, s, size: rng.exponential(s, size) // 1,  # of any array library
     floor_of=EXPONENTIAL,
 )

@@ -15,7 +15,7 @@ from freegap_evidence.catalogue import CATALOGUE
 
 EPSILONS = (0.2, 0.7, 1.5)
 WANTED = 0.97
-SEARCH_SAMPLES = 50_000
+SEARCH_SAMPLES = 10_000
 LEAK = 1e-7
 
 Task = tuple[str, float]
@@ -58,6 +58,7 @@ def measure(
         "runs": report.runs,
         "seconds": round(time.perf_counter() - started, 2),
         "found": None if closest is None else closest.to_dict(),
+        "notes": list(report.notes),
         "enough": share >= WANTED,
     }
 
@@ -109,10 +110,12 @@ def measure_leak(
     return {
         "name": f"leak_{name}",
         "epsilon": 1.0,
+        "share": None,
         "lower_bound": report.lower_bound,
         "runs": report.runs,
         "seconds": round(time.perf_counter() - started, 2),
         "found": None if report.closest is None else report.closest.to_dict(),
+        "notes": list(report.notes),
         "enough": report.violated,
     }
 

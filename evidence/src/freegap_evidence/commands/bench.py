@@ -142,12 +142,10 @@ def audit_device(
         "of the loss": "{share}",
         "runs": "{runs:,}",
         "seconds": "{seconds:.1f}",
-        "enough": "{enough}",
     }
 
     def tables(result: Record) -> Tables:
-        shown = [{"share": "–"} | row for row in result["rows"]]
-        return [table_of(f"Audits on {result['device']}", shown, columns, left=("mechanism",))]
+        return [table_of(f"Audits on {device}", result["rows"], columns, left=("mechanism",))]
 
     def run(progress: Callable[[str], None]) -> Record:
         found: list[Record] = []
