@@ -160,7 +160,7 @@ def _searched() -> Row:
         release=release,
         answers=(4, 1),
         law=law,
-        pairs=_NEAR,
+        pairs=(((5, 5), (5, 6)), ((20, 20), (20, 21))),
         regimes=_AS_ALL,
         costly=True,
     )
