@@ -15,17 +15,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from freegap.auditor.confirm import Confirmation, confirm_there
 from freegap.auditor.device_runs import DeviceSource, countable, happened
-from freegap.auditor.event_search import names_of
-from freegap.auditor.events import Between, Clause, Event, OneOf
-from freegap.auditor.families import Family, Finding
-from freegap.auditor.features import Component, Distance, Length, WholeOfLabels, value_text, whole_keys
+from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
+from freegap.auditor.events import Between, Clause, Event
+from freegap.auditor.families import Finding
+from freegap.auditor.features import Component, whole_keys
 from freegap.auditor.inputs import SearchCandidate
-from freegap.auditor.outputs import ABSENT, REAL, Outputs, join
-from freegap.auditor.plan import BoundForecast
+from freegap.auditor.outputs import REAL
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
@@ -36,52 +33,41 @@ from freegap.errors import MechanismFailed
 
 WEIGH_KEY = 6
 POOL, KEPT, MOST_EVENTS, ROUNDS = 10, 3, 16, 4
-MOST_OUTPUTS = 4096
 SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 SURVIVORS = (20, 6)  # of the first looks
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 CAUTION = 1.5
-CHOICES = 30  # events that a round weighs of a candidate, about: the best of them was lucky
 
 Known = tuple[Event, bool]
 
 
 @dataclass
 class Weighed:
-    """A candidate, and what its events came to."""
+    """A candidate, and what its events came to; best first.
+
+    findings: events that were known before these runs, so that none of them was picked for its luck.
+    proposed: those that these runs have shown. The best of thousands of rare outputs looks good by luck:
+        they count once they have been weighed on other runs.
+    """
 
     candidate: SearchCandidate
     findings: list[Finding]
+    proposed: list[Finding]
 
     @property
     def merit(self) -> float:
-        """That of the best event."""
+        """That of the best event that was known."""
         return self.findings[0].merit if self.findings else -math.inf
 
     @property
     def known(self) -> list[Known]:
-        """The best events, each with its direction."""
-        return [(finding.event, finding.swapped) for finding in self.findings[:MOST_EVENTS]]
-
-
-@dataclass
-class _Tally:
-    """Counts of whole outputs, one side beside the other."""
-
-    rows: dict[Any, Outputs] = field(default_factory=dict)
-    counts: dict[Any, list[int]] = field(default_factory=dict)
-
-    def add(self, key: Any, one: Outputs, side: int, runs: int) -> None:
-        if key in self.counts or len(self.counts) < MOST_OUTPUTS:
-            self.rows.setdefault(key, one)
-            self.counts.setdefault(key, [0, 0])[side] += runs
-
-    @property
-    def columns(self) -> tuple[Any, Any]:
-        table = np.array(list(self.counts.values()), dtype=np.int64).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
+        """The best events of both kinds, each with its direction."""
+        half = MOST_EVENTS // 2
+        own = self.findings[: max(half, MOST_EVENTS - len(self.proposed))]
+        chosen = [*own, *self.proposed[: MOST_EVENTS - len(own)]]
+        return list(dict.fromkeys((finding.event, finding.swapped) for finding in chosen))
 
 
 @dataclass
@@ -169,7 +155,7 @@ class DeviceStages(Stages):
                     continue
                 seen.add((candidate, frozenset(known)))
                 try:  # what was seen last was seen on the most runs, and not picked for its luck
-                    latest[candidate] = self.weigh(candidate, known, self._size(candidate))
+                    latest[candidate] = self._looked_at(candidate, known, self._size(candidate))
                 except MechanismFailed:
                     if number == 0:
                         raise
@@ -197,7 +183,7 @@ class DeviceStages(Stages):
             for done, (candidate, events) in enumerate(runners):
                 runs = self._affordable(self._search_part / 4, candidate) // len(runners)
                 try:
-                    best.append(self.weigh(candidate, events, max(LEAST_WEIGHED, runs)))
+                    best.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs)))
                 except MechanismFailed:
                     continue  # the search before this has said what it turned down
                 progress.update(f"look {look + 1} on the device", done, len(runners), best[-1].merit)
@@ -232,16 +218,22 @@ class DeviceStages(Stages):
     def _moved(self, weighed: Weighed, scale: float) -> Iterator[tuple[SearchCandidate, list[Known]]]:
         """The same candidate with its events moved, and then moved itself."""
         known = weighed.known
-        yield weighed.candidate, [*known[:4], *_moved_events(known, scale)]
+        yield weighed.candidate, [*known, *_moved_events(known, scale)]
         for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale):
             yield candidate, known[:4]
+
+    def _looked_at(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
+        """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
+        if known:
+            return self.weigh(candidate, known, runs)
+        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2)
 
     def weigh(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
         """How often these events happen on the device, and the whole outputs of both sides."""
         self.weighings += 1
         started = time.perf_counter()
         hits = [[0, 0] for _ in known]
-        outputs, kinds = _Tally(), _Tally()
+        outputs, kinds = OutputTally(), OutputTally()
         for side, answers in enumerate((candidate.pair.first, candidate.pair.second)):
             batch = self.there.batch(answers)
             for piece, size in enumerate(_sizes(runs, batch)):
@@ -261,12 +253,13 @@ class DeviceStages(Stages):
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
         forecast = self.plan.forecast(runs, CAUTION)
         findings = [
-            _scored(event, swapped, count[0], count[1], forecast)
+            scored(event, swapped, count[0], count[1], forecast)
             for (event, swapped), count in zip(known, hits, strict=True)
         ]
-        findings += _without_columns(outputs, forecast, alone=not kinds.counts) + _of_kinds(kinds, forecast)
-        unique = {(f.event, f.swapped): f for f in findings if f.score > -math.inf}
-        return Weighed(candidate, sorted(unique.values(), key=lambda f: -f.merit))
+        proposed = events_of_outputs(outputs, forecast, alone=not kinds.counts) + events_of_kinds(
+            kinds, forecast
+        )
+        return Weighed(candidate, _by_merit(findings, []), _by_merit(proposed, known))
 
     # Confirmation ------------------------------------------------------------------------------------
 
@@ -302,68 +295,18 @@ class DeviceStages(Stages):
         self.workers.runs += counts.runs1 + counts.runs2
 
 
+def _by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
+    """Each event once, the best first; without those that are known."""
+    unique = {(f.event, f.swapped): f for f in findings if f.score > -math.inf}
+    return sorted((f for key, f in unique.items() if key not in known), key=lambda f: -f.merit)
+
+
 def _best(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
     return sorted(latest.values(), key=lambda weighed: -weighed.merit)[:most]
 
 
 def _sizes(runs: int, most: int) -> list[int]:
     return [min(most, runs - start) for start in range(0, runs, most)]
-
-
-def _scored(event: Event, swapped: bool, hits1: int, hits2: int, forecast: BoundForecast) -> Finding:
-    high, low = (hits2, hits1) if swapped else (hits1, hits2)
-    score = float(forecast.bound(high, low, CHOICES))
-    return Finding(event, swapped, hits1, hits2, score, score)
-
-
-def _without_columns(tally: _Tally, forecast: BoundForecast, *, alone: bool) -> list[Finding]:
-    """Outputs of labels, and sets of them; and numbers, if there is no column in which they may occur as
-    well: then they are counted in full.
-
-    alone: no path has columns.
-    """
-    found: list[Finding] = []
-    rows = list(tally.rows.values())
-    c1, c2 = tally.columns
-    labels = [i for i, one in enumerate(rows) if not one.is_number.any()]
-    if len(labels) > 1 or (labels and len(rows) > 1):
-        values = np.concatenate([whole_keys(rows[i]) for i in labels]).view(np.float64)
-        names = names_of(values, join([rows[i] for i in labels]))
-        family = Family(WholeOfLabels(), (), forecast, found)
-        family.sets([float(v) for v in values], names, c1[labels], c2[labels])
-    if not alone:
-        return found
-    numbers = [i for i in range(len(rows)) if i not in set(labels)]
-    if numbers and all(rows[i].paths == ((),) for i in numbers):
-        values = np.array([rows[i].numbers[0, 0] for i in numbers])
-        family = Family(Component(()), (), forecast, found)
-        family.sets([float(v) for v in values], list(map(value_text, values)), c1[numbers], c2[numbers])
-        return found
-    for i in numbers:
-        found += _either_way(_cell_by_cell(rows[i]), int(c1[i]), int(c2[i]), forecast)
-    return found
-
-
-def _cell_by_cell(one: Outputs) -> Event:
-    """The event that an output is this one."""
-    cells = [
-        Clause(Component(at), OneOf((one.labels[code] if code >= 0 else float(number),)))
-        for at, code, number in zip(one.paths, one.codes[0], one.numbers[0], strict=True)
-        if code != ABSENT
-    ]
-    return Event((*cells, Clause(Length(), OneOf((float(Length().read(one).numbers[0]),)))))
-
-
-def _either_way(event: Event, hits1: int, hits2: int, forecast: BoundForecast) -> list[Finding]:
-    return [_scored(event, swapped, hits1, hits2, forecast) for swapped in (False, True)]
-
-
-def _of_kinds(tally: _Tally, forecast: BoundForecast) -> list[Finding]:
-    """Outputs with numbers in them, whatever these are."""
-    found = []
-    for reference, (hits1, hits2) in tally.counts.items():
-        found += _either_way(Event.of(Distance(reference), OneOf((0.0,))), hits1, hits2, forecast)
-    return found
 
 
 def _moved_events(known: Sequence[Known], scale: float) -> list[Known]:
