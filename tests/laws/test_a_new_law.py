@@ -115,7 +115,17 @@ def test_gumbel_stands_in_three_files_and_where_it_is_used() -> None:
         "serve/questions.py",
         "symbolic/subset/methods.py",
     }
-    proved = {"prover/largest.py", "prover/kinds.py", "prover/softmax.py"}  # the place of the largest
-    numpy_s = {"symbolic/draws.py", "auditor/mechanism.py", "auditor/programs.py"}  # its generator, replaced
+    proved = {
+        "prover/largest.py",
+        "prover/kinds.py",
+        "prover/softmax.py",
+        "prover/concentrated.py",
+    }  # its place
+    numpy_s = {
+        "symbolic/draws.py",
+        "auditor/mechanism.py",
+        "auditor/programs.py",
+        "auditor/device.py",
+    }  # replaced
     assert made <= named
     assert named - made - used - told - proved - numpy_s == set()

@@ -157,7 +157,7 @@ def test_what_is_refused() -> None:
             fg.top_k(windows, epsilon=1, **ASKED | said)
     with pytest.raises(InvalidArgument, match="must be a column of dates"):
         fg.top_k(fg.source(ROWS, **RANGE | {"time": "person"}), epsilon=1, **ASKED)
-    with pytest.raises(InvalidArgument, match="is for top_k and above"):
+    with pytest.raises(InvalidArgument, match="is for top_k, above and quantiles"):
         fg.histogram(windows, items_per_person=1, epsilon=1, item="item", person="person", domain=["a", "b"])
     with pytest.raises(InvalidArgument, match="needs windows of time"):
         fg.top_k(ROWS, epsilon=1, protect="windows", **ASKED)

@@ -76,6 +76,13 @@ def _flatten(value: Any, at: Position, holes: frozenset[Position], numbers: list
     return _leaf(value)
 
 
+def is_processed(skeleton: Any) -> bool:
+    """Whether something in an output is an operation on numbers."""
+    if not isinstance(skeleton, Node):
+        return False
+    return isinstance(skeleton.kind, str) or any(map(is_processed, skeleton.children))
+
+
 def _leaf(value: Any) -> Leaf:
     kind = type(value)
     if kind is tuple:  # a key of a dict

@@ -38,7 +38,7 @@ import z3
 from freegap.forms import Stream
 from freegap.prover.check import check_laws
 from freegap.prover.classes import OutputClass, classes_of
-from freegap.prover.outputs import Node, count_holes, flatten, half_holes, rebuild, show
+from freegap.prover.outputs import count_holes, flatten, half_holes, is_processed, rebuild, show
 from freegap.prover.pieces import Piece, on_lattice, pieces_of
 from freegap.prover.prices import require_price, scale_of
 from freegap.prover.problem import NeighbourCase, Problem
@@ -380,17 +380,10 @@ class Induction:
 def parts_of(output: OutputClass) -> tuple[Any, Any, bool]:
     """Entry, next state and whether to stop, as skeletons."""
     entry, state, stop = output.skeleton.children
-    if any(isinstance(part.kind, str) for part in _nodes(state)):
+    if is_processed(state):
         raise NotDecided("a state holds a number that was rounded or divided: it is told when it is put out")
     entry, state = (flatten(rebuild(part, output.released))[0] for part in (entry, state))
     return entry, state, stop.value
-
-
-def _nodes(skeleton: Any) -> Iterator[Node]:
-    if isinstance(skeleton, Node):
-        yield skeleton
-        for child in skeleton.children:
-            yield from _nodes(child)
 
 
 def _variable(symbol: Symbol) -> SymbolicVariable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 
 def hashable(frame: Any) -> Any:
@@ -18,11 +19,17 @@ def hashable(frame: Any) -> Any:
 
     native = nw.to_native(frame)
     columns = {
-        name: native[name].map(_hashed).astype(object)
+        name: _each_by_itself(native[name])
         for name in native.columns
         if native[name].dtype == object and infer_dtype(native[name].to_numpy()) != "string"
     }
     return nw.from_native(native.assign(**columns)) if columns else frame
+
+
+def _each_by_itself(column: Any) -> Any:
+    """Not by `map`, which makes numbers of another kind of all of them where one is odd."""
+    kept = np.fromiter(map(_hashed, column), dtype=object, count=len(column))
+    return type(column)(kept, index=column.index, dtype=object)
 
 
 def _hashed(value: Any) -> Any:

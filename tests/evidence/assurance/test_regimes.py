@@ -109,6 +109,7 @@ def test_every_row_is_compared_or_says_why_not() -> None:
         "measure",  # in ρ
         "select_and_measure",  # in ρ
         "unknown_counts",
+        "watch",
         "unknown_top_k",
     }
     assert all(len(reason) > 20 for reason in reasons)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in
 from freegap.report.tables import TitledTable
+from freegap_evidence.commands.bench_audits import audit_device, bench_audit
 from freegap_evidence.commands.bench_serve import bench_serve
 from freegap_evidence.commands.shown import Record, Tables, show, table_of
 
@@ -23,6 +24,8 @@ _JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
 
 
 app.command("serve")(bench_serve)
+app.command("audit")(bench_audit)
+app.command("audit-device")(audit_device)
 
 
 @app.callback()
@@ -119,40 +122,6 @@ def sparse_vector(as_json: bool = _JSON) -> None:
         title = "Sparse vector: questions per second on one core"
         rows = [row | {"insecure": row["per_second"] * row["ratio"]} for row in result["rows"]]
         return [table_of(title, rows, columns, left=("form", "noise"))]
-
-    show(run, as_json, tables)
-
-
-@app.command("audit-device")
-def audit_device(
-    as_json: bool = _JSON,
-    device: str = typer.Option("cpu", help="Where the runs are made: cpu, cuda, cuda:1, …"),
-    only: list[str] = typer.Option([], help="An entry of the catalogue, or leak_NAME; may be repeated."),
-    epsilon: list[float] = typer.Option([], help="A claimed ε; may be repeated."),
-    until: float = typer.Option(60.0, help="Seconds for each.", min=1.0),
-    memory: int | None = typer.Option(None, help="Bytes that the arrays of a batch may take."),
-) -> None:
-    """The audit on a device: the bound that it reaches, as a share of the true loss."""
-    from freegap_evidence.bench.audit_device import EPSILONS, WANTED, chosen, rows
-
-    columns = {
-        "mechanism": "{name}",
-        "ε": "{epsilon:g}",
-        "bound": "{lower_bound:.4f}",
-        "of the loss": "{share}",
-        "runs": "{runs:,}",
-        "seconds": "{seconds:.1f}",
-    }
-
-    def tables(result: Record) -> Tables:
-        return [table_of(f"Audits on {device}", result["rows"], columns, left=("mechanism",))]
-
-    def run(progress: Callable[[str], None]) -> Record:
-        found: list[Record] = []
-        for name, claimed in chosen(only, epsilon or EPSILONS):
-            progress(f"{name} at ε = {claimed:g}")
-            found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
-        return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
 
     show(run, as_json, tables)
 
@@ -259,32 +228,6 @@ def _case(text: str) -> tuple[int, int]:
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not ROWSxITEMS, such as 1e7x1e6") from None
     return rows, items
-
-
-@app.command("audit")
-def bench_audit(
-    epsilon: float = typer.Option(0.7, help="The claimed ε."),
-    as_json: bool = typer.Option(False, "--json", help="Print the record as JSON."),
-) -> None:
-    """Time the audits that the dissertation timed, and the overhead on a scalar mechanism."""
-    from freegap_evidence.bench.audit import measure, overhead, summary
-
-    rows = []
-    for row in measure(epsilon):
-        rows.append(row)
-        if not as_json:
-            typer.echo(
-                f"{row['name']:<36} {row['seconds']:6.2f} s  (processor {row['processor_seconds']:6.2f} s, "
-                f"paper {row['paper_seconds']:5.2f} s)  ε ≥ {row['epsilon_lower_bound']:.3f}"
-            )
-    scalar = overhead()
-    if as_json:
-        print_json(summary(rows, scalar))
-    else:
-        typer.echo(
-            f"scalar {scalar['name']}: {scalar['runs']:,} runs, overhead over merely calling it "
-            f"{scalar['overhead']:+.1%} of processor time"
-        )
 
 
 @app.command("timing")

@@ -1,0 +1,70 @@
+"""`freegap bench audit` and `freegap bench audit-device`: how fast audits are, and how near they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from freegap.cli.terminal import print_json
+from freegap_evidence.commands.shown import Record, Tables, show, table_of
+
+_JSON = typer.Option(False, "--json", help="Print JSON instead of a table.")
+
+
+def audit_device(
+    as_json: bool = _JSON,
+    device: str = typer.Option("cpu", help="Where the runs are made: cpu, cuda, cuda:1, …"),
+    only: list[str] = typer.Option([], help="An entry of the catalogue, or leak_NAME; may be repeated."),
+    epsilon: list[float] = typer.Option([], help="A claimed ε; may be repeated."),
+    until: float = typer.Option(60.0, help="Seconds for each.", min=1.0),
+    memory: int | None = typer.Option(None, help="Bytes that the arrays of a batch may take."),
+) -> None:
+    """The audit on a device: the bound that it reaches, as a share of the true loss."""
+    from freegap_evidence.bench.audit_device import EPSILONS, WANTED, chosen, rows
+
+    columns = {
+        "mechanism": "{name}",
+        "ε": "{epsilon:g}",
+        "bound": "{lower_bound:.4f}",
+        "of the loss": "{share}",
+        "runs": "{runs:,}",
+        "seconds": "{seconds:.1f}",
+    }
+
+    def tables(result: Record) -> Tables:
+        return [table_of(f"Audits on {device}", result["rows"], columns, left=("mechanism",))]
+
+    def run(progress: Callable[[str], None]) -> Record:
+        found: list[Record] = []
+        for name, claimed in chosen(only, epsilon or EPSILONS):
+            progress(f"{name} at ε = {claimed:g}")
+            found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
+        return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
+
+    show(run, as_json, tables)
+
+
+def bench_audit(
+    epsilon: float = typer.Option(0.7, help="The claimed ε."),
+    as_json: bool = typer.Option(False, "--json", help="Print the record as JSON."),
+) -> None:
+    """Time the audits that the dissertation timed, and the overhead on a scalar mechanism."""
+    from freegap_evidence.bench.audit import measure, overhead, summary
+
+    rows = []
+    for row in measure(epsilon):
+        rows.append(row)
+        if not as_json:
+            typer.echo(
+                f"{row['name']:<36} {row['seconds']:6.2f} s  (processor {row['processor_seconds']:6.2f} s, "
+                f"paper {row['paper_seconds']:5.2f} s)  ε ≥ {row['epsilon_lower_bound']:.3f}"
+            )
+    scalar = overhead()
+    if as_json:
+        print_json(summary(rows, scalar))
+    else:
+        typer.echo(
+            f"scalar {scalar['name']}: {scalar['runs']:,} runs, overhead over merely calling it "
+            f"{scalar['overhead']:+.1%} of processor time"
+        )
