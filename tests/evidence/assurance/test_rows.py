@@ -138,6 +138,7 @@ def test_titles_are_unique_and_every_alignment_of_the_library_is_used() -> None:
     assert all(len(row.proof.reason) > 20 for row in ROWS if isinstance(row.proof, Cited))
 
 
+@pytest.mark.long
 def test_the_short_form_is_green(tmp_path: Path) -> None:
     """`freegap assure --quick --json`: all proofs and distributions, each with a twin that is caught."""
     page = tmp_path / "assurance.md"

@@ -132,6 +132,7 @@ def own() -> Iterator[Databases]:
         yield made
 
 
+@pytest.mark.long
 def test_the_trial_in_small(own: Databases) -> None:
     """The real service on a real PostgreSQL server: a worker and a server are killed, the database goes."""
     size = Size(analysts=6, questions=2, servers=1, kills=2, outages=1, faults=2, rounds=1)
