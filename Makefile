@@ -77,10 +77,10 @@ fuzz: .venv/fuzz/installed
 	.venv/serve/bin/python -m pip install --quiet --editable '.[serve,mcp]'
 	touch $@
 
-# The versions, and the hashes, that scripts/lock wrote down.
+# The versions, and the hashes, that scripts/lock wrote down. scripts/check lets imports compile what they need.
 .venv/test/installed: pyproject.toml evidence/pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv/test
-	.venv/test/bin/python -m pip install --quiet --require-hashes --requirement requirements/ci.txt
+	.venv/test/bin/python -m pip install --quiet --no-compile --require-hashes --requirement requirements/ci.txt
 	.venv/test/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable ./evidence
 	touch $@
 
