@@ -94,3 +94,16 @@ def test_functions_of_what_was_told_are_proved_for_every_n() -> None:
     proof = fg.prove(plain, epsilon=1, neighbours="one", queries=2)
     assert proof.holds
     assert "any number of answers" in proof.claim
+
+
+def test_a_label_does_nothing_besides() -> None:
+    """With three answers there is no label left, and no output."""
+
+    def few(answers: Any, noise: Any) -> Any:
+        out = []
+        for i, answer in enumerate(answers):
+            out.append(noise.laplace(1, label=("a", "b")[i]) + answer)
+        return out
+
+    proof = fg.prove(few, epsilon=1, neighbours="one", queries=2)
+    assert "any number of answers" not in proof.claim
