@@ -124,7 +124,8 @@ class HereWorkers(WorkerProcesses):
         self._bits = bits
 
     def answer(self, task: ServiceTask, ticket: Ticket) -> dict[str, Any]:
-        found = task.outcome(self._bits()) if isinstance(task, Asking) else task.outcome()
+        given = (self._bits(),) if isinstance(task, Asking) else ()
+        found = task.outcome(*given, told=ticket.reserved)
         return json.loads(json.dumps(found, default=str))  # type: ignore[no-any-return]
 
 
