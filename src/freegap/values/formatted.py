@@ -50,6 +50,6 @@ def formatted(number: Fraction) -> Fraction:
     if sys.version_info >= (3, 12):
         return number
     # Fraction's own way asks what it is given; in these versions nothing changes any more.
-    same = object.__new__(_Formatted)
+    same: Any = object.__new__(_Formatted)
     same._numerator, same._denominator = number.as_integer_ratio()
-    return same
+    return same  # type: ignore[no-any-return]
