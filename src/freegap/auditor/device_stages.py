@@ -31,10 +31,11 @@ from freegap.auditor.stages import BOUND_SHARE, Stages
 from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
-WEIGH_KEY = 6
+WEIGH_KEY, PACE_KEY = 6, 7
 POOL, KEPT, MOST_EVENTS, ROUNDS = 10, 3, 16, 4
 SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
+END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
 SURVIVORS = (20, 6)  # of the first looks
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
@@ -76,7 +77,7 @@ class DeviceStages(Stages):
 
     on: DeviceSource | None = None
     seconds: float | None = None
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
     deep: bool = False
     weighings: int = 0
     paces: dict[int, float] = field(default_factory=dict)
@@ -269,9 +270,29 @@ class DeviceStages(Stages):
             return
         lead = self.state.leads[0]
         if self.seconds is not None:
-            left = 0.92 - (time.monotonic() - self.started) / self.seconds
-            self.plan = replace(self.plan, confirm=self._affordable(max(0.05, left), lead.candidate))
+            self.plan = replace(self.plan, confirm=self._fitting(lead))
         self._confirm(self._begin(lead), self.plan, BOUND_SHARE, 0, progress, "confirm on the device")
+
+    def _fitting(self, lead: Lead) -> int:
+        """How many runs of each side confirm a lead in the time that is left.
+
+        What is timed is what a confirmation does, on runs of their own: weighing does far more with each
+        run. So the number is fixed before the first run that counts, and no count has a say in it.
+        """
+        assert self.seconds is not None  # noqa: S101 (for the type checker)
+        if countable(lead.finding.event):
+            batch = self.there.batch(lead.first)
+            pace = pace_of(lambda number: self._timed(lead, batch, number), batch, PACE_PART * self.seconds)
+            self.paces[len(lead.first)] = pace
+        left = END - (time.monotonic() - self.started) / self.seconds
+        return self._affordable(max(0.05, left), lead.candidate)
+
+    def _timed(self, lead: Lead, batch: int, number: int) -> None:
+        """A batch for each input, as in a confirmation."""
+        for side, answers in enumerate((lead.first, lead.second)):
+            key = (PACE_KEY, number, side)
+            self.there.count(answers, lead.candidate.parameters, [lead.finding.event], batch, key)
+        self.workers.runs += 2 * batch
 
     def _run_confirmation(
         self,
@@ -293,6 +314,19 @@ class DeviceStages(Stages):
         )
         counts = result.counts
         self.workers.runs += counts.runs1 + counts.runs2
+
+
+def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:
+    """Seconds a run of work that makes a batch of runs on each of two sides, seen for about so many seconds.
+
+    The first call makes the library ready, and is not counted.
+    """
+    work(0)
+    started, calls = time.perf_counter(), 0
+    while (taken := time.perf_counter() - started) < seconds or calls == 0:
+        calls += 1
+        work(calls)
+    return taken / (2 * batch * calls)
 
 
 def _by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
