@@ -140,8 +140,8 @@ def test_the_same_quantiles(backend: Any) -> None:
         assert made[0] == made[1]
     total: dict[str, Any] = {"item": "ward", "person": "person", "k": 1, "epsilon": 1, "domain": ["n", "s"]}
     summed: dict[str, Any] = {"value": "item", "low": 0, "high": 9, "measure": True}
-    made = [fg.top_k(t, **total, **summed, bits=fg.SeededBits(3)).rows() for t in (found, here)]
-    assert made[0] == made[1]
+    totals = [fg.top_k(t, **total, **summed, bits=fg.SeededBits(3)).rows() for t in (found, here)]
+    assert totals[0] == totals[1]
 
 
 def test_decimals_of_postgresql_beyond_all_doubles(backend: Any) -> None:
