@@ -226,11 +226,12 @@ def test_the_charge_and_the_noise_follow_the_groups(tmp_path: Path) -> None:
     ledger = fg.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("clinic", epsilon=30, delta="1e-5")
     scales = {}
-    for name, said in {
+    rules: dict[str, dict[str, Any]] = {
         "any": {},
         "one": {"groups_per_person": 1},
         "declared": {"one_group_per_person": True},
-    }.items():
+    }
+    for name, said in rules.items():
         release = fg.top_k(
             TABLE, **COLUMNS, **WARDS, **said, k=1, epsilon=2, noise="exponential", ledger=(ledger, "clinic")
         )
@@ -255,7 +256,7 @@ def test_a_person_counts_in_one_group() -> None:
     bounded = fg.above(table, **COLUMNS, **WARDS, **asked, groups_per_person=1, bits=fg.SeededBits(1))
     assert sum(bounded.estimates or ()) == 600
     both = fg.above(table, **COLUMNS, **WARDS, **asked, groups_per_person=2, bits=fg.SeededBits(1))
-    assert both.estimates == (600, 600)
+    assert list(both.estimates or ()) == [600, 600]
 
 
 def test_halves_where_groups_are_named() -> None:
@@ -305,7 +306,7 @@ def test_the_dry_run_says_what_groups_do() -> None:
     alone = forecast_top_k(k=3, **asked, groups_per_person=1)
     many = forecast_top_k(k=3, **asked, groups_per_person=2, noise="exponential")
     assert alone.unknown is not None
-    assert many.unknown is not None
+    assert isinstance(many.unknown, UnknownPlan)
     assert many.unknown.scale == 6
     assert "each group has 1/2 of it; δ: " in "\n".join(many.lines())
     named = forecast_above(k=3, **asked, groups="unknown", groups_per_person=1, items_per_person=1)
