@@ -60,8 +60,8 @@ class Template:
         return compiled(f"{_HEAD}\n{_indented(body, 1)}\n")
 
     def pieces(self, chosen: Mapping[Any, Shift], charge: Symbol) -> list[Piece]:
-        """The alignment with these choices in pieces, without going through its text: which of the rest is the
-        largest, before and after. For a search; what is found is proved by its text."""
+        """The alignment with these choices in pieces, without going through its text: by which of the rest is
+        the largest, before and after. For a search; what is found is proved by its text."""
         problem = self.output.problem
         context: dict[str, Any] = {
             "answers": problem.answers,
