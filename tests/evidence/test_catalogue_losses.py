@@ -1,6 +1,6 @@
 """The true loss of the programs of DP-Sniper, DP-Auditorium, LightDP, ShadowDP and CheckDP, by other ways
-than the formulas of the catalogue: certified by the prover from the program's own text, or summed over all of its
-outputs, and tiny cases by hand."""
+than the formulas of the catalogue: certified by the prover from the program's own text, or summed over all
+of its outputs, and tiny cases by hand."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ CLAIM = Fraction(7, 10)
     ],
 )
 def test_a_loss_that_ball_arithmetic_certifies(title: str, queries: int, least: int) -> None:
-    """least: of the loss, in claimed ε. What is certain comes within 2 % of the catalogue, and not above; that
-    of a sparse vector is approached as there are more answers."""
+    """least: of the loss, in claimed ε. What is certain comes within 2 % of the catalogue, and not above;
+    that of a sparse vector is approached as there are more answers."""
     entry = CATALOGUE[title]
     found = fg.lower_bound(
         entry.mechanism,

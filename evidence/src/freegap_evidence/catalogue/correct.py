@@ -99,8 +99,8 @@ def one_time_rappor(answers: Answers, noise: Noise, *, epsilon: float) -> list[A
 
 
 def rappor(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
-    """A first report of RAPPOR: the bits of `one_time_rappor`, which are kept for ever, each turned round with
-    chance 1/4. Any number of reports has ε; one alone loses less."""
+    """A first report of RAPPOR: the bits of `one_time_rappor`, which are kept for ever, each turned round
+    with chance 1/4. Any number of reports has ε; one alone loses less."""
     keep = 1 / (1 + math.exp(-epsilon / 4))
     report = []
     for bit in bloom_filter(answers):
