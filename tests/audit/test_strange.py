@@ -114,7 +114,7 @@ def test_a_program_of_labelled_noise_takes_any_input() -> None:
     def program(rows: Any, noise: Any) -> Any:
         return len(rows["a"]) + noise.laplace(0.2)
 
-    pair = ({"a": [1]}, {"a": []})
+    pair: tuple[Any, Any] = ({"a": [1]}, {"a": []})
     report = fg.audit(program, neighbours=lambda one, other: True, inputs=[pair], **SMALL)
     assert report.violated
 

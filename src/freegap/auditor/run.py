@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
 from freegap.auditor.statistics import TestedClaim, claim_of
+from freegap.auditor.trace import trace as trace_mechanism
 from freegap.auditor.whole_inputs import Relation
 from freegap.errors import InvalidArgument, PrivacyViolated, printable
 from freegap.values.measures import measure_argument
@@ -53,6 +55,7 @@ def audit(
     stop_early: bool = True,
     patience: int = 16,
     deep: bool = False,
+    trace: bool = False,
     shrink: bool = True,
     leave_out: Iterable[str] = (),
     device: Any = None,
@@ -86,6 +89,8 @@ def audit(
     patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
         certain after `samples`; 1 for none, as on a device, where `samples` can be as many as are wanted.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
+    trace: record what is drawn on neighbours, and report where control flow, the number or width of draws, or
+        what is noised differs by more than the claim allows (`freegap.auditor.trace`).
     shrink: make the counterexample minimal.
     leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
         that computes in doubles) or "learned".
@@ -185,7 +190,11 @@ def audit(
         ),
     )
     with Progress(progress, run.workers, seconds) as shown:
-        return run.report(shown, deep=deep, shrink=shrink)
+        report = run.report(shown, deep=deep, shrink=shrink)
+    if not trace:
+        return report
+    found = tuple(trace_mechanism(wrapped, pairs, change / claim.scale, claim, limit))
+    return replace(report, trace=found)
 
 
 def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditReport:
