@@ -112,7 +112,10 @@ def call(
         if not messages:
             raise
     start = messages[0]
-    named = {name.decode(): value.decode() for name, value in start["headers"]}
+    named: dict[str, str] = {}
+    for name, value in start["headers"]:  # several cookies stand one below the other
+        before = f"{named[name.decode()]}\n" if name == b"set-cookie" and "set-cookie" in named else ""
+        named[name.decode()] = before + value.decode()
     return Reply(start["status"], named, b"".join(message.get("body", b"") for message in messages[1:]))
 
 

@@ -48,6 +48,8 @@ class Console(JobPages, SignInPages):
         pages: dict[str, Handler] = {
             "/": self.data,
             "/sign-in": self.sign_in_form,
+            "/sign-in/issuer": self.to_issuer,
+            "/sign-in/return": self.from_issuer,
             "/ask": self.ask_form,
             "/releases": self.releases,
             "/releases/{line}.json": self.release_json,
