@@ -12,10 +12,10 @@ from freegap_evidence.catalogue import CATALOGUE
 from typer.testing import CliRunner
 
 import freegap as fg
+from freegap.auditor.claims import claim_argument
 from freegap.auditor.inputs import own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.recorded import Drawn, Record, RecordingGenerator
-from freegap.auditor.claims import claim_argument
 from freegap.auditor.statistics import PureClaim
 from freegap.auditor.trace import trace
 from freegap.auditor.traced import TraceFinding, trace_lines
