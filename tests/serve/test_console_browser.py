@@ -227,7 +227,8 @@ def test_by_an_issuer_on_another_site_and_an_answer_for_later(
 ) -> None:
     """The browser keeps the session's cookie back from another site's links: it must come to the page all the
     same. Then a question is paid for, looked at later, and its release is opened."""
-    provider, made = Provider(), []
+    provider = Provider()
+    made: list[Any] = []
 
     async def later(scope: Any, receive: Any, send: Any) -> None:
         await made[0](scope, receive, send)
