@@ -78,6 +78,27 @@ def test_the_ledger_does_not_tell_how_long_a_padded_question_took(
     assert ledger.verify().ok
 
 
+def test_that_it_is_charged_is_told_before_the_table_is_looked_at(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, whatever comes then: told later, it would say how long the table took. Nobody need listen."""
+    seen: list[Any] = []
+
+    def looked(*_: Any, **__: Any) -> Any:
+        seen.append("looked")
+        raise SystemExit
+
+    def deaf(_: int) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as watched:
+        watched.setattr(fg, "top_k", looked)
+        for pad_to in (0, 0.01):
+            assert replace(job(service), pad_to=pad_to).outcome(told=seen.append) == FAILED
+    assert seen == [7, "looked", 9, "looked"]
+    assert job(service).outcome(told=deaf)["status"] == "released"
+
+
 def test_a_release_that_the_ledger_could_not_keep_is_not_told(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
