@@ -129,8 +129,8 @@ def test_the_example_of_the_guide(proxied: Proxied) -> None:
     assert proxied.asks("/v1/releases", QUESTION, idempotency_key="by-proxy") == first
     # Headers that say who somebody is, and from where, are nobody's word.
     forged = {"x_remote_user": "olga", "x_forwarded_host": "evil.example", "forwarded": "host=evil.example"}
-    assert proxied.call("GET", "/v1/me", **forged)[0] == 401
-    status, headers, _ = proxied.call("GET", "/", **forged)
+    assert proxied.call("GET", "/v1/me", None, **forged)[0] == 401
+    status, headers, _ = proxied.call("GET", "/", None, **forged)
     assert (status, headers["location"]) == (303, "console/")
     # What is too large, or reads in two ways, or has its token in the address.
     assert proxied.asks("/v1/releases", {"source": "x" * 70_000})[0] == 413
