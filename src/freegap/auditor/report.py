@@ -17,6 +17,8 @@ from freegap.auditor.events import Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters, answers_text
 from freegap.auditor.sampling import OutputSource
 from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
+from freegap.auditor.traced import TraceFinding, trace_lines
+from freegap.auditor.whole_inputs import plain_input
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
 from freegap.report.shell import facts, safe, shell
@@ -138,8 +140,8 @@ class Counterexample:
     def to_dict(self) -> dict[str, Any]:
         """The counterexample as plain values."""
         return {
-            "first": [jsonable(x) for x in self.first],
-            "second": [jsonable(x) for x in self.second],
+            "first": plain_input(self.first),
+            "second": plain_input(self.second),
             "parameters": {name: jsonable(value) for name, value in self.parameters},
             "event": self.event.text,
             "event_in_full": self.event.to_dict(),
@@ -188,6 +190,7 @@ class AuditReport:
     runs: int
     seconds: float
     notes: tuple[str, ...]
+    trace: tuple[TraceFinding, ...] | None = None
 
     @property
     def epsilon_lower_bound(self) -> float:
@@ -256,6 +259,7 @@ class AuditReport:
         lines += [
             f"{self.candidates} inputs tried, {self.runs:,} runs in {self.seconds:.1f} s",
             *self.notes,
+            *trace_lines(self.trace),
         ]
         return "\n".join(map(printable, lines))
 
@@ -294,6 +298,7 @@ class AuditReport:
             "runs": self.runs,
             "seconds": self.seconds,
             "notes": list(self.notes),
+            **({} if self.trace is None else {"trace": [finding.to_dict() for finding in self.trace]}),
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -346,7 +351,7 @@ def body(report: AuditReport) -> str:
             "smaller amounts. Where the curve has risen, nothing was found against it. One set of samples, "
             "none of which took part in the search, serves the whole curve.</p>"
         )
-    notes = "".join(f"<li>{safe(note)}</li>" for note in report.notes)
+    notes = "".join(f"<li>{safe(note)}</li>" for note in (*report.notes, *trace_lines(report.trace)))
     parts.append(f"<ul>{notes}</ul>" if notes else "")
     parts.append(
         f"<footer>{report.candidates} inputs tried, {report.runs:,} runs in {report.seconds:.1f} s; "
