@@ -12,14 +12,14 @@ from freegap_evidence.catalogue import CATALOGUE
 from typer.testing import CliRunner
 
 import freegap as fg
+from freegap.auditor.claims import claim_argument
 from freegap.auditor.inputs import own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.recorded import Drawn, Record, RecordingGenerator
-from freegap.auditor.statistics import PureClaim, claim_of
+from freegap.auditor.statistics import PureClaim
 from freegap.auditor.trace import trace
 from freegap.auditor.traced import TraceFinding, trace_lines
 from freegap.cli import app
-from freegap.values.measures import measure_argument
 
 Rng = np.random.Generator
 
@@ -237,9 +237,9 @@ def test_gaussian_noise_is_judged_in_rho() -> None:
     def gaussian(answers: list[float], rng: Rng) -> float:
         return sum(answers) + rng.normal(scale=2.0)
 
-    exact = claim_of(measure_argument(epsilon=None, rho="1/8", delta=None))
+    exact = claim_argument(rho="1/8")
     assert kinds(gaussian, claim=exact) == set()
-    less = claim_of(measure_argument(epsilon=None, rho="1/9", delta=None))
+    less = claim_argument(rho="1/9")
     assert kinds(gaussian, claim=less) == {"sensitivity"}
 
 

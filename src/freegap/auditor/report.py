@@ -276,6 +276,7 @@ class AuditReport:
         return {
             "mechanism": self.mechanism,
             "claim": self.claim.symbol,
+            "measure": self.claim.measure,
             "amount": self.claim.amount,
             "delta": self.claim.delta,
             "neighbours": self.neighbours,

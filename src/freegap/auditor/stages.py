@@ -251,6 +251,7 @@ class Stages:
             self.workers,
             result,
             spending,
+            self.claim,
             number=number,
             settled=settled,
             promising=promising,
