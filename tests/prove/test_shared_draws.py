@@ -37,7 +37,7 @@ def in_three_ways(answers: Any, noise: Any) -> Any:
     [
         (one_within_the_other, "each", Fraction(3, 2)),  # (|d₀ − d₁| + |d₁|)/2
         (one_within_the_other, "one", 1),
-        (three_of_three, "each", 2),  # d₀ + d₁, and what that makes of each: |d₁| + |2d₁ + d₀| + |d₀ + d₁|, over 3
+        (three_of_three, "each", 2),  # (|d₁| + |2d₁ + d₀| + |d₀ + d₁|)/3
         (by_sum_and_difference, "each", 1),  # max(|d₀|, |d₁|)
         (by_sum_and_difference, "one", 1),
         (in_three_ways, "one", 1),
