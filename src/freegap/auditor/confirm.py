@@ -24,6 +24,7 @@ from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.sampling import CHUNK, OutputSource, Workers
 from freegap.auditor.search import Lead
 from freegap.auditor.statistics import EventCounts, Floats, Look, PureClaim, Spending, TestedClaim
+from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed
 
 CONFIRM_KEY = 2
@@ -195,7 +196,7 @@ def carried(lead: Lead) -> MechanismFailed:
         "carries something from one call to the next, so that the runs are not independent and no "
         "verdict would be valid (leave out `size`: where a call is a run, what is carried does no "
         "harm); seen",
-        list(lead.first),
+        shown(lead.first),
         dict(lead.candidate.parameters),
     )
 

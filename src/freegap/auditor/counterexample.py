@@ -15,6 +15,7 @@ from freegap.auditor.events import Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters, answers_text
 from freegap.auditor.sampling import OutputSource
 from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
+from freegap.auditor.whole_inputs import plain_input
 from freegap.errors import InvalidArgument, printable
 from freegap.report.shell import facts
 from freegap.values.written import jsonable
@@ -175,8 +176,8 @@ class Counterexample:
     def to_dict(self) -> dict[str, Any]:
         """The counterexample as plain values."""
         return {
-            "first": [jsonable(x) for x in self.first],
-            "second": [jsonable(x) for x in self.second],
+            "first": plain_input(self.first),
+            "second": plain_input(self.second),
             "parameters": {name: jsonable(value) for name, value in self.parameters},
             "event": self.event.text,
             "event_in_full": self.event.to_dict(),

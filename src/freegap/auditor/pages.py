@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from freegap.auditor.traced import trace_lines
 from freegap.errors import InvalidArgument
 from freegap.report.pictures import BLUE, INK, ORANGE, panels, svg
 from freegap.report.shell import safe, shell
@@ -45,7 +46,7 @@ def body(report: AuditReport) -> str:
             "smaller amounts. Where the curve has risen, nothing was found against it. One set of samples, "
             "none of which took part in the search, serves the whole curve.</p>"
         )
-    notes = "".join(f"<li>{safe(note)}</li>" for note in report.notes)
+    notes = "".join(f"<li>{safe(note)}</li>" for note in (*report.notes, *trace_lines(report.trace)))
     parts.append(f"<ul>{notes}</ul>" if notes else "")
     parts.append(
         f"<footer>{report.candidates} inputs tried, {report.runs:,} runs in {report.seconds:.1f} s; "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.pages import body, draw, page
 from freegap.auditor.statistics import Look, Spending, TestedClaim
+from freegap.auditor.traced import TraceFinding, trace_lines
 from freegap.auditor.tradeoff import ErrorBand, errors
 from freegap.errors import InvalidArgument, printable
 from freegap.report.pictures import save
@@ -53,6 +54,7 @@ class AuditReport:
     runs: int
     seconds: float
     notes: tuple[str, ...]
+    trace: tuple[TraceFinding, ...] | None = None
 
     @property
     def epsilon_lower_bound(self) -> float:
@@ -156,6 +158,7 @@ class AuditReport:
         lines += [
             f"{self.candidates} inputs tried, {self.runs:,} runs in {self.seconds:.1f} s",
             *self.notes,
+            *trace_lines(self.trace),
         ]
         return "\n".join(map(printable, lines))
 
@@ -197,6 +200,7 @@ class AuditReport:
             "runs": self.runs,
             "seconds": self.seconds,
             "notes": list(self.notes),
+            **({} if self.trace is None else {"trace": [finding.to_dict() for finding in self.trace]}),
         }
 
     def to_json(self, *, indent: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,9 @@ from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
-from freegap.errors import InvalidArgument, PrivacyViolated
+from freegap.auditor.trace import trace as trace_mechanism
+from freegap.auditor.whole_inputs import Relation
+from freegap.errors import InvalidArgument, PrivacyViolated, printable
 from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, proper_fraction, whole
 
@@ -41,7 +44,7 @@ def audit(
     renyi: Rational | None = None,
     mu: Rational | None = None,
     tradeoff: Callable[[float], float] | None = None,
-    neighbours: Neighbours = "each",
+    neighbours: Neighbours | Relation = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
     inputs: Any = None,
@@ -54,6 +57,7 @@ def audit(
     stop_early: bool = True,
     patience: int = 16,
     deep: bool = False,
+    trace: bool = False,
     shrink: bool = True,
     leave_out: Iterable[str] = (),
     device: Any = None,
@@ -74,7 +78,8 @@ def audit(
     mu: or the μ of Gaussian privacy.
     tradeoff: or a trade-off curve: for the chance of a false alarm, the least chance to miss.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
-        move all the same way ("monotonic").
+        move all the same way ("monotonic"). Or a function of two inputs that says whether they are
+        neighbours: then `inputs` may be pairs of anything that the mechanism takes.
     sensitivity: how much one person can change an answer.
     parameters: of the mechanism, by name; those without a default that are not given are found.
     inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
@@ -89,6 +94,8 @@ def audit(
     patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
         certain after `samples`; 1 for none, as on a device, where `samples` can be as many as are wanted.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
+    trace: record what is drawn on neighbours, and report where control flow, the number or width of draws, or
+        what is noised differs by more than the claim allows (`freegap.auditor.trace`).
     shrink: make the counterexample minimal.
     leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
         that computes in doubles) or "learned".
@@ -120,7 +127,7 @@ def audit(
     claim = claim_argument(
         epsilon=epsilon, delta=delta, rho=rho, alpha=alpha, renyi=renyi, mu=mu, tradeoff=tradeoff
     )
-    neighbours_argument(neighbours)
+    relation = _relation(neighbours, inputs)
     change = positive("sensitivity", sensitivity)
     step = int(change) if change.is_integer() else change  # whole answers stay whole
     level = 1 - inside("confidence", confidence)
@@ -141,7 +148,7 @@ def audit(
         vectorized=vectorized,
     )
     pairs = (
-        table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
+        table_pairs(relation, lengths=lengths_argument(lengths), sensitivity=step)
         if inputs is None
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
@@ -179,7 +186,7 @@ def audit(
         ),
         claim=claim,
         alpha=level,
-        neighbours=neighbours,
+        neighbours=relation,
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
@@ -188,7 +195,11 @@ def audit(
         ),
     )
     with Progress(progress, run.workers, seconds) as shown:
-        return run.report(shown, deep=deep, shrink=shrink)
+        report = run.report(shown, deep=deep, shrink=shrink)
+    if not trace:
+        return report
+    found = tuple(trace_mechanism(wrapped, pairs, change / claim.scale, claim, limit))
+    return replace(report, trace=found)
 
 
 def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditReport:
@@ -211,6 +222,21 @@ def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditRepor
 
 
 # What a caller passes in: a bad value is refused before anything runs ------------------------------------
+
+
+def _relation(neighbours: Any, inputs: Any) -> str:
+    """The kind of neighbours, or the name of the relation that was given."""
+    if not callable(neighbours):
+        neighbours_argument(neighbours)
+        return str(neighbours)
+    if inputs is None:
+        raise InvalidArgument(
+            "inputs",
+            None,
+            "is missing where `neighbours` is a relation",
+            "Pass pairs of inputs, a function of an rng that returns one, or a hypothesis strategy of pairs.",
+        )
+    return printable(str(getattr(neighbours, "__name__", type(neighbours).__name__)))
 
 
 def on_device(device: Any, memory: int | None, mechanism: Mechanism, seed: int) -> DeviceSource:

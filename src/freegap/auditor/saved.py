@@ -114,6 +114,8 @@ def report_of(
 
 
 def _found(record: Mapping[str, Any], claim: TestedClaim, mechanism: Mechanism, seed: int) -> Counterexample:
+    if not isinstance(record["first"], list):
+        raise InvalidArgument("text", None, "has inputs that are no lists of answers", "Audit anew.")
     first, parameters = tuple(record["first"]), freeze(record["parameters"])
     return Counterexample(
         first=first,

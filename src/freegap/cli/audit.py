@@ -57,6 +57,9 @@ def audit(
     confidence: Annotated[str, typer.Option(help="Confidence of the verdict and the bound.")] = "0.999999",
     tight: Annotated[bool, typer.Option("--tight", help="Do not stop early: the tightest bound.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="If nothing is found, look for rarer events.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Record what is drawn on neighbours, and say where it differs.")
+    ] = False,
     patience: Annotated[
         int, typer.Option(help="Up to so many times the runs for what looks like a violation.")
     ] = 16,
@@ -86,6 +89,7 @@ def audit(
         "confidence": confidence,
         "stop_early": not tight,
         "deep": deep,
+        "trace": trace,
         "patience": patience,
         "leave_out": leave_out or (),
         "jobs": jobs,

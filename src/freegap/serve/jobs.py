@@ -22,6 +22,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 from freegap.bits import SystemBits, not_noise
 from freegap.serve import database
 from freegap.serve.database import PeopleUnavailable, ServiceDatabase, in_seconds
+from freegap.serve.keys import question_text, refused_key
+from freegap.serve.questions import AllowedQuestion
 from freegap.serve.workers import FAILED, ServiceTask, Ticket, WorkerProcesses
 
 _OPEN = ("waiting", "running")
@@ -65,21 +67,41 @@ class Jobs:
         self._beating = False
 
     def start(
-        self, who: str, source: str, mechanism: str, task: ServiceTask, over: Callable[[], None]
+        self,
+        who: str,
+        question: AllowedQuestion,
+        task: ServiceTask,
+        over: Callable[[], None],
+        key: str | None = None,
     ) -> str:
-        """Begin a job; `over` is called when it has ended, whatever became of it."""
+        """Begin a job; `over` is called when it has ended, whatever became of it. With the key of a job that
+        there is, nothing begins: it is that job."""
         job = _random()
-        row = {"job": job, "who": who, "source": source, "mechanism": mechanism, "cancel": 0}
+        row = {
+            "job": job,
+            "who": who,
+            "source": question.source,
+            "mechanism": question.mechanism,
+            "cancel": 0,
+        }
         now = database.now()
         row |= {"created": in_seconds(now), "server": self._server, "state": "waiting"}
         old = delete(database.jobs).where(database.jobs.c.created < in_seconds(now - _KEPT))
 
-        def begin(connection: Connection) -> None:
+        def begin(connection: Connection) -> Any:
             connection.execute(old)
-            connection.execute(insert(database.jobs).values(row))
-            self._sign(connection)
+            before = None if key is None else _keyed(connection, key, job, question_text(question))
+            if before is None:
+                connection.execute(insert(database.jobs).values(row))
+                self._sign(connection)
+            return before
 
-        self._run(begin)
+        before = self._run(begin)
+        if before is not None:
+            if before.question != question_text(question):
+                raise refused_key()
+            over()
+            return str(before.job)
         ticket = Ticket(lambda: self._note(job, {"status": "running"}))
         with self._lock:
             self._tickets[job] = ticket
@@ -190,6 +212,17 @@ class Jobs:
         own = database.servers.c.server == self._server
         if not connection.execute(update(database.servers).where(own).values(seen)).rowcount:
             connection.execute(insert(database.servers).values(server=self._server, **seen))
+
+
+def _keyed(connection: Connection, key: str, job: str, question: str) -> Any:
+    """The row of the job that has the key; None where from now on this one has it."""
+    keys = database.job_keys
+    connection.execute(delete(keys).where(keys.c.job.not_in(select(database.jobs.c.job))))
+    row = {"key": key, "job": job, "question": question}
+    adding = database.insert_into(connection, keys).values(row).on_conflict_do_nothing()
+    if connection.execute(adding.returning(keys.c.key)).one_or_none() is not None:
+        return None
+    return connection.execute(select(keys).where(keys.c.key == key)).one()
 
 
 def _random() -> str:

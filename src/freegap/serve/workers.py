@@ -34,7 +34,7 @@ _LOADED_ONCE = [
     "duckdb",
     "pyarrow",
 ]
-_GRACE = 30
+GRACE = 30
 """Seconds after which a process ends itself that nobody has ended: its server was."""
 
 
@@ -154,5 +154,5 @@ def _child(there: Connection, task: ServiceTask, folder: str, seconds: float) ->
         size = task.memory_mb * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold rows
-        signal.alarm(math.ceil(seconds) + _GRACE)
+        signal.alarm(math.ceil(seconds) + GRACE)
     there.send_bytes(json.dumps(task.outcome(), default=str).encode("ascii"))

@@ -22,7 +22,7 @@ import freegap
 from freegap.errors import FreegapError, InvalidArgument, LedgerDamaged, printable
 from freegap.serve.console.forms import fields_of, number_of, plan_of, question_of
 from freegap.serve.console.replies import HEADERS, download
-from freegap.serve.console.sessions import Sessions, form_number, new_number
+from freegap.serve.console.sessions import Sessions, form_number
 from freegap.serve.console.views import (
     account_view,
     amount,
@@ -45,7 +45,7 @@ from freegap.serve.console.visits import (
 from freegap.serve.database import in_seconds, now
 from freegap.serve.desk import Desk, Forbidden, NotThere
 from freegap.serve.door import UNFORESEEN, outcome_told, padded, told
-from freegap.serve.people import ROLES
+from freegap.serve.people import ROLES, new_number
 from freegap.values.written import json_text
 
 _PER_PAGE = 50
@@ -201,14 +201,15 @@ class Console:
         return self._asking(visit)
 
     def ask(self, visit: Visit) -> Response:
-        """Ask, and go to the release. A form that is sent twice asks once."""
-        if not self._sessions.first_time(visit.fields.get("once", "") + visit.session):
-            raise PageRefused("This question was sent already. Its release is in the list.", 409)
+        """Ask, and go to the release. A form that is sent twice asks once, and leads to the same release."""
         try:
-            found = self._desk.ask(visit.who, question_of(visit.fields))
+            once = visit.fields.get("once", "")
+            found = self._desk.ask(visit.who, question_of(visit.fields), once, patient=True)
             text, status = outcome_told(found)
         except FreegapError as error:
-            text, status = told(error)
+            found, (text, status) = {}, told(error)
+        if "line" in found and status != 200:  # it is paid for: not a form to pay again
+            raise PageRefused(text, status)
         if status != 200:
             return self._asking(visit, text, status)
         return RedirectResponse(f"{visit.home}/releases/{found['line']}", 303, HEADERS)

@@ -12,20 +12,12 @@ import hmac
 from datetime import timedelta
 
 from sqlalchemy import Connection, delete, insert, select
-from sqlalchemy.exc import IntegrityError
 
-from freegap.bits import SystemBits, not_noise
 from freegap.serve import database
 from freegap.serve.database import ServiceDatabase, in_seconds
-from freegap.serve.people import People, Person, number_of
+from freegap.serve.people import People, Person, new_number, number_of
 
 _LASTS = timedelta(hours=12)
-
-
-def new_number() -> str:
-    """A number that nobody guesses."""
-    with not_noise():
-        return f"{SystemBits().bits(256):064x}"
 
 
 def form_number(session: str) -> str:
@@ -47,7 +39,7 @@ def is_form_of(session: str, number: str) -> bool:
 
 
 class Sessions:
-    """Sessions and forms that were sent, in the database of the service: several processes share them.
+    """Sessions, in the database of the service: several processes share them.
 
     >>> import tempfile
     >>> kept = ServiceDatabase(f"sqlite:///{tempfile.mkdtemp()}/people.db")
@@ -73,8 +65,8 @@ class Sessions:
         row = {"hash": _hash(session), "token": number_of(token), "expires": _later()}
 
         def work(connection: Connection) -> None:
-            for table in (database.sessions, database.sent_forms):
-                connection.execute(delete(table).where(table.c.expires <= _now()))
+            over = database.sessions.c.expires <= _now()
+            connection.execute(delete(database.sessions).where(over))
             connection.execute(insert(database.sessions).values(row))
 
         self._run(work)
@@ -91,20 +83,6 @@ class Sessions:
         """Sign out."""
         ending = delete(database.sessions).where(database.sessions.c.hash == _hash(session))
         self._run(lambda connection: connection.execute(ending))
-
-    def first_time(self, form: str) -> bool:
-        """Whether a form is sent for the first time: a question that is sent twice is paid once."""
-        row = insert(database.sent_forms).values({"form": _hash(form), "expires": _later()})
-
-        def work(connection: Connection) -> bool:
-            try:
-                connection.execute(row)
-            except IntegrityError:
-                connection.rollback()
-                return False
-            return True
-
-        return self._run(work)
 
 
 def _hash(text: str) -> str:

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from freegap.serve.console.sessions import is_form_of, new_number
-from freegap.serve.people import Person
+from freegap.serve.console.sessions import is_form_of
+from freegap.serve.people import Person, new_number
 
 _COOKIE = "freegap_session"
 _NUMBER = re.compile(r"[0-9a-f]{64}")
