@@ -130,7 +130,7 @@ class Drawn(float):
         return float, (float(self),)
 
 
-class _Array(np.ndarray):  # type: ignore[type-arg]
+class _Array(np.ndarray):
     """Numbers that were drawn at once, which remember their draw."""
 
     draw: Draw | None = None
@@ -190,12 +190,11 @@ class Record:
     def note(self, method: str, scale: Any, values: Any, loc: Any = None) -> Any:
         """Record a draw; what the mechanism gets instead."""
         array = np.asarray(values)
-        followed = scale is not None
-        width = np.asarray(scale, dtype=np.float64) if followed else None
+        width = None if scale is None else np.asarray(scale, dtype=np.float64)
         raw = float(array.flat[0]) if array.size and array.dtype.kind in "fiub" else np.nan
         draw = Draw(method, call_site(), array.shape, width, raw)
         self.draws.append(draw)
-        if not followed:
+        if width is None:
             return values
         if self.altered is not None and self.altered[0] == len(self.draws) - 1:
             steps = np.arange(1, array.size + 1).reshape(

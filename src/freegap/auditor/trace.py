@@ -190,8 +190,8 @@ def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> 
     if one.width is None or two.width is None:
         return
     if not np.allclose(one.width, two.width, rtol=ROUNDING, atol=0):
-        widths = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
-        yield TraceFinding("scale", one.site, f"how wide the noise is depends on the data: {widths}", *texts)
+        both = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
+        yield TraceFinding("scale", one.site, f"how wide the noise is depends on the data: {both}", *texts)
         return
     if not one.centres or not two.centres or one.centres[0].shape != two.centres[0].shape:
         return
