@@ -114,7 +114,10 @@ def test_same_digits_same_output_with_screening(law: str, k: int) -> None:
         )
 
 
-def test_a_run_in_which_nearly_everything_refines_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("n", "top"), [(60, 11), (60, 4), (8, 8), (11, 11)])
+def test_a_run_in_which_nearly_everything_refines_gives_the_same(
+    n: int, top: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a filter of one bit and digits shown one at a time, the exact path decides everything."""
     decided_exactly = Counter[str]()
     settle, floor = NoisyRanking._settled, Real.floor
@@ -129,13 +132,13 @@ def test_a_run_in_which_nearly_everything_refines_gives_the_same(monkeypatch: py
 
     monkeypatch.setattr(NoisyRanking, "_settled", counted_settle)
     monkeypatch.setattr(Real, "floor", counted_floor)
-    values = np.arange(60, dtype=np.int64) // 3
+    values = np.arange(n, dtype=np.int64) // 3
     for seed in range(20):
-        normal = ranked(values, 11, seed=seed)
+        normal = ranked(values, top, seed=seed)
         assert decided_exactly.total() == 0
-        forced = ranked(values, 11, seed=seed, filter_bits=1, start_digits=1)
+        forced = ranked(values, top, seed=seed, filter_bits=1, start_digits=1)
         assert forced == normal
-        assert decided_exactly == {"orders": 1, "gaps": 10}
+        assert decided_exactly == {"orders": 1, "gaps": top - 1}
         decided_exactly.clear()
 
 

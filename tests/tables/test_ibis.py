@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ibis
+import pyarrow as pa
 import pytest
 from freegap_evidence.bench import postgres
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,10 +17,14 @@ from hypothesis import strategies as st
 
 import freegap as fg
 from freegap.errors import InvalidArgument
+from freegap.mechanisms.quantiles import Grid
+from freegap.tables.quantiles_grid import cell_of
 from tests.tables.engines import Row, arrow, counts_of, expected
 from tests.tables.test_counting import NEWCOMER, NUMBER_DOMAIN, TEXT_DOMAIN, moves, rows_of
 from tests.tables.test_counting import NUMBERS as NUMBER_CHOICES
 from tests.tables.test_counting import TEXTS as TEXT_CHOICES
+from tests.tables.test_quantiles import counted as cells_of
+from tests.tables.test_quantiles import doubles
 from tests.tables.test_same_release import NUMBERS, TEXTS, released
 from tests.tables.test_same_release import TEXT_DOMAIN as ITEMS
 
@@ -103,6 +110,53 @@ def test_one_person_moves_every_count_by_at_most_one_and_none_down(
     assert before == expected(rows, list(domain))
     assert after == expected(both, list(domain))
     assert moves(before, after) <= {0, 1}
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(-3, 3, "3/7"), (-30, 30, 3)])
+def test_quantiles_are_of_the_same_cells(backend: Any, low: Any, high: Any, step: Any) -> None:
+    """PostgreSQL fails where it divides a tiny number, and SQLite cannot be asked whether one is NaN."""
+    numbers = [*doubles(), None, math.nan]
+    rows = pa.table({"item": pa.array(numbers, pa.float64()), "person": range(len(numbers))})
+    found = backend.create_table(next(_names), rows)
+    grid = Grid.read(low, high, step)
+    wanted = dict(Counter(cell_of(number, grid) for number in doubles()))
+    assert cells_of(found, grid) == wanted
+    assert cells_of(fg.source(found, where="item >= 0.1"), grid) == dict(
+        Counter(cell_of(number, grid) for number in doubles() if number >= 0.1)
+    )
+
+
+def test_the_same_quantiles(backend: Any) -> None:
+    """One row of each person, groups, the search for a range, and totals of doubles."""
+    rows = [(value / 8, f"p{person % 40}", "ns"[person % 2]) for person in range(90) for value in range(5)]
+    columns = dict(zip(("item", "person", "ward"), zip(*rows, strict=True), strict=True))
+    here = pa.table({name: list(column) for name, column in columns.items()})
+    found = backend.create_table(next(_names), here)
+    asked: dict[str, Any] = {"value": "item", "person": "person", "q": [0.2, 0.7], "epsilon": 1}
+    wards: dict[str, Any] = {"group": "ward", "groups": ["n", "s", "w"], "groups_per_person": 1}
+    within: dict[str, Any] = {"low": 0, "high": 1, "resolution": "1/8"}
+    for options in (within, within | wards, within | {"per_person": "spread"}, {"resolution": "1/4"}):
+        made = [fg.quantiles(t, **asked, **options, bits=fg.SeededBits(3)).values for t in (found, here)]
+        assert made[0] == made[1]
+    total: dict[str, Any] = {"item": "ward", "person": "person", "k": 1, "epsilon": 1, "domain": ["n", "s"]}
+    summed: dict[str, Any] = {"value": "item", "low": 0, "high": 9, "measure": True}
+    totals = [fg.top_k(t, **total, **summed, bits=fg.SeededBits(3)).rows() for t in (found, here)]
+    assert totals[0] == totals[1]
+
+
+def test_decimals_of_postgresql_beyond_all_doubles(backend: Any) -> None:
+    """An error of its conversion would tell that somebody has such a number."""
+    if backend.name != "postgres":
+        pytest.skip("for PostgreSQL, which has numbers of any size")
+    name = next(_names)
+    numbers = ["1e400", "-1e400", "1e-400", "NaN", "Infinity", "-Infinity", "7.25", "3"]
+    rows = ", ".join(f"('{number}'::numeric, {place})" for place, number in enumerate(numbers))
+    create = f"CREATE TABLE {name} AS SELECT * FROM (VALUES {rows}) AS _(item, person)"  # noqa: S608
+    backend.raw_sql(create).close()
+    grid = Grid.read(-9, 9, 3)
+    assert cells_of(backend.table(name), grid) == {0: 2, 3: 1, 4: 1, 5: 1, 6: 2}
+    above = fg.source(backend.table(name), where="item > 2")
+    assert cells_of(above, grid) == {4: 1, 5: 1, 6: 2}
 
 
 def test_a_domain_in_another_database_of_the_same_name() -> None:

@@ -31,11 +31,14 @@ from freegap.auditor.stages import BOUND_SHARE, Stages
 from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
-WEIGH_KEY = 6
-POOL, KEPT, MOST_EVENTS, ROUNDS = 10, 3, 16, 4
+WEIGH_KEY, PACE_KEY = 6, 7
+POOL, KEPT, MOST_EVENTS = 10, 3, 16
 SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
-SURVIVORS = (20, 6)  # of the first looks
+END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
+MOST_LOOKED_AT, SURVIVORS = 300, (60, 20, 6)  # of the first looks, which have half of that time
+DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
+MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 CAUTION = 1.5
@@ -76,7 +79,7 @@ class DeviceStages(Stages):
 
     on: DeviceSource | None = None
     seconds: float | None = None
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
     deep: bool = False
     weighings: int = 0
     paces: dict[int, float] = field(default_factory=dict)
@@ -149,7 +152,7 @@ class DeviceStages(Stages):
         latest = {weighed.candidate: weighed for weighed in self._first_looks(progress)}
         seen: set[tuple[SearchCandidate, frozenset[Known]]] = set()
         waiting = [(c, known) for c, known in self._pool() if self.seconds is None or c in latest]
-        for number in range(ROUNDS + 1):
+        for number in range(len(MOVES) + 1):
             for done, (candidate, known) in enumerate(waiting):
                 if (candidate, frozenset(known)) in seen:
                     continue
@@ -163,10 +166,9 @@ class DeviceStages(Stages):
                 progress.update("search on the device", done, len(waiting), _best(latest, 1)[0].merit)
                 if self._over(self._search_part):
                     break
-            if self._over(self._search_part) or number == ROUNDS:
+            if self._over(self._search_part) or number == len(MOVES):
                 break
-            scale = self.proposals.scale / 2**number
-            waiting = [moved for weighed in _best(latest, KEPT) for moved in self._moved(weighed, scale)]
+            waiting = [moved for weighed in _best(latest, KEPT) for moved in self._moved(weighed, number)]
         last = [self.weigh(w.candidate, w.known, 2 * self._size(w.candidate)) for w in _best(latest, KEPT)]
         last.sort(key=lambda weighed: -weighed.merit)
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
@@ -176,18 +178,26 @@ class DeviceStages(Stages):
         if self.seconds is None:
             return []
         known = dict(self._pool())
-        runners = [(c, known.get(c, [])) for c in dict.fromkeys([*known, *self.proposals.candidates()])]
+        proposed = replace(self.proposals, most=MOST_LOOKED_AT).candidates()
+        runners = [(c, known.get(c, [])) for c in dict.fromkeys([*known, *proposed])]
+        begun = self._elapsed
+        share = max(0.0, self._search_part - begun) / (2 * len(SURVIVORS))
         best: list[Weighed] = []
         for look, kept in enumerate(SURVIVORS):
-            best = []
+            found: list[Weighed] = []
             for done, (candidate, events) in enumerate(runners):
-                runs = self._affordable(self._search_part / 4, candidate) // len(runners)
+                runs = self._affordable(share, candidate) // len(runners)
                 try:
-                    best.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs)))
+                    found.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs), DOUBTS[look]))
                 except MechanismFailed:
                     continue  # the search before this has said what it turned down
-                progress.update(f"look {look + 1} on the device", done, len(runners), best[-1].merit)
-            best = sorted(best, key=lambda weighed: -weighed.merit)[:kept]
+                progress.update(f"look {look + 1} on the device", done, len(runners), found[-1].merit)
+                if self._over(begun + (look + 1) * share):  # a mechanism with many ways through it
+                    break
+            # What there was no time to look at again stays.
+            seen = {weighed.candidate for weighed in found}
+            found += [weighed for weighed in best if weighed.candidate not in seen]
+            best = sorted(found, key=lambda weighed: -weighed.merit)[:kept]
             runners = [(weighed.candidate, weighed.known) for weighed in best]
         return best
 
@@ -196,8 +206,13 @@ class DeviceStages(Stages):
         """What of the time the search has, before that for what is rare."""
         return SEARCH_PART / 2 if self.deep else SEARCH_PART
 
+    @property
+    def _elapsed(self) -> float:
+        """What of the time is over."""
+        return 0.0 if self.seconds is None else (time.monotonic() - self.started) / self.seconds
+
     def _over(self, part: float) -> bool:
-        return self.seconds is not None and time.monotonic() - self.started > part * self.seconds
+        return self._elapsed > part
 
     def _size(self, candidate: SearchCandidate) -> int:
         """Runs of each side on which a candidate is weighed: about as many as the time allows."""
@@ -215,20 +230,24 @@ class DeviceStages(Stages):
             found.setdefault(candidate, [])
         return [(candidate, known[:MOST_EVENTS]) for candidate, known in list(found.items())[:POOL]]
 
-    def _moved(self, weighed: Weighed, scale: float) -> Iterator[tuple[SearchCandidate, list[Known]]]:
-        """The same candidate with its events moved, and then moved itself."""
-        known = weighed.known
-        yield weighed.candidate, [*known, *_moved_events(known, scale)]
-        for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale):
+    def _moved(self, weighed: Weighed, number: int) -> Iterator[tuple[SearchCandidate, list[Known]]]:
+        """The same candidate with its events moved, and then moved itself; the less, the later the round."""
+        known, scale = weighed.known, self.proposals.scale
+        yield weighed.candidate, [*known, *_moved_events(known, scale / 2**number)]
+        for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale * MOVES[number]):
             yield candidate, known[:4]
 
-    def _looked_at(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
+    def _looked_at(
+        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+    ) -> Weighed:
         """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
         if known:
-            return self.weigh(candidate, known, runs)
-        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2)
+            return self.weigh(candidate, known, runs, caution)
+        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2, caution)
 
-    def weigh(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
+    def weigh(
+        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+    ) -> Weighed:
         """How often these events happen on the device, and the whole outputs of both sides."""
         self.weighings += 1
         started = time.perf_counter()
@@ -251,7 +270,7 @@ class DeviceStages(Stages):
                     hits[i][side] += int(count)
         self.workers.runs += 2 * runs
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
-        forecast = self.plan.forecast(runs, CAUTION)
+        forecast = self.plan.forecast(runs, caution)
         findings = [
             scored(event, swapped, count[0], count[1], forecast)
             for (event, swapped), count in zip(known, hits, strict=True)
@@ -269,9 +288,28 @@ class DeviceStages(Stages):
             return
         lead = self.state.leads[0]
         if self.seconds is not None:
-            left = 0.92 - (time.monotonic() - self.started) / self.seconds
-            self.plan = replace(self.plan, confirm=self._affordable(max(0.05, left), lead.candidate))
+            self.plan = replace(self.plan, confirm=self._fitting(lead))
         self._confirm(self._begin(lead), self.plan, BOUND_SHARE, 0, progress, "confirm on the device")
+
+    def _fitting(self, lead: Lead) -> int:
+        """How many runs of each side confirm a lead in the time that is left.
+
+        What is timed is what a confirmation does, on runs of their own: weighing does far more with each
+        run. So the number is fixed before the first run that counts, and no count has a say in it.
+        """
+        assert self.seconds is not None  # noqa: S101 (for the type checker)
+        if countable(lead.finding.event):
+            batch = self.there.batch(lead.first)
+            pace = pace_of(lambda number: self._timed(lead, batch, number), batch, PACE_PART * self.seconds)
+            self.paces[len(lead.first)] = pace
+        return self._affordable(max(0.05, END - self._elapsed), lead.candidate)
+
+    def _timed(self, lead: Lead, batch: int, number: int) -> None:
+        """A batch for each input, as in a confirmation."""
+        for side, answers in enumerate((lead.first, lead.second)):
+            key = (PACE_KEY, number, side)
+            self.there.count(answers, lead.candidate.parameters, [lead.finding.event], batch, key)
+        self.workers.runs += 2 * batch
 
     def _run_confirmation(
         self,
@@ -293,6 +331,19 @@ class DeviceStages(Stages):
         )
         counts = result.counts
         self.workers.runs += counts.runs1 + counts.runs2
+
+
+def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:
+    """Seconds a run of work that makes a batch of runs on each of two sides, seen for about so many seconds.
+
+    The first call makes the library ready, and is not counted.
+    """
+    work(0)
+    started, calls = time.perf_counter(), 0
+    while (taken := time.perf_counter() - started) < seconds or calls == 0:
+        calls += 1
+        work(calls)
+    return taken / (2 * batch * calls)
 
 
 def _by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:

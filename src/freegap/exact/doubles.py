@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.laws import ExactLaw
+from freegap.values.extremes import certainly_finite, smallest
 
 FILTER_BITS = 44
 """The exponent of the bound. A lower value sends more decisions to the exact path and changes none."""
@@ -123,7 +124,7 @@ class DoubleNoise:
         first = self._first if isinstance(items, range) else self._first[items]
         if self._sizes is None and not self._law.uses_complement:
             u = np.asarray((words[:, 0] * 2.0**-64 + first) * 2.0**-16, dtype=np.float64)
-            if len(u) and np.minimum.reduce(u) >= _ENOUGH * 2.0**-16:
+            if len(u) and smallest(u) >= _ENOUGH * 2.0**-16:
                 return self._candidates(where, None, u, u, offsets, None)
             u, _ = _with_prefix(first, words)
             return self._candidates(where, None, u, u, offsets, u >= _SMALLEST)
@@ -207,7 +208,7 @@ class DoubleNoise:
         error += 1.0
         error *= self.slack if ranks is None else self.slack * (1.0 + ranks * 2.0**-6)
         fine = usable is None or bool(usable.all())
-        if not (fine and math.isfinite(np.add.reduce(error))):
+        if not (fine and certainly_finite(error)):
             unusable = ~np.isfinite(noisy) if usable is None else ~(usable & np.isfinite(noisy))
             error[unusable] = math.inf
             noisy[unusable] = 0.0  # any place will do: nothing is decided by it
@@ -236,7 +237,7 @@ def noise_of_words(law: ExactLaw, words: NDArray[np.uint64], slack: float) -> tu
         noise = law.estimate(u, _minus_log(u, rest))
     else:
         u = np.asarray(words[:, 0] * 2.0**-64, dtype=np.float64)
-        if not len(u) or np.minimum.reduce(u) < _ENOUGH:
+        if not len(u) or smallest(u) < _ENOUGH:
             u = _fraction(words)
             usable = u >= _SMALLEST
         noise = law.estimate(u, u)

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,11 @@ from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, largest_of, nth_largest
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
+from freegap.values.extremes import largest
 from freegap.values.rationals import double
 
 _SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
-_ONE_BY_ONE = 8  # up to so many gaps are rounded one by one
+_ONE_BY_ONE = 8  # up to so many gaps are rounded, and noisy answers compared, one by one
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -80,7 +82,9 @@ class NoisyRanking:
         self._grain = grain
         self._scale = scale
         self._resolution = resolution
-        self._rate, self._per_noise, self._per_value = _factors(grain, scale, resolution)
+        self._rate, self._per_noise, self._per_value = _factors(
+            *grain.as_integer_ratio(), *scale.as_integer_ratio(), *resolution.as_integer_ratio()
+        )
         self._law = law
         self._digits = digits
         self._sizes = sizes
@@ -140,7 +144,7 @@ class NoisyRanking:
         high = others[chosen]
         others[chosen] = -math.inf
         # Each certainly above the next, and the last above all that were not chosen: nothing is left open.
-        if np.maximum.reduce(others) < low[-1] and bool((low[:-1] > high[1:]).all()):
+        if largest(others) < low[-1] and _apart(low, high):
             return found
         return self._ordered_exactly(candidates, top)
 
@@ -220,7 +224,18 @@ class NoisyRanking:
         return OrderStatistic(self._law, size, streams, start=self._start)
 
 
+def _apart(low: Floats, high: Floats) -> bool:
+    """Whether each is certainly above the next."""
+    if len(low) <= _ONE_BY_ONE:
+        return all(map(gt, low.tolist(), high[1:].tolist()))  # the last has no next
+    return bool((low[:-1] > high[1:]).all())
+
+
 @lru_cache(maxsize=64)  # releases alike have the same
-def _factors(grain: Fraction, scale: Fraction, resolution: Fraction) -> tuple[float, float, int]:
-    """What one unit of the answers is in scales of the noise, what a scale is in γ, and the unit in γ."""
+def _factors(*terms: int) -> tuple[float, float, int]:
+    """What one unit of the answers is in scales of the noise, what a scale is in γ, and the unit in γ.
+
+    terms: numerator and denominator of grain, scale and γ, which are hashed sooner than fractions.
+    """
+    grain, scale, resolution = (Fraction(*terms[place : place + 2]) for place in (0, 2, 4))
     return double(grain / scale), double(scale / resolution), int(grain / resolution)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
+from freegap.values.extremes import largest
 
 Indices = NDArray[np.intp]
 Singles = NDArray[np.float32]
@@ -189,7 +190,7 @@ def differences(values: GridValues, pivot: int) -> NDArray[np.float64]:
 
 def largest_of(values: GridValues) -> int:
     """The largest value."""
-    return max(values) if isinstance(values, list) else int(np.maximum.reduce(values))
+    return int(max(values) if isinstance(values, list) else largest(values))
 
 
 def nth_largest(values: GridValues, n: int) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -45,6 +45,8 @@ class UnknownCountsPlan:
     epsilon: Fraction
     delta: Fraction
     items_per_person: int
+    touched: int = 1
+    """In groups, in how many of them a person counts for so many items: m is the product of the two."""
 
     @classmethod
     def read(cls, *, epsilon: Any, delta: Any, items_per_person: Any, people: Any = None) -> Self:
@@ -57,10 +59,21 @@ class UnknownCountsPlan:
         require_scale(1 / plan.rate, epsilon)
         return plan
 
+    def in_parts(self, touched: int, part: Fraction) -> Self:
+        """The same in groups, of which a person counts in so many; part: of ε and of δ."""
+        plan = replace(self, epsilon=self.epsilon * part, delta=self.delta * part, touched=touched)
+        require_scale(1 / plan.rate, self.epsilon)
+        return plan
+
     @property
     def rate(self) -> Fraction:
         """θ."""
-        return self.epsilon / self.items_per_person
+        return self.epsilon / self.most
+
+    @property
+    def most(self) -> int:
+        """m: how many counts one person can change."""
+        return self.items_per_person * self.touched
 
     @cached_property
     def reach(self) -> int:
@@ -68,7 +81,7 @@ class UnknownCountsPlan:
 
         That is q^K·(1 − q + 2dq) ≤ d·(1 + q), so K ≥ ln((1 − q + 2dq)/(d(1 + q)))/θ, from above.
         """
-        chance = self.delta / self.items_per_person
+        chance = self.delta / self.most
 
         def bound() -> Any:
             q, d = as_ball(-self.rate).exp(), as_ball(chance)

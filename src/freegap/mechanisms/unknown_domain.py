@@ -88,6 +88,8 @@ class UnknownPlan:
     law: ExactLaw
     measured: bool = False
     """Whether half of the budget measures what comes out."""
+    touched: int = 1
+    """m: in how many populations one person can change counts; ε (or ρ) and δ are divided among so many."""
 
     @classmethod
     def read(
@@ -126,20 +128,38 @@ class UnknownPlan:
                 f"Pass pool={max(DEFAULT_POOL, k)}, or leave it out.",
             )
         if given is None:
-            with suppress(InvalidArgument):  # there is no ρ for so small an ε and δ
-                plan = min(plan, replace(plan, law=GUMBEL), key=lambda either: either.lift)
+            plan = plan._with_lower_bar()
         require_scale(plan.scale, epsilon)
+        return plan
+
+    def _with_lower_bar(self) -> Self:
+        laws = [replace(self, law=EXPONENTIAL)]
+        with suppress(InvalidArgument):  # there is no ρ for so small an ε and δ
+            laws.append(replace(self, law=GUMBEL))
+            return min(laws, key=lambda either: either.lift)
+        return laws[0]
+
+    def in_parts(self, touched: int, noise: Any, part: Fraction = Fraction(1)) -> Self:
+        """The same in each of several groups, of which one person can change so many.
+
+        noise: as it was given to `read`. part: of ε and of δ, where the rest of both names the groups.
+        """
+        plan = replace(self, epsilon=self.epsilon * part, delta=self.delta * part, touched=touched)
+        plan = plan if noise is not None else plan._with_lower_bar()
+        require_scale(plan.scale, self.epsilon)
         return plan
 
     @cached_property
     def share(self) -> Pure | ZeroConcentrated:
-        """What the names and gaps take: all that the noise promises, or half, where the other half measures.
+        """What the names and gaps take: all that the noise promises, or half, where the other half measures;
+        in groups, those of one.
 
         With exponential noise that is ε; with Gumbel noise a ρ such that ρ-zCDP is (ε, δ/2)-private.
         """
+        parts = self.touched * (2 if self.measured else 1)
         if self.law is EXPONENTIAL:
-            return Pure(self.epsilon / (2 if self.measured else 1))
-        return ZeroConcentrated(_rho_within(self.epsilon, self.delta / 2) / (2 if self.measured else 1))
+            return Pure(self.epsilon / parts)
+        return ZeroConcentrated(_rho_within(self.epsilon, self.delta / 2) / parts)
 
     @cached_property
     def scale(self) -> Fraction:
@@ -162,11 +182,13 @@ class UnknownPlan:
     def lift(self) -> Fraction:
         """1 + c: how far the bar is above the first count outside the pool.
 
-        Exponential: r/2·e^(−c/s) ≤ δ, since c ≥ s·ln(r/2δ). Gumbel: r·e^(−c/s) ≤ δ/2. The logarithm is
+        Exponential: r/2·e^(−c/s) ≤ δ, since c ≥ s·ln(r/2δ). Gumbel: r·e^(−c/s) ≤ δ/2. Of m groups each has
+        δ/m. The logarithm is
         rounded up, and c again, to the grid. A c below 0 is not used: there the bound on the chance of an
         exponential difference does not hold.
         """
-        odds = self.changing / (2 * self.delta if self.law is EXPONENTIAL else self.delta / 2)
+        chance = self.delta / self.touched
+        odds = self.changing / (2 * chance if self.law is EXPONENTIAL else chance / 2)
         _, at_least = log_bounds(odds)
         return 1 + max(ceil(self.scale * at_least / self.resolution), 0) * self.resolution
 
@@ -185,7 +207,8 @@ class UnknownPlan:
         if self.law is EXPONENTIAL:
             return self.asked
         selecting = Fraction(self.k + 1) / (8 * self.scale**2)
-        return ApproximateConcentrated(selecting + (self.share.spent if self.measured else 0), self.delta / 2)
+        each = selecting + (self.share.spent if self.measured else 0)
+        return ApproximateConcentrated(self.touched * each, self.delta / 2)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import z3
 
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
-from freegap.prover.pieces import PieceChecks, Point, pieces_of
+from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of
 from freegap.prover.prices import scale_of
 from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay_or_refuse
@@ -146,7 +146,7 @@ class _ShiftSearch:
         """A point at which the proposal fails or costs more than the bound; else its largest cost."""
         checks = PieceChecks(self.output, self.case)
         suprema = Suprema()
-        for piece in pieces_of(self.output, self.case, proposal.alignment):
+        for piece in self._pieces(proposal):
             limited = piece if bound is None else replace(piece, charge=Symbol.of(bound))
             with checks.at(limited):
                 found = checks.violation(limited)
@@ -154,6 +154,11 @@ class _ShiftSearch:
                     return found[1], Fraction(0)
                 suprema.add(checks, limited)
         return None, suprema.of(self.output)
+
+    def _pieces(self, proposal: _Proposal) -> list[Piece]:
+        if self.problem.charge is not None:
+            return pieces_of(self.output, self.case, proposal.alignment)
+        return self.template.pieces(proposal.chosen, Symbol.of(self.problem.epsilon))
 
     def _learn(self, point: Point, bound: Fraction | None) -> None:
         """Only choices that work at this point from now on."""

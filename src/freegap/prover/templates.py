@@ -15,13 +15,15 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from freegap.laws import ShiftPrice
-from freegap.prover.classes import OutputClass
+from freegap.prover.classes import OutputClass, generic
 from freegap.prover.outputs import Hole, pattern, whole_numbers
+from freegap.prover.pieces import Piece
 from freegap.prover.problem import Alignment
-from freegap.symbolic import NotDecided, Symbol, SymbolicVariable
+from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, both
 from freegap.symbolic.subset import remember_source
 
 _MOST_SUMS = 3
@@ -57,6 +59,35 @@ class Template:
         body = "\n".join(_body(self, chosen))
         return compiled(f"{_HEAD}\n{_indented(body, 1)}\n")
 
+    def pieces(self, chosen: Mapping[Any, Shift], charge: Symbol) -> list[Piece]:
+        """The alignment with these choices in pieces, without going through its text: by which of the rest is
+        the largest, before and after. For a search; what is found is proved by its text."""
+        problem = self.output.problem
+        context: dict[str, Any] = {
+            "answers": problem.answers,
+            "neighbour": problem.neighbour,
+            "sensitivity": problem.sensitivity,
+        }
+        if not any(choice.uses_rise for choice in chosen.values()):
+            return [Piece(True, _shifted(chosen, context), charge)]
+        before, after = (
+            {i: side[i] + self.output.noise[self.labels[i]] for i in self.rest}
+            for side in (problem.answers, problem.neighbour)
+        )
+        return [
+            Piece(
+                both([*self._largest(before, one), *self._largest(after, other)]),
+                _shifted(chosen, {**context, "rise": after[other] - before[one]}),
+                charge,
+            )
+            for one, other in product(self.rest, repeat=2)
+        ]
+
+    def _largest(self, values: Mapping[int, Symbol], place: int) -> list[Condition | bool]:
+        """That this one is the largest, up to a null set."""
+        others = [value - values[place] for i, value in values.items() if i != place]
+        return [generic(Condition.compare(one, "<="), self.output.continuous) for one in others]
+
     def values(
         self, answers: Sequence[Fraction], neighbour: Sequence[Fraction], noise: Mapping[Any, Fraction]
     ) -> dict[Any, list[Fraction]]:
@@ -76,6 +107,13 @@ class Template:
             label: [Fraction(eval(choice.text, {}, context)) for choice in choices]  # noqa: S307 - our own text
             for label, choices in self.choices.items()
         }
+
+
+def _shifted(chosen: Mapping[Any, Shift], context: dict[str, Any]) -> dict[Any, Symbol]:
+    return {
+        label: Symbol.of(eval(choice.text, {}, context))  # noqa: S307 - our own text
+        for label, choice in chosen.items()
+    }
 
 
 _HEAD = "def alignment(answers, neighbour, output, noise, *, sensitivity):"

@@ -3,7 +3,9 @@
 | database | what it would do | here |
 |---|---|---|
 | SQLite | values of any type and texts of any bytes fail on the way out | they are missing |
+| SQLite | there is no NaN: it is null when it is stored, and Ibis cannot ask | not asked |
 | SQLite | a column may compare its texts without case | compared byte by byte |
+| PostgreSQL | of decimals beyond all doubles the conversion fails | they are clipped |
 | PostgreSQL, DuckDB | so may one of theirs, by its collation | compared byte by byte |
 | PostgreSQL, DuckDB | Ibis takes a time with a time zone for one without | refused, by the schema |
 
@@ -15,6 +17,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import narwhals.stable.v2 as nw
+
 _TYPES = {
     "is_string": ["text"],
     "is_boolean": ["integer"],
@@ -24,6 +28,8 @@ _TYPES = {
 """What SQLite calls values, by the kind of column that they belong in."""
 
 _COLLATED = {"postgres": 'CAST({0} AS text) COLLATE "C"', "duckdb": "{0} COLLATE C"}
+_INSIDE = "round(least(greatest({0}, -1e100), 1e100), 100)"
+_AS_DOUBLE = f"CASE WHEN {{0}} <> 'NaN' THEN CAST({_INSIDE} AS double precision) END"
 _TIMETZ = 1266  # the number of the type in PostgreSQL
 _CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}
 _IS_TEXT = "freegap_is_text"
@@ -35,6 +41,27 @@ def backend_name(table: Any) -> str | None:
         return str(table.get_backend().name)
     except Exception:  # a table in this process, or of two databases
         return None
+
+
+def is_number(frame: Any, column: nw.Expr) -> nw.Expr:
+    """Whether a row of a narwhals frame has a number in this column of floats: no null, and no NaN."""
+    present = ~column.is_null()
+    if frame.implementation.is_ibis() and backend_name(nw.to_native(frame)) == "sqlite":
+        return present
+    return present & ~column.is_nan()
+
+
+def doubles_of(table: Any, columns: list[str]) -> Any:
+    """The table, those of these columns that are decimals of PostgreSQL as doubles, row by row.
+
+    Its own conversion fails on numbers beyond all doubles, and on such as become 0. NaN is null.
+    """
+    schema = table.schema()
+    decimals = [name for name in columns if schema[name].is_decimal()]
+    if backend_name(table) != "postgres" or not decimals:
+        return table
+    as_doubles = {name: _AS_DOUBLE.format(name) for name in decimals}
+    return _with(table, as_doubles, type(schema)({**schema, **dict.fromkeys(decimals, "float64")}))
 
 
 def of_their_types(table: Any) -> Any:
@@ -85,15 +112,17 @@ def byte_by_byte(table: Any, texts: list[str]) -> Any:
     collated = _COLLATED.get(backend_name(table) or "")
     if collated is None or not texts:
         return table
+    return _with(table, {name: collated.format(name) for name in texts}, table.schema())
+
+
+def _with(table: Any, columns: dict[str, str], schema: Any) -> Any:
+    """The table, these columns computed as SQL says. All names are ours: item, person and the like."""
     import ibis.expr.operations as ops
 
-    # Names of ours only: item, person and the like.
-    listed = ", ".join(
-        f"{collated.format(name)} AS {name}" if name in texts else name for name in table.columns
-    )
+    listed = ", ".join(f"{columns[name]} AS {name}" if name in columns else name for name in table.columns)
     alias = f"freegap_{uuid.uuid4().hex}"
     query = f"SELECT {listed} FROM {alias}"  # noqa: S608
-    return ops.SQLStringView(table.alias(alias), query, table.schema()).to_expr()
+    return ops.SQLStringView(table.alias(alias), query, schema).to_expr()
 
 
 def with_time_zones(table: Any) -> list[str]:

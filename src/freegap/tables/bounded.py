@@ -43,10 +43,13 @@ def can_choose(pairs: Frame) -> bool:
     return all(schema[column].is_integer() or schema[column] == nw.String for column in ("item", "person"))
 
 
-def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame:
+def chosen_in_engine(
+    pairs: Frame, most: int, *, by_line: bool = False, within: tuple[str, ...] = ()
+) -> Frame:
     """Of pairs "item" and "person", each of which occurs once, those that count, with all their columns.
 
     by_line: whether persons are numbers of lines, which one line more would change.
+    within: further columns, in each of which a person counts for so many.
     """
     native = nw.to_native(pairs)
     if pairs.implementation.is_duckdb():
@@ -58,7 +61,7 @@ def chosen_in_engine(pairs: Frame, most: int, *, by_line: bool = False) -> Frame
 
         texts = [functions.col(column).cast("string") for column in ("person", "item")]
         digested = native.withColumn("digest", functions.md5(functions.concat_ws("\n", *texts)))
-    place = nw.col("item").cum_count().over("person", order_by=["digest", "item"])
+    place = nw.col("item").cum_count().over("person", *within, order_by=["digest", "item"])
     chosen: Frame = frame_of(digested).with_columns(place.alias("place")).filter(nw.col("place") <= most)
     return chosen.select(*pairs.collect_schema().names())
 

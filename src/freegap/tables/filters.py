@@ -14,6 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.behind_ibis import doubles_of, is_number
 from freegap.tables.conditions import ComparedColumns, Every, Opposite, RowCondition, Some, Value
 from freegap.tables.kinds import NUMBERS, column_kind, has_coarse_times, type_kind
 
@@ -46,6 +47,8 @@ def filtered(frame: Any, condition: RowCondition, places: Mapping[str, str], *, 
         where: _Places = {(name, None): place for name, place in places.items()}
     else:
         frame, where = _read(frame, condition, places)
+    if frame.implementation.is_ibis():
+        frame = nw.from_native(doubles_of(nw.to_native(frame), list(places.values())))
     schema = frame.collect_schema()
 
     def look(name: str, value: Value | None) -> tuple[nw.Expr, Any]:
@@ -55,7 +58,7 @@ def filtered(frame: Any, condition: RowCondition, places: Mapping[str, str], *, 
             # As doubles: engines convert a number to the column's type or the column to the number's, and
             # some fail on values that do not fit. NaN is a missing value.
             column = column.cast(nw.Float64)
-            column = nw.when(~column.is_nan()).then(column)
+            column = nw.when(is_number(frame, column)).then(column)
             value = float(value) if isinstance(value, int) else value
         elif dtype.is_integer() and isinstance(value, float):
             value = int(value)

@@ -24,8 +24,10 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.tables.grouping import GroupArguments, whole_of
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown
 from freegap.tables.unknown_above import bar_of
+from freegap.tables.unknown_groups import naming_of
 from freegap.tables.values import ClippedValue, how_moved, what_is_counted
 from freegap.values.measures import (
+    Approximate,
     Measure,
     Pure,
     ZeroConcentrated,
@@ -99,9 +101,13 @@ class Forecast:
         else:
             lines += self._of_estimates(self.estimate_error)
         if self.unknown is not None:
-            lines[1] += f"; δ: {readable(self.unknown.delta)}; noise: {self.unknown.law.name}"
+            lines[1] += f"; δ: {readable(self._delta)}; noise: {self.unknown.law.name}"
             return [*lines, f"an item comes out, more likely than not, with {self._needed(self.unknown)}"]
         return lines if self.instead is None else [*lines, self._in_other_words(self.instead)]
+
+    @property
+    def _delta(self) -> Fraction:
+        return self.asked.delta if isinstance(self.asked, Approximate) else Fraction(0)
 
     @property
     def _of(self) -> str:
@@ -138,7 +144,7 @@ class Forecast:
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         unknown = self.unknown
-        of_unknown: dict[str, Any] = {} if unknown is None else {"delta": str(unknown.delta)}
+        of_unknown: dict[str, Any] = {} if unknown is None else {"delta": str(self._delta)}
         of_unknown |= {"lift": float(unknown.lift)} if isinstance(unknown, UnknownPlan) else {}
         of_unknown |= {} if self.bar is None else {"threshold": self.bar}
         return {
@@ -207,7 +213,7 @@ def forecast_top_k(
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, value=value, group=group)
+        refuse_with_unknown(rho=rho, value=value)
         plan = UnknownPlan.read(
             k=k,
             epsilon=epsilon,
@@ -218,10 +224,13 @@ def forecast_top_k(
             noise=noise,
             measured=measure,
         )
-        gap_error = math.sqrt(2 * plan.law.variance(float(plan.scale)))
-        law, scale = plan.measuring(plan.k)
+        named, touched = naming_of(by_group, plan.asked, people), touched_by(by_group)
+        each = plan.in_parts(max(touched, 1), noise, _rest(named))
+        gap_error = math.sqrt(2 * each.law.variance(float(each.scale)))
+        law, scale = each.measuring(plan.k)
         error = math.sqrt(law.variance(float(scale))) if measure else None
-        return Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=plan)
+        whole = Forecast("top-k", plan.asked, plan.epsilon, plan.epsilon, gap_error, error, unknown=each)
+        return replace(whole, touched=touched, naming=named)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     naming, touched = by_group.naming(asked, delta, people), touched_by(by_group)
     refuse_with_known(pool=pool, items_per_person=items_per_person)
@@ -231,6 +240,11 @@ def forecast_top_k(
     refuse_with_known(delta=delta, people=people)
     other = _in_groups(_other(asked), touched, lambda share: _top_k(share, k, None, measure, summed))
     return replace(made, instead=other)
+
+
+def _rest(naming: UnknownCountsPlan | None) -> Fraction:
+    """The part of ε and δ that is left for what is released, where groups are named first."""
+    return Fraction(1) if naming is None else Fraction(1, 2)
 
 
 def touched_by(of: GroupArguments) -> int:
@@ -331,13 +345,16 @@ def forecast_above(
     summed = ClippedValue.read(value, low, high, unit)
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
-        refuse_with_unknown(rho=rho, noise=noise, value=value, group=group)
+        refuse_with_unknown(rho=rho, noise=noise, value=value)
         of_unknown = UnknownCountsPlan.read(
             epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
-        bar = bar_of(of_unknown, read_threshold(threshold, discrete=False))
-        error, amount = of_unknown.standard_error, of_unknown.epsilon
-        return Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=of_unknown, bar=bar)
+        named, touched = naming_of(by_group, of_unknown.asked, people), touched_by(by_group)
+        each = of_unknown.in_parts(max(touched, 1), _rest(named))
+        bar = bar_of(each, read_threshold(threshold, discrete=False))
+        error, amount = each.standard_error, of_unknown.epsilon
+        whole = Forecast("above", of_unknown.asked, amount, amount, error, error, unknown=each, bar=bar)
+        return replace(whole, touched=touched, naming=named)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     naming = by_group.naming(asked, delta, people)
     refuse_with_known(items_per_person=items_per_person)

@@ -18,6 +18,7 @@ import numpy as np
 
 from freegap.tables.domains import Domain, HeldDomain, ListedDomain
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.fetched import few_rows
 from freegap.tables.sources import frame_of
 from freegap.tables.tallies import Member, Tally
 
@@ -100,9 +101,9 @@ def tally_in_engine(counts: Lazy, domain: Domain) -> Tally:
         size = len(domain.items)
     else:
         inside, size = counts, None
-    histogram = inside.group_by("people").agg(nw.len().alias("items")).collect()
-    values = np.asarray(histogram["people"].to_list(), dtype=np.int64)
-    sizes = np.asarray(histogram["items"].to_list(), dtype=np.int64)
+    histogram = few_rows(inside.group_by("people").agg(nw.len().alias("items")))
+    values = np.asarray(histogram["people"], dtype=np.int64)
+    sizes = np.asarray(histogram["items"], dtype=np.int64)
     absent = int(sizes[values == 0].sum()) + (0 if size is None else size - int(sizes.sum()))
     order = np.argsort(-values)
     order = order[values[order] != 0]  # a total of 0 is as if nobody had the item
@@ -132,8 +133,8 @@ def _present(inside: Lazy, places: Sequence[Member]) -> dict[Member, Any]:
     numbered = inside.filter(value_wanted).with_columns(
         nw.col("item").cum_count().over("people", order_by="item").alias("place")
     )
-    rows = numbered.filter(_any_of(places)).collect()
-    columns = (rows[name].to_list() for name in ("item", "people", "place"))
+    rows = few_rows(numbered.filter(_any_of(places)))
+    columns = (rows[name] for name in ("item", "people", "place"))
     return {(int(people), int(place) - 1): item for item, people, place in zip(*columns, strict=True)}
 
 
@@ -172,9 +173,9 @@ def _absent_of_range(domain: ListedDomain, inside: Lazy, members: Sequence[int])
     for first in range(0, len(members), _COLUMNS):
         some = members[first : first + _COLUMNS]
         sums = (_how_many(ahead < start + m).alias(f"m{i}") for i, m in enumerate(some))
-        before = numbered.select(*sums).collect()
+        before = few_rows(numbered.select(*sums))
         for i, member in enumerate(some):
-            found[0, member] = domain.items[member + int(before[f"m{i}"].to_list()[0] or 0)]
+            found[0, member] = domain.items[member + int(before[f"m{i}"][0] or 0)]
     return found
 
 
@@ -189,13 +190,13 @@ def _absent_of_table(domain: Lazy, inside: Lazy, members: Sequence[int]) -> dict
         return {}
     absent = domain.join(inside, on="item", how="anti")
     numbered = absent.with_columns(nw.col("item").cum_count().over(order_by="item").alias("place"))
-    rows = numbered.filter(nw.col("place").is_in([member + 1 for member in members])).collect()
-    pairs = zip(rows["item"].to_list(), rows["place"].to_list(), strict=True)
+    rows = few_rows(numbered.filter(nw.col("place").is_in([member + 1 for member in members])))
+    pairs = zip(rows["item"], rows["place"], strict=True)
     return {(0, int(place) - 1): item for item, place in pairs}
 
 
 def _number(frame: Lazy) -> int:
-    return int(frame.select(nw.len().alias("items")).collect()["items"].to_list()[0])
+    return int(few_rows(frame.select(nw.len().alias("items")))["items"][0])
 
 
 def _lazy(native: Any) -> Lazy:

@@ -5,8 +5,9 @@ that it is the nearest double of. What becomes of a number depends on that numbe
 
 The cell of a double x is the largest k for which the double nearest to k·γ is at most x. With γ = g₁/g₂, all
 of k·g₁ and g₂ whole numbers below 2^50, fl(k·g₁/g₂) is that double: a product without an error, and one
-quotient, rounded to the nearest. ⌊x·g₂/g₁⌋ in doubles is off by at most one, and is corrected by comparing x
-with the grid points on either side. Every engine does the same in doubles (IEEE 754), so all of them agree.
+quotient, rounded to the nearest. ⌊⌊x·g₂⌋/g₁⌋ in doubles is off by at most one, and is corrected by comparing
+x with the grid points on either side. Every engine does the same in doubles (IEEE 754), so all of them agree.
+Of a tiny number nothing but ⌊x·g₂⌋ is divided: PostgreSQL fails where a quotient is below all doubles.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def cell_expression(column: str, grid: Grid) -> nw.Expr:
     number = nw.col(column).clip(float(grid.low), float(grid.high))
     if grid.step == 1:  # every grid point is a double
         return (number.floor() - float(grid.first)).cast(nw.Int64)
-    near = (number * down / up).floor()
+    near = ((number * down).floor() / up).floor()
     # As a column: Polars multiplies by the reciprocal of a constant instead, which is rounded twice.
     divisor = number * 0.0 + down
     over = nw.when((near + 1.0) * up / divisor <= number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))

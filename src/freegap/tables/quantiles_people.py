@@ -153,7 +153,20 @@ def _of_each(rows: Frame, rule: PerPerson, keys: Sequence[str]) -> Frame:
     if rule != "median":
         one: Frame = rows.group_by(*keys).agg(_RULES[rule](nw.col("item")))
         return one
-    return _medians_here(rows, keys) if isinstance(rows, nw.DataFrame) else _medians(rows, keys)
+    if isinstance(rows, nw.DataFrame):
+        return _medians_here(rows, keys)
+    return _medians(rows, keys) if _has_windows(rows, keys) else _medians_here(rows.collect(), keys)
+
+
+def _has_windows(rows: nw.LazyFrame[Any], keys: Sequence[str]) -> bool:
+    """Whether the engine can number the rows of a person; of databases behind Ibis, tried without rows."""
+    if not rows.implementation.is_ibis():
+        return True
+    try:
+        _medians(rows.head(0), keys).lazy().collect()
+    except Exception:  # each database has its own way of refusing
+        return False
+    return True
 
 
 def _medians(rows: Frame, keys: Sequence[str]) -> Frame:

@@ -35,6 +35,7 @@ from freegap.tables.results import ItemsAbove, TopItems, of_totals, privacy_of
 from freegap.tables.tallies import number_of_people, require_items
 from freegap.tables.unknown import is_unknown, refuse_with_known, refuse_with_unknown, top_k_of_unknown
 from freegap.tables.unknown_above import above_of_unknown
+from freegap.tables.unknown_groups import above_of_unknown_in_groups, top_k_of_unknown_in_groups
 from freegap.tables.values import ClippedValue, how_moved, in_values, unit_of, what_is_counted
 from freegap.values.above import AboveThreshold
 from freegap.values.measures import measure_argument
@@ -97,7 +98,8 @@ def top_k(
         is the chance with which privacy may fail, at most one in a million, or one over a public number of
         people.
     items_per_person: with domain="unknown": count each person for so many of their items at most, chosen by a
-        digest of the person and the item. It lowers the bar a little, and the noise of `measure` much.
+        digest of the person and the item; with groups, in each of them. It lowers the bar a little, and the
+        noise of `measure` much.
     normalize: take spellings that differ in case, in blanks or in encoding (NFC) only for one item, named as
         the domain spells it. For texts in files, pandas, Polars and PyArrow.
     domain_column: where the domain is a table or a file with several columns, the one that holds the items.
@@ -147,8 +149,8 @@ def top_k(
     summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
-            group=group,
             domain_column=domain_column,
+            domain_group=domain_group,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
             value=value,
@@ -165,14 +167,11 @@ def top_k(
             resolution=resolution,
             measured=measure,
         )
-        return top_k_of_unknown(
-            plan,
-            table,
-            item=item,
-            person=person,
-            account=ledger_argument(ledger),
-            source=source_or_system(bits),
-        )
+        asking: dict[str, Any] = {"item": item, "person": person, "account": ledger_argument(ledger)}
+        asking |= {"source": source_or_system(bits)}
+        if group is not None:
+            return top_k_of_unknown_in_groups(plan, noise, table, by_group, people=people, **asking)
+        return top_k_of_unknown(plan, table, **asking)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     naming = by_group.naming(asked, delta, people)
     refuse_with_known(pool=pool, items_per_person=items_per_person)
@@ -286,8 +285,8 @@ def above(
     summed = ClippedValue.read(value, low, high, unit)
     if is_unknown(domain):
         refuse_with_unknown(
-            group=group,
             domain_column=domain_column,
+            domain_group=domain_group,
             observed_keys_are_public=observed_keys_are_public,
             normalize=normalize,
             value=value,
@@ -295,18 +294,14 @@ def above(
             noise=noise,
             resolution=resolution,
         )
-        return above_of_unknown(
-            UnknownCountsPlan.read(
-                epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
-            ),
-            table,
-            item=item,
-            person=person,
-            threshold=number_of_people(threshold),
-            k=k,
-            account=ledger_argument(ledger),
-            source=source_or_system(bits),
+        judging = UnknownCountsPlan.read(
+            epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
+        asking: dict[str, Any] = {"item": item, "person": person, "account": ledger_argument(ledger)}
+        asking |= {"source": source_or_system(bits), "threshold": number_of_people(threshold), "k": k}
+        if group is not None:
+            return above_of_unknown_in_groups(judging, table, by_group, people=people, **asking)
+        return above_of_unknown(judging, table, **asking)
     respelt = flag_argument("normalize", normalize)
     asked = measure_argument(epsilon=epsilon, rho=rho)
     naming = by_group.naming(asked, delta, people)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.behind_ibis import backend_name, byte_by_byte, of_their_types, with_time_zones
+from freegap.tables.behind_ibis import backend_name, byte_by_byte, is_number, of_their_types, with_time_zones
 from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
@@ -137,8 +137,8 @@ class TableSource:
         """The rows that have a value in every column: an item, a person where there are persons, a group."""
         schema = self.frame.collect_schema()
         floats = [column for column, dtype in schema.items() if dtype.is_float()]
-        present = [~nw.col(column).is_null() for column in schema.names()]
-        present += [~nw.col(column).is_nan() for column in floats]
+        present = [~nw.col(column).is_null() for column in schema.names() if column not in floats]
+        present += [is_number(self.frame, nw.col(column)) for column in floats]
         frame: Frame = self.frame.filter(*present)
         zeros = [nw.col(column) + 0.0 for column in floats]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.

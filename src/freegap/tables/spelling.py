@@ -19,6 +19,7 @@ import narwhals.stable.v2 as nw
 from freegap.errors import InvalidArgument, SpellingWarning
 from freegap.tables.domains import Domain, HeldDomain, ListedDomain, ObservedDomain, listed_in_order
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.fetched import few_rows
 from freegap.tables.parts import PartProduct, parts_of, text_of
 from freegap.tables.sources import Frame, TableSource, frame_of
 
@@ -74,8 +75,7 @@ def _texts(domain: Domain) -> Iterable[str]:
     if not isinstance(domain, HeldDomain) or domain.frame.collect_schema()["item"] != nw.String:
         return ()
     frame = domain.frame
-    listed: list[str] = ask_engine(lambda: frame.head(_LOOKED_AT).collect()["item"].to_list())
-    return listed
+    return ask_engine(lambda: few_rows(frame.head(_LOOKED_AT))["item"])
 
 
 def _warn(what: str) -> None:

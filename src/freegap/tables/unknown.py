@@ -50,12 +50,12 @@ def is_unknown(domain: Any) -> bool:
 
 _ALONE: dict[str, tuple[Any, str]] = {
     "domain_column": (None, "it names a column of a public domain, and there is none"),
+    "domain_group": (None, "it names a column of a public domain, and there is none"),
     "observed_keys_are_public": (False, "it need not be said: the items are private"),
     "normalize": (False, "there is no public spelling to compare with"),
     "value": (None, "the theorem is about numbers of people"),
     "noise": ("exponential", "the noise in a count is two-sided and geometric"),
     "resolution": (DEFAULT_RESOLUTION, "the noise in a count is a whole number"),
-    "group": (None, "there is no theorem here for groups of items that are private too"),
     "rho": (None, "there is no theorem for it in the measure rho; it is released under (ε, δ)"),
 }
 
@@ -103,7 +103,8 @@ def top_k_of_unknown(
         found = draw_unknown(plan, slots, source)
         counts = dict(zip(map(key_of_label, slots.labels), slots.counts, strict=True))
         measured = [counts[key_of_label(label)] for label in found.labels]
-        estimates = _measured(plan, measured, source) if plan.measured else (None, None, None)
+        number = len(measured)
+        estimates = measured_counts(plan, number, measured, source) if plan.measured else (None, None, None)
         return TopItems(
             plan=plan,
             labels=opened.named(found.labels),
@@ -122,11 +123,14 @@ def top_k_of_unknown(
     return charged(account, PlainPlan("top_k", plan.asked, plan.parameters | public, plan.price), release)
 
 
-def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estimated:
-    """Fresh noise in the counts of what came out, with half of the budget; see the theorem."""
+def measured_counts(plan: UnknownPlan, found: int, counts: list[int], source: BitSource) -> Estimated:
+    """Fresh noise in the counts of what came out, with half of the budget; see the theorem.
+
+    found: how many came out; in groups in each of those that these are of.
+    """
     if not counts:
         return (), (), ()
-    law, scale = plan.measuring(len(counts))
+    law, scale = plan.measuring(found)
     noise = measuring_noise(law, len(counts), scale / plan.resolution, source)
     estimates = tuple(count + step * plan.resolution for count, step in zip(counts, noise, strict=True))
     far = half_width(law, scale, plan.resolution, 2 * TAIL)
@@ -134,11 +138,11 @@ def _measured(plan: UnknownPlan, counts: list[int], source: BitSource) -> Estima
     return estimates, (math.sqrt(law.variance(float(scale))),) * len(counts), intervals
 
 
-def domain_line(which: str, items_per_person: int | None) -> str:
-    """What a release says of an unknown domain."""
+def domain_line(which: str, items_per_person: int | None, where: str = "") -> str:
+    """What a release says of an unknown domain. where: in what a person counts for so many items."""
     if items_per_person is None:
         return f"{UNKNOWN}; {which}"
-    return f"{UNKNOWN}; {which}; a person counts for at most {items_per_person:,} of their items"
+    return f"{UNKNOWN}; {which}; a person counts for at most {items_per_person:,} of their items{where}"
 
 
 def largest_counts(source: TableSource, number: int, most: int | None = None) -> Pairs:
@@ -173,7 +177,7 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
     Of objects of several types pandas takes equal ones for one (1, 1.0 and True) and names it by the first
     that it meets, which one person may bring: so they are counted here. Of texts alone it gets the same.
     """
-    objects = source.kind == "other" and not source.lazy and not ask_engine(lambda: _all_texts(source.rows()))
+    objects = source.kind == "other" and not source.lazy and not ask_engine(lambda: all_texts(source.rows()))
     if most is None and not objects:
         return ask_engine(lambda: count_people(source).lazy())
     pairs = ask_engine(lambda: source.rows() if objects else pairs_of(source))
@@ -184,7 +188,8 @@ def _counts(source: TableSource, most: int | None) -> nw.LazyFrame[Any] | Pairs:
     return ask_engine(lambda: chosen_here(zip(*columns, strict=True), most))
 
 
-def _all_texts(rows: Any) -> bool:
+def all_texts(rows: Any) -> bool:
+    """Whether the items of a table in this process are texts alone."""
     return set(map(type, rows["item"].to_list())) <= {str}
 
 

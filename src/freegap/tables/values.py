@@ -30,6 +30,7 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
+from freegap.tables.behind_ibis import doubles_of, is_number
 from freegap.tables.kinds import OFTEN_ALIKE, column_kind
 from freegap.tables.sources import Frame, frame_of
 from freegap.values.plans import PlainPlan, ReleasePlan
@@ -193,14 +194,13 @@ class ClippedValue:
             frame = frame_of(native)
         dtype = frame.collect_schema()["value"]
         self._require_numbers(frame, dtype)
-        present = ~nw.col("value").is_null()
-        if dtype.is_float():
-            present = present & ~nw.col("value").is_nan()
+        number = nw.col("value")
+        present = is_number(frame, number) if dtype.is_float() else ~number.is_null()
         frame = frame.filter(present)
         if dtype == nw.Boolean:  # not all engines turn truth values into numbers
-            number = nw.when(nw.col("value")).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+            number = nw.when(number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
         else:
-            frame, number = as_doubles(frame, "value"), nw.col("value")
+            frame = as_doubles(frame, "value")
         most = float(self.sensitivity)
         scaled = (number * float(self.unit.denominator)).clip(-most, most)
         whole = (scaled + 0.5).floor().cast(nw.Int64)
@@ -238,14 +238,17 @@ class ClippedValue:
 
 def as_doubles(frame: Frame, column: str) -> Frame:
     """The frame with a column of numbers as doubles, the nearest for whole numbers beyond 2^53: PyArrow alone
-    would refuse those, and an error would tell that there is one."""
+    would refuse those, and an error would tell that there is one. Decimals of PostgreSQL may be larger and
+    smaller than all doubles; they are clipped and rounded first."""
     native = nw.to_native(frame)
     if frame.implementation.is_pyarrow():
         doubles = native[column].cast("float64", safe=False)
         return frame_of(native.set_column(native.column_names.index(column), column, doubles))
     if frame.implementation.is_pandas_like() and str(native[column].dtype).endswith("[pyarrow]"):
         return frame_of(native.assign(**{column: native[column].to_numpy(dtype=float, na_value=math.nan)}))
-    converted: Frame = frame.with_columns(nw.col(column).cast(nw.Float64))
+    if frame.implementation.is_ibis():
+        native = doubles_of(native, [column])
+    converted: Frame = frame_of(native).with_columns(nw.col(column).cast(nw.Float64))
     return converted
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.values.extremes import largest, smallest
 from freegap.values.floats import floats_on_grid, meant_by_float
 from freegap.values.labels import order_of_labels
 from freegap.values.rationals import whole
@@ -184,10 +185,8 @@ def require_countable(argument: str, domain: Any) -> None:
 
 
 def _integers_on_grid(array: NDArray[Any]) -> GridValues:
-    if len(array) and array.dtype.itemsize == 8:
-        low, high = int(np.minimum.reduce(array)), int(np.maximum.reduce(array))
-        if max(-low, high) >= _INT64_LIMIT:
-            return [int(value) for value in array]
+    if len(array) and array.dtype.itemsize == 8 and max(-smallest(array), largest(array)) >= _INT64_LIMIT:
+        return [int(value) for value in array]
     return array if array.dtype == _INT64 else array.astype(np.int64)
 
 

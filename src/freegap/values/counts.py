@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import MOST_ITEMS, Answers, GridValues, read_numbers, require_countable
+from freegap.values.answers import MOST_ITEMS, Answers, GridValues, as_array, read_numbers, require_countable
 
 
 class Counts:
@@ -83,7 +83,8 @@ class Counts:
         1000000000000
         """
         if isinstance(counts, Mapping):
-            items, values = list(counts), list(counts.values())
+            # An array is read once and for all; a list would be at each release.
+            items, values = list(counts), as_array(list(counts.values()), "counts")
         elif counts is not None:
             raise InvalidArgument(
                 "counts", REDACTED, "must be a mapping from item to value", "Or pass items= and values=."

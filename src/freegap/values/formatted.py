@@ -47,4 +47,9 @@ def formatted(number: Fraction) -> Fraction:
     >>> f"{formatted(Fraction(450211, 256)):,.1f}"
     '1,758.6'
     """
-    return number if sys.version_info >= (3, 12) else _Formatted(number)
+    if sys.version_info >= (3, 12):
+        return number
+    # Fraction's own way asks what it is given; in these versions nothing changes any more.
+    same: Any = object.__new__(_Formatted)
+    same._numerator, same._denominator = number.as_integer_ratio()
+    return same  # type: ignore[no-any-return]

@@ -1,0 +1,75 @@
+"""The time of an audit on a device is used, by a clock of the test's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_strict
+import pytest
+
+import freegap as fg
+from freegap.auditor import device_stages
+from freegap.auditor.device_runs import DeviceSource
+
+SECONDS = 60.0
+SEARCH_PACE, COUNT_PACE = 5e-3, 5e-4  # seconds a run: weighing takes ten times as long as counting
+
+
+class Clock:
+    """Goes on with the runs that are made."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.pace = SEARCH_PACE
+
+    def monotonic(self) -> float:
+        return self.now
+
+    perf_counter = monotonic
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    run, count = DeviceSource.run, DeviceSource.count
+
+    def timed_run(self: DeviceSource, answers: Any, parameters: Any, size: int, key: Any) -> Any:
+        made.now += size * made.pace
+        return run(self, answers, parameters, size, key)
+
+    def timed_count(self: DeviceSource, *given: Any) -> Any:
+        made.pace = COUNT_PACE
+        try:
+            return count(self, *given)
+        finally:
+            made.pace = SEARCH_PACE
+
+    monkeypatch.setattr(device_stages, "time", made)
+    monkeypatch.setattr(device_stages, "LEAST_WEIGHED", 200)
+    monkeypatch.setattr(DeviceSource, "batch", lambda self, answers: 500)
+    monkeypatch.setattr(DeviceSource, "run", timed_run)
+    monkeypatch.setattr(DeviceSource, "count", timed_count)
+    return made
+
+
+def noisy(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
+    return xp.floor(answers[0] + rng.laplace(scale=1 / epsilon, size=size))
+
+
+def test_a_confirmation_takes_the_time_that_is_left(clock: Clock) -> None:
+    settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
+    report = fg.audit(
+        noisy,
+        epsilon=1,
+        device=array_api_strict,
+        time_limit=SECONDS,
+        stop_early=False,
+        shrink=False,
+        **settings,
+    )
+    taken = clock.now - 100.0
+    assert 0.9 * SECONDS < taken < 0.96 * SECONDS
+    assert report.closest is not None
+    counts = report.closest.counts
+    confirming = (counts.runs1 + counts.runs2) * COUNT_PACE
+    assert confirming > SECONDS / 4  # by the pace of the search it was a tenth of what was left
