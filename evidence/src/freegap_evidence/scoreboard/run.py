@@ -17,7 +17,7 @@ from freegap_evidence.scoreboard.subjects import SUBJECTS, Subject
 
 FOLDER = Path(__file__).parent
 LIBRARIES = read_libraries(FOLDER / "libraries.toml")
-SETTINGS: Mapping[str, Any] = {"samples": 50_000, "search_samples": 8000, "patience": 4, "seed": 1, "jobs": 1}
+SETTINGS: Mapping[str, Any] = {"samples": 20_000, "search_samples": 4000, "patience": 4, "seed": 1, "jobs": 1}
 
 Row = dict[str, Any]
 
