@@ -96,7 +96,7 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
     bob = people.signed_in(olga.locator("#made").inner_text())
 
     # He plans before he spends: is it right with 95 %?
-    expect(bob.get_by_role("navigation", name="Pages").get_by_role("link")).to_have_count(3)
+    expect(bob.get_by_role("navigation", name="Pages").get_by_role("link")).to_have_count(4)
     bob.get_by_role("link", name="Plan and ask").click()
     people.look(bob, "ask")
     bob.get_by_label("Estimate how many people").check()

@@ -205,30 +205,24 @@ def test_what_was_brought_back_is_good_once_and_in_one_browser(service: Service,
     assert come_back(ann, sent).status == 401, "nor after signing out"
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_a_wrong_word_of_the_issuer_is_nobody(service: Service, provider: Provider) -> None:
+    ann = Visitor(service)
+    wrong: list[dict[str, Any]] = [
         {"nonce": "another"},
         {"nonce": None},
         {"aud": "freegap"},
-        {"aud": "another"},
         {"azp": "another"},
         {"iss": "http://evil.example"},
         {"exp": 1},
         {"groups": ["nobody"]},
         {"groups": []},
         {"name": "a b<script>"},
-    ],
-)
-def test_a_wrong_word_of_the_issuer_is_nobody(
-    service: Service, provider: Provider, changed: dict[str, Any]
-) -> None:
-    ann = Visitor(service)
-    provider.claims = changed
-    reply = come_back(ann, begin(ann, provider))
-    assert reply.status == 401
-    assert "<script" not in reply.body.decode()
-    assert ann.get("/").status == 303
+    ]
+    for provider.claims in wrong:
+        reply = come_back(ann, begin(ann, provider))
+        assert reply.status == 401, provider.claims
+        assert "<script" not in reply.body.decode()
+        assert ann.get("/").status == 303
 
 
 def test_odd_returns_are_refused(service: Service, provider: Provider) -> None:
