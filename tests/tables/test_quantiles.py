@@ -89,7 +89,8 @@ def doubles() -> list[float]:
 
 @pytest.mark.parametrize("engine", TYPED)
 @pytest.mark.parametrize(
-    ("low", "high", "step"), [(-3, 3, "1/10"), (-2, "0.5", "1/8"), (-3, 3, "3/7"), (-30, 30, 3), (-3, 2, 1), (-3, 3, "1/49")]
+    ("low", "high", "step"),
+    [(-3, 3, "1/10"), (-2, "0.5", "1/8"), (-3, 3, "3/7"), (-30, 30, 3), (-3, 2, 1), (-3, 3, "1/49")],
 )
 def test_doubles_stand_for_the_points_they_are_nearest_to(
     engine: str, low: Any, high: Any, step: Any

@@ -4,8 +4,8 @@ The cell is that of the number, clipped to [low, high] and rounded down. A doubl
 that it is the nearest double of. What becomes of a number depends on that number alone.
 
 Where the step is 1/g and every grid point comes out right, the cell of a double x is ⌊x·g⌋ in doubles: one
-product and a rounding. That it does is tried on all points of the grid, which is public (`is_plain`); a double
-that is the last one before a grid point may then count as that point.
+product and a rounding. That it does is tried on all points of the grid, which is public (`is_plain`). Then a
+double that is the last one before a grid point may count as that point.
 
 Else the cell of a double x is the largest k for which the double nearest to k·γ is at most x. With γ = g₁/g₂,
 all of k·g₁ and g₂ whole numbers below 2^50, fl(k·g₁/g₂) is that double: a product without an error, and one
