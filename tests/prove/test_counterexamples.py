@@ -255,20 +255,6 @@ def test_a_charge_below_epsilon_is_what_counts() -> None:
     assert bad.charge == Fraction(1, 2)
 
 
-def test_what_is_rounded_is_not_looked_at() -> None:
-    """The number before it was rounded is not put out: an event about it would be none."""
-
-    def program(answers: Any, noise: Any) -> Any:
-        return round(answers[0] + noise.laplace(Fraction(1, 2), label="x"))
-
-    with pytest.raises(NotDecided, match="rounded or divided"):
-        found(program, 1)
-    proof = fg.prove(program, epsilon=1, queries=1)
-    assert proof.holds is None
-    assert proof.searched is not None
-    assert "rounded or divided" in proof.searched
-
-
 def test_a_product_of_noise_is_not_integrated() -> None:
     def program(answers: Any, noise: Any) -> Any:
         return noise.laplace(1, label="x") * noise.laplace(1, label="y") > answers[0]

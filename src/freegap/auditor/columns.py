@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from freegap.auditor.outputs import ABSENT, Outputs, Path, join
 from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded, running
 from freegap.auditor.reading import from_objects, leaves_of, repeated
+from freegap.auditor.whole_inputs import handed_over
 
 FEW = 8  # runs that are as fast one by one
 REPEATED = 8  # runs of a batch that are made again
@@ -115,7 +116,7 @@ def by_paths(
         if left > FEW:
             group = _Group(left, runs, drawn, rng, waiting, np if xp is None else xp)
             with np.errstate(all="ignore"):  # as Python's floats do
-                one, columns = _gathered(many(list(answers), group.noise, **keywords), group)
+                one, columns = _gathered(many(handed_over(answers), group.noise, **keywords), group)
             found = OnePath(group.size, group.runs, one, columns)
             _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
         else:
@@ -354,7 +355,7 @@ def _replayed(
         made.append(float(draws[len(made)] if len(made) < len(draws) else sample(None)))
         return made[-1]
 
-    return released(program(list(answers), DrawnNoise(rng, draw), **keywords)), len(made)
+    return released(program(handed_over(answers), DrawnNoise(rng, draw), **keywords)), len(made)
 
 
 def _repeat(

@@ -37,6 +37,7 @@ SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weig
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
 MOST_LOOKED_AT, SURVIVORS = 300, (60, 20, 6)  # of the first looks, which have half of that time
+DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
@@ -187,13 +188,13 @@ class DeviceStages(Stages):
             for done, (candidate, events) in enumerate(runners):
                 runs = self._affordable(share, candidate) // len(runners)
                 try:
-                    found.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs)))
+                    found.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs), DOUBTS[look]))
                 except MechanismFailed:
                     continue  # the search before this has said what it turned down
                 progress.update(f"look {look + 1} on the device", done, len(runners), found[-1].merit)
                 if self._over(begun + (look + 1) * share):  # a mechanism with many ways through it
                     break
-            # What there was no time to look at again stays, behind what was seen on more runs.
+            # What there was no time to look at again stays.
             seen = {weighed.candidate for weighed in found}
             found += [weighed for weighed in best if weighed.candidate not in seen]
             best = sorted(found, key=lambda weighed: -weighed.merit)[:kept]
@@ -236,13 +237,17 @@ class DeviceStages(Stages):
         for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale * MOVES[number]):
             yield candidate, known[:4]
 
-    def _looked_at(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
+    def _looked_at(
+        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+    ) -> Weighed:
         """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
         if known:
-            return self.weigh(candidate, known, runs)
-        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2)
+            return self.weigh(candidate, known, runs, caution)
+        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2, caution)
 
-    def weigh(self, candidate: SearchCandidate, known: Sequence[Known], runs: int) -> Weighed:
+    def weigh(
+        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+    ) -> Weighed:
         """How often these events happen on the device, and the whole outputs of both sides."""
         self.weighings += 1
         started = time.perf_counter()
@@ -265,7 +270,7 @@ class DeviceStages(Stages):
                     hits[i][side] += int(count)
         self.workers.runs += 2 * runs
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
-        forecast = self.plan.forecast(runs, CAUTION)
+        forecast = self.plan.forecast(runs, caution)
         findings = [
             scored(event, swapped, count[0], count[1], forecast)
             for (event, swapped), count in zip(known, hits, strict=True)
@@ -322,10 +327,16 @@ class DeviceStages(Stages):
             )
             return
         confirm_there(
-            self.there, result, spending, number=number, settled=settled, promising=promising, report=report
+            self.there,
+            result,
+            spending,
+            self.claim,
+            number=number,
+            settled=settled,
+            promising=promising,
+            report=report,
         )
-        counts = result.counts
-        self.workers.runs += counts.runs1 + counts.runs2
+        self.workers.runs += result.counts.trials
 
 
 def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:

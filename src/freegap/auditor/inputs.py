@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from freegap.auditor.mechanism import Parameters
+from freegap.auditor.whole_inputs import Relation, WholeInput, related
 from freegap.errors import InvalidArgument, MissingExtra
 
 LENGTHS = (1, 2, 3, 5, 10)
@@ -39,6 +40,11 @@ class Pair:
     def given(self) -> bool:
         """Whether the user gave it. Only such pairs are tried then: others may not be possible inputs."""
         return self.category == GIVEN
+
+    @property
+    def whole(self) -> bool:
+        """Whether the inputs are something else than lists of answers."""
+        return isinstance(self.first, WholeInput)
 
     @property
     def unusual(self) -> bool:
@@ -69,6 +75,8 @@ class Pair:
     @property
     def size(self) -> float:
         """How much there is to read: short inputs with small whole numbers first."""
+        if isinstance(self.first, WholeInput) and isinstance(self.second, WholeInput):
+            return float(len(self.first.written) + len(self.second.written))
         values = (*self.first, *self.second)
         digits = sum(abs(x) + (0 if x == int(x) else 2) for x in values)
         return 100 * len(self.first) + digits
@@ -146,8 +154,10 @@ def set_apart(pair: Pair, by: float) -> list[Pair]:
     return found
 
 
-def own_pairs(given: Any, *, neighbours: str, sensitivity: float, seed: int) -> list[Pair]:
+def own_pairs(given: Any, *, neighbours: str | Relation, sensitivity: float, seed: int) -> list[Pair]:
     """The user's pairs, checked: from a list, a generator, a function of an rng, or a hypothesis strategy.
+
+    neighbours: a kind of neighbours of lists of answers, or a relation; then inputs may be anything.
 
     >>> own_pairs([([1, 2], [1, 3])], neighbours="one", sensitivity=1, seed=0)[0].second
     (1, 3)
@@ -196,13 +206,18 @@ def _from_strategy(strategy: Any, seed: int) -> list[Any]:
     return found
 
 
-def _checked(pair: Any, neighbours: str, sensitivity: float) -> Pair:
+def _checked(pair: Any, neighbours: str | Relation, sensitivity: float) -> Pair:
+    if not isinstance(neighbours, str):
+        return Pair(*related(pair, neighbours), GIVEN)
     try:
         first, second = pair
         one, two = _numbers(first), _numbers(second)
     except (TypeError, ValueError):
         raise InvalidArgument(
-            "inputs", pair, "is not a pair of lists of finite numbers", "Pass pairs such as ([1, 2], [1, 3])."
+            "inputs",
+            pair,
+            "is not a pair of lists of finite numbers",
+            "Pass pairs such as ([1, 2], [1, 3]); for other inputs, neighbours=function(one, other).",
         ) from None
     if len(one) != len(two):
         raise InvalidArgument(

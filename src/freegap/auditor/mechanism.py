@@ -32,6 +32,7 @@ from freegap.auditor.programs import (
     without_noise,
 )
 from freegap.auditor.reading import from_batch, from_objects
+from freegap.auditor.whole_inputs import WholeInput, handed_over
 from freegap.errors import InvalidArgument, printable
 
 Answers = tuple[float, ...]
@@ -54,7 +55,9 @@ def freeze(parameters: Mapping[str, Any]) -> Parameters:
 
 
 def answers_text(answers: Answers) -> str:
-    """A list of answers, as short as it can be written."""
+    """A list of answers, as short as it can be written; another input as it shows itself."""
+    if isinstance(answers, WholeInput):
+        return repr(answers)
     return "[" + ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in answers) + "]"
 
 
@@ -180,7 +183,9 @@ class Mechanism:
         noise: Any = _FirstDraw(rng) if self.noise == "rng" else DrawnNoise(rng, _drawn_first)
         size = {"size": 1} if self.vectorized and self.noise == "rng" else {}
         try:
-            self.function(list(answers), **{**self.fixed, **dict(parameters), **size, self.noise: noise})
+            self.function(
+                handed_over(answers), **{**self.fixed, **dict(parameters), **size, self.noise: noise}
+            )
         except _Drawn as drawn:
             return drawn.args[0]
         except Exception:  # then there is nothing to be learned
@@ -195,10 +200,10 @@ class Mechanism:
             return self.call_each(repeat(answers, size), parameters, rng) if found is None else found
         many = getattr(self.function, "run_many", None)
         if many is not None:  # an external program answers many runs in one request
-            return from_objects(many(list(answers), size, int(rng.integers(2**63)), keywords))
+            return from_objects(many(handed_over(answers), size, int(rng.integers(2**63)), keywords))
         if self.vectorized:
             source = {"rng": rng} if self.noise == "rng" else {}
-            return from_batch(self.function(list(answers), size=size, **source, **keywords), size)
+            return from_batch(self.function(handed_over(answers), size=size, **source, **keywords), size)
         return self.call_each(repeat(answers, size), parameters, rng)
 
     def call_each(
@@ -214,7 +219,7 @@ class Mechanism:
         outputs: list[Any] = []
         with running(outputs):
             for answers in inputs:
-                outputs.append(function(list(answers), **keywords))
+                outputs.append(function(handed_over(answers), **keywords))
         return from_objects(outputs)
 
     @property
@@ -233,8 +238,8 @@ class Mechanism:
                 return without_noise(self.function, answers, keywords)
             keywords["rng"] = Noiseless()
             if self.vectorized:
-                return from_batch(self.function(list(answers), size=1, **keywords), 1)
-            return from_objects([self.function(list(answers), **keywords)])
+                return from_batch(self.function(handed_over(answers), size=1, **keywords), 1)
+            return from_objects([self.function(handed_over(answers), **keywords)])
         except Exception:  # a draw that has no centre: then there is simply no noiseless output
             return None
 

@@ -78,7 +78,7 @@ def _values(name: str, kind: Any, pair: Pair, scale: float) -> list[Any]:
         return [1, 2, 3]
     if kind in (str, "str"):
         return [""]
-    answers = (*pair.first, *pair.second)
+    answers = (*pair.first, *pair.second) or (0,)
     middle = (min(answers) + max(answers)) / 2
     near = [middle, min(answers), max(answers)]
     far = [middle + sign * round(scale * steps, 2) for steps in (2, 4, 8, 16) for sign in (1, -1)]
@@ -303,6 +303,9 @@ class Proposals:
         if pattern in self._known:
             return self._known[pattern]
         if len(self._known) >= MOST_ANALYSED:
+            return ()
+        if pair.whole:
+            self.trouble = "the inputs are no lists of answers"
             return ()
         if self.mechanism.noise is None:
             self.trouble = "the mechanism makes its own noise, which cannot be set to zero"

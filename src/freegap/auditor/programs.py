@@ -38,6 +38,7 @@ import numpy as np
 
 from freegap.auditor.outputs import Outputs
 from freegap.auditor.reading import from_objects
+from freegap.auditor.whole_inputs import handed_over
 from freegap.errors import InvalidArgument, MechanismFailed
 from freegap.laws import Law
 from freegap.laws.labelled import LabelledNoise
@@ -73,7 +74,7 @@ class DrawnNoise(LabelledNoise[Any]):
 def without_noise(program: Program, answers: Sequence[float], keywords: Mapping[str, Any]) -> Outputs:
     """The output with every draw at its centre."""
     noise = DrawnNoise(np.random.default_rng(0), lambda sample: 0.0)
-    return from_objects([released(program(list(answers), noise, **keywords))])
+    return from_objects([released(program(handed_over(answers), noise, **keywords))])
 
 
 def run_singly(
@@ -87,7 +88,7 @@ def run_singly(
     outputs: list[Any] = []
     with running(outputs):
         for answers in inputs:
-            outputs.append(released(program(list(answers), noise, **keywords)))
+            outputs.append(released(program(handed_over(answers), noise, **keywords)))
     return from_objects(outputs)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from freegap.auditor.claims import claim_argument
 from freegap.auditor.device import Device
 from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.device_stages import DeviceStages
@@ -19,13 +21,12 @@ from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
-from freegap.auditor.statistics import TestedClaim, claim_of
-from freegap.errors import InvalidArgument, PrivacyViolated
-from freegap.values.measures import measure_argument
+from freegap.auditor.trace import trace as trace_mechanism
+from freegap.auditor.whole_inputs import Relation
+from freegap.errors import InvalidArgument, PrivacyViolated, printable
 from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, proper_fraction, whole
 
-MOST_EPSILON = 500
 EVENT_KINDS = ("floating-point", "learned")
 MOST_RUNS = 10**10
 MOST_LENGTH = 10**6
@@ -39,7 +40,11 @@ def audit(
     epsilon: Rational | None = None,
     delta: Rational | None = None,
     rho: Rational | None = None,
-    neighbours: Neighbours = "each",
+    alpha: Rational | None = None,
+    renyi: Rational | None = None,
+    mu: Rational | None = None,
+    tradeoff: Callable[[float], float] | None = None,
+    neighbours: Neighbours | Relation = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
     inputs: Any = None,
@@ -52,6 +57,7 @@ def audit(
     stop_early: bool = True,
     patience: int = 16,
     deep: bool = False,
+    trace: bool = False,
     shrink: bool = True,
     leave_out: Iterable[str] = (),
     device: Any = None,
@@ -62,14 +68,18 @@ def audit(
     seed: int | None = None,
     progress: bool | None = None,
 ) -> AuditReport:
-    """Search for a counterexample to the claim that a mechanism is private: ε, (ε, δ) or ρ.
+    """Search for a counterexample to the claim that a mechanism is private, in the measure of its claim.
 
     mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
         program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
     epsilon, delta: the ε that the mechanism claims, and the δ beside it.
     rho: the ρ of zero-concentrated privacy that it claims instead.
+    alpha, renyi: or a bound on the Rényi divergence of order α.
+    mu: or the μ of Gaussian privacy.
+    tradeoff: or a trade-off curve: for the chance of a false alarm, the least chance to miss.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
-        move all the same way ("monotonic").
+        move all the same way ("monotonic"). Or a function of two inputs that says whether they are
+        neighbours: then `inputs` may be pairs of anything that the mechanism takes.
     sensitivity: how much one person can change an answer.
     parameters: of the mechanism, by name; those without a default that are not given are found.
     inputs: your own pairs of neighbouring inputs, a function of an rng, or a hypothesis strategy.
@@ -84,6 +94,8 @@ def audit(
     patience: up to how many times as many runs confirm a finding that looks like a violation, but is not
         certain after `samples`; 1 for none, as on a device, where `samples` can be as many as are wanted.
     deep: where nothing was found, look again for rarer events, with up to sixteen times the samples.
+    trace: record what is drawn on neighbours, and report where control flow, the number or width of draws, or
+        what is noised differs by more than the claim allows (`freegap.auditor.trace`).
     shrink: make the counterexample minimal.
     leave_out: kinds of events not to look for: "floating-point" (to see what else there is in a mechanism
         that computes in doubles) or "learned".
@@ -112,11 +124,13 @@ def audit(
     >>> fg.audit(noisy_sum, neighbours="one", **settings).violated
     False
     """
-    claim = _claim(epsilon, delta, rho)
-    neighbours_argument(neighbours)
+    claim = claim_argument(
+        epsilon=epsilon, delta=delta, rho=rho, alpha=alpha, renyi=renyi, mu=mu, tradeoff=tradeoff
+    )
+    relation = _relation(neighbours, inputs)
     change = positive("sensitivity", sensitivity)
     step = int(change) if change.is_integer() else change  # whole answers stay whole
-    alpha = 1 - inside("confidence", confidence)
+    level = 1 - inside("confidence", confidence)
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
@@ -128,15 +142,13 @@ def audit(
     at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
         mechanism,
-        claimed={"epsilon": claim.amount, "delta": claim.delta or None}
-        if rho is None
-        else {"rho": claim.amount},
+        claimed=claim.claimed,
         sensitivity=step,
         parameters=parameters,
         vectorized=vectorized,
     )
     pairs = (
-        table_pairs(neighbours, lengths=lengths_argument(lengths), sensitivity=step)
+        table_pairs(relation, lengths=lengths_argument(lengths), sensitivity=step)
         if inputs is None
         else own_pairs(inputs, neighbours=neighbours, sensitivity=step, seed=entropy)
     )
@@ -164,7 +176,7 @@ def audit(
         plan=Plan(
             search_samples,
             samples,
-            deviations(alpha, patience),
+            deviations(level, patience),
             claim,
             patience,
             costly=not wrapped.vectorized,
@@ -173,8 +185,8 @@ def audit(
             learned="learned" not in left_out and there is None,
         ),
         claim=claim,
-        alpha=alpha,
-        neighbours=neighbours,
+        alpha=level,
+        neighbours=relation,
         sensitivity=change,
         pairs=pairs,
         stop_early=stop_early,
@@ -183,7 +195,11 @@ def audit(
         ),
     )
     with Progress(progress, run.workers, seconds) as shown:
-        return run.report(shown, deep=deep, shrink=shrink)
+        report = run.report(shown, deep=deep, shrink=shrink)
+    if not trace:
+        return report
+    found = tuple(trace_mechanism(wrapped, pairs, change / claim.scale, claim, limit))
+    return replace(report, trace=found)
 
 
 def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditReport:
@@ -208,18 +224,19 @@ def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditRepor
 # What a caller passes in: a bad value is refused before anything runs ------------------------------------
 
 
-def _claim(epsilon: Any, delta: Any, rho: Any) -> TestedClaim:
-    """What is claimed; a δ of 0 is none."""
-    claim = claim_of(measure_argument(epsilon=epsilon, rho=rho, delta=delta if delta != 0 else None))
-    name, given = ("epsilon", epsilon) if rho is None else ("rho", rho)
-    if not 0 < claim.amount <= MOST_EPSILON:
+def _relation(neighbours: Any, inputs: Any) -> str:
+    """The kind of neighbours, or the name of the relation that was given."""
+    if not callable(neighbours):
+        neighbours_argument(neighbours)
+        return str(neighbours)
+    if inputs is None:
         raise InvalidArgument(
-            name,
-            given,
-            f"must be at most {MOST_EPSILON}, and a double",
-            "A larger one claims nothing at all.",
+            "inputs",
+            None,
+            "is missing where `neighbours` is a relation",
+            "Pass pairs of inputs, a function of an rng that returns one, or a hypothesis strategy of pairs.",
         )
-    return claim
+    return printable(str(getattr(neighbours, "__name__", type(neighbours).__name__)))
 
 
 def on_device(device: Any, memory: int | None, mechanism: Mechanism, seed: int) -> DeviceSource:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters
 from freegap.auditor.outputs import Outputs, empty, join
 from freegap.auditor.programs import RunTookTooLong, limit_runs
+from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed, MissingExtra
 
 try:
@@ -115,12 +116,12 @@ class OutputSource:
                 yield
         except RunTookTooLong:
             what = f"did not finish a run within {self.run_limit:g} s"
-            raise MechanismFailed(what, list(under_way[0]), dict(parameters)) from None
+            raise MechanismFailed(what, shown(under_way[0]), dict(parameters)) from None
         except MechanismFailed:
             raise
         except Exception as error:
             what = f"raised {type(error).__name__}: {error}"
-            raise MechanismFailed(what, list(under_way[0]), dict(parameters)) from error
+            raise MechanismFailed(what, shown(under_way[0]), dict(parameters)) from error
 
     def pace(self, answers: Answers, parameters: Parameters) -> float:
         """About how many seconds a run takes: the shortest of three; 0 where it fails."""
@@ -247,6 +248,7 @@ class Progress:
     """Shows the stage, how far it is and the best bound; silent where nobody looks."""
 
     def __init__(self, wanted: bool | None, workers: Workers, seconds: float | None = None) -> None:
+        self.seconds = seconds
         self._end = math.inf if seconds is None else time.monotonic() + seconds
         self._half = self._end - (seconds or 0.0) / 2
         self._wanted = sys.stderr.isatty() if wanted is None else wanted
@@ -275,6 +277,12 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def say(self, lines: Sequence[str]) -> None:
+        """What a reader should know before the runs begin."""
+        if self._bar is not None:
+            for line in lines:
+                self._bar.console.print(line, highlight=False)
 
     @property
     def hurried(self) -> bool:

@@ -9,17 +9,21 @@ from dataclasses import dataclass, field, replace
 
 from scipy import special
 
+from freegap.auditor.carried import NOT_REPLAYED, carried_notes
 from freegap.auditor.computed import LowestBit, ZeroSign
 from freegap.auditor.confirm import Confirmation, confirm
+from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
-from freegap.auditor.report import AuditReport, Counterexample
+from freegap.auditor.prospect import prospect
+from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import AuditOutOfTime, OutputSource, Progress, Workers
 from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
 from freegap.auditor.statistics import Spending, TestedClaim
+from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed
 
 # How the level is shared among the confirmations of one audit, whether they take place or not
@@ -61,8 +65,7 @@ class Stages:
         interrupted = False
         try:
             if self.source.mechanism.one_by_one:
-                self.notes += self._prospect()
-                self.workers.pace = self.source.pace(self.pairs[0].first, self.proposals.first)
+                self._look_ahead(progress)
             self.search(progress)
             self.confirm(progress)
             if deep and not self.violated:
@@ -87,13 +90,13 @@ class Stages:
         if self.state.tried and len(refused) == self.state.tried:
             last = refused[-1]
             raise MechanismFailed(
-                "turned down every input, the last time", list(last.pair.first), dict(last.parameters)
+                "turned down every input, the last time", shown(last.pair.first), dict(last.parameters)
             )
         if refused:
             first = refused[0]
             self.notes.append(
                 f"The mechanism turned down {len(refused)} of the inputs (by a ValueError, or any error if "
-                f"they are unusual), for example {list(first.pair.first)}; they were left out."
+                f"they are unusual), for example {shown(first.pair.first)}; they were left out."
             )
 
     def _race(
@@ -151,14 +154,24 @@ class Stages:
             self.deeper = self._begin(leads[0])
             self._confirm(self.deeper, plan, DEEP_SHARE, 2, progress, "confirm, deeper")
 
-    def _prospect(self) -> list[str]:
-        """What so few samples can show, where they are few."""
-        if self.plan.confirm >= 20_000 or self.claim.epsilon is None:
-            return []
-        spending = Spending.of(2 * self.plan.confirm, BOUND_SHARE, self.plan.patience)
-        hits = math.log(self.alpha * spending.usual_share) / math.log(special.expit(self.claim.epsilon))
-        rate = min(1.0, hits / self.plan.confirm)
-        return [f"{self.plan.confirm:,} samples can show what happens in {rate:.2g} of the runs or more."]
+    def _look_ahead(self, progress: Progress) -> None:
+        """Where a call is a run: how long one takes, what so many can show, and what is carried between."""
+        source, pair, parameters = self.source, self.pairs[0], self.proposals.first
+        pace = self.workers.pace = source.pace(pair.first, parameters)
+        if self.claim.epsilon is not None:
+            share = Spending.of(2 * self.plan.confirm, BOUND_SHARE, self.plan.patience).usual_share
+            self.notes += prospect(
+                self.claim.epsilon,
+                runs=self.plan.confirm,
+                level=self.alpha * share,
+                pace=pace,
+                seconds=progress.seconds,
+            )
+            progress.say(self.notes)
+        carried = carried_notes(source, pair, parameters, pace)
+        self.notes += carried
+        if NOT_REPLAYED in carried:
+            self.source = replace(source, mechanism=replace(source.mechanism, replayable=False))
 
     @property
     def by_low_digits(self) -> bool:
@@ -239,6 +252,7 @@ class Stages:
             self.workers,
             result,
             spending,
+            self.claim,
             number=number,
             settled=settled,
             promising=promising,
@@ -348,7 +362,7 @@ class Stages:
                 "It carries something from one call to the next: what this audit says holds if that does not "
                 "depend on earlier inputs."
             )
-        if not self.source.mechanism.replayable:
+        if not self.source.mechanism.replayable and NOT_REPLAYED not in self.notes:
             notes.append("It has no parameter `rng`, so this audit cannot be replayed from its seed.")
         return notes
 
@@ -363,4 +377,5 @@ class Stages:
             confidence=1 - self.alpha,
             source=self.source,
             histogram=result.histogram,
+            parts=() if result.latest is None else ((self.source.seed, result.latest.counts),),
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 from freegap.prover.classes import OutputClass
 from freegap.prover.climbing import Search, Trial
-from freegap.prover.events import Bounds, EventBox, ExactViolation
+from freegap.prover.events import Bounds, ExactViolation
 from freegap.prover.kinds import Kind, kinds_of, require_certain
 from freegap.prover.problem import Problem
 from freegap.prover.report import Refutation
@@ -43,8 +43,7 @@ def certified(problem: Problem, kinds: list[Kind], at: Trial, charge: Fraction) 
         return None
     for side in (at.answers, at.neighbour):
         require_certain(k.chance(side, k.anything, limits) for k in kinds)
-    event = EventBox(kind.skeleton, at.box)
-    return ExactViolation(at.answers, at.neighbour, event, first, second, ratio, charge)
+    return ExactViolation(at.answers, at.neighbour, kind.event(at.box), first, second, ratio, charge)
 
 
 def loss_of(found: ExactViolation) -> Fraction | float:

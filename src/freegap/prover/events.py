@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from freegap.prover.outputs import Hole, Leaf, count_holes, show
+from freegap.prover.outputs import Hole, Leaf, RoundedHole, count_holes, show
 from freegap.prover.probability import Interval
 
 
@@ -46,7 +46,8 @@ class EventBox:
 def _matches(skeleton: Any, value: Any, box: Sequence[Interval]) -> bool:
     if isinstance(skeleton, Hole):
         low, high = box[skeleton.place]
-        if type(value) not in (Fraction, float):
+        kinds = (Fraction, float, int) if isinstance(skeleton, RoundedHole) else (Fraction, float)
+        if type(value) not in kinds:
             return False
         return (low is None or low <= value) and (high is None or value <= high)
     if isinstance(skeleton, Leaf):

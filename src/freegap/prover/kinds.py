@@ -6,7 +6,7 @@ Programs that put out the place of the largest value with Gumbel noise have thei
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +16,12 @@ from flint import arb
 
 from freegap.errors import InvalidArgument
 from freegap.prover.classes import OutputClass
+from freegap.prover.events import EventBox
 from freegap.prover.largest import Softmax, largest_of
-from freegap.prover.outputs import Node, count_holes, rebuild, show
+from freegap.prover.outputs import count_holes, is_processed, rebuild, show
 from freegap.prover.probability import Interval, LinearPath, linear_paths, probability_of
 from freegap.prover.problem import Problem
+from freegap.prover.rounding import Steps, require_told_apart, steps_of, told, widened
 from freegap.symbolic import Limits, NotDecided
 from freegap.symbolic.subset import follow
 from freegap.symbolic.symbols import constant
@@ -47,11 +49,29 @@ class Kind:
         """The event that this is put out, whatever its numbers."""
         return ((None, None),) * self.numbers
 
+    @cached_property
+    def steps(self) -> dict[int, Steps]:
+        """Of the numbers that are rounded, by place."""
+        return steps_of(self.skeleton)
+
+    def event(self, box: Sequence[Interval]) -> EventBox:
+        """What is seen of this kind with its numbers within the box, widened to whole steps."""
+        wide = widened(box, self.steps)
+        shown = (self.steps[i].seen(one) if i in self.steps else one for i, one in enumerate(wide))
+        return EventBox(told(self.skeleton, self.steps), tuple(shown))
+
     def chance(self, answers: Sequence[Fraction], box: Sequence[Interval], limits: Limits) -> Any:
-        """The probability of this kind on these answers, with its numbers within the box: a ball."""
+        """The probability of this kind on these answers, with its numbers within the box, widened to whole
+        steps of those that are rounded: a ball."""
         if self.softmax is not None:
             return self.softmax.chance(answers)
-        return probability_of(self.paths, answers, box, limits)
+        if self.steps and self._on_an_edge(answers):
+            return arb(0.5, 0.5)  # nothing is known: an edge belongs to one of two steps
+        return probability_of(self.paths, answers, widened(box, self.steps), limits)
+
+    def _on_an_edge(self, answers: Sequence[Fraction]) -> bool:
+        numbers = ((path.numbers[place], steps) for path in self.paths for place, steps in self.steps.items())
+        return any(not number.noise and steps.is_edge(number.at(answers)) for number, steps in numbers)
 
     def pull(self, box: Sequence[Interval], queries: int) -> tuple[int, ...]:
         """For each answer, the way to move it that makes this kind less probable; 0 where none is known."""
@@ -78,20 +98,22 @@ def kinds_of(problem: Problem, classes: list[OutputClass]) -> list[Kind]:
         ]
     found: dict[Any, list[LinearPath]] = {}
     for output in classes:
-        _require_told_apart(output.skeleton)
         found.setdefault(output.skeleton, []).extend(linear_paths(output))
     if len(found) > _MOST_KINDS:
         raise NotDecided(f"there are more than {_MOST_KINDS} kinds of output")
+    if any(map(is_processed, found)):
+        require_told_apart(found)
+    for skeleton, paths in found.items():
+        for path in paths:
+            _require_edges_are_null(path, steps_of(skeleton))
     return [Kind(skeleton, charge_of(problem, skeleton), tuple(paths)) for skeleton, paths in found.items()]
 
 
-def _require_told_apart(skeleton: Any) -> None:
-    """Rounded numbers of different kinds may look alike, and nobody sees the number before."""
-    if isinstance(skeleton, Node):
-        if isinstance(skeleton.kind, str):
-            raise NotDecided("an output is rounded or divided")
-        for child in skeleton.children:
-            _require_told_apart(child)
+def _require_edges_are_null(path: LinearPath, steps: Mapping[int, Steps]) -> None:
+    """A number with discrete noise lies on an edge of its steps with a probability above 0."""
+    for place in steps:
+        if any(path.draws[draw].resolution is not None for draw, _ in path.numbers[place].noise):
+            raise NotDecided("an output with discrete noise is rounded or divided")
 
 
 def charge_of(problem: Problem, skeleton: Any) -> Fraction:

@@ -26,6 +26,11 @@ class Hole:
 
 
 @dataclass(frozen=True)
+class RoundedHole(Hole):
+    """The place of a number that was rounded, in an event: it may be whole."""
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A discrete value, with its type: to Python True, 1 and Fraction(1) are equal, but they differ."""
 

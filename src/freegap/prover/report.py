@@ -24,6 +24,7 @@ CONDITIONS = {
 
 _WITHOUT_ALIGNMENT = {
     "probabilities": "the probabilities of each output differ by at most e^ε",
+    "rounds": "rounds until one ends it cost no more than a few of them",
     "concentrated": "the Rényi divergence of each order α is at most ρ·α",
 }
 

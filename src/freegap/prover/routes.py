@@ -24,11 +24,13 @@ from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.report import Proof, Refutation
+from freegap.prover.rounds import rounds_of
 from freegap.prover.sampled import sample_alignment
 from freegap.prover.schema import Composed, Schema, prove_schema
 from freegap.prover.selection import prove_selection
 from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
+from freegap.prover.stopping import find_in_rounds, prove_rounds
 from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.prover.unbounded import prove_loop
@@ -156,6 +158,9 @@ def _for_every_size(problem: Problem) -> Proof | None:
 
 def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proof:
     """By the probabilities themselves, where these are a finite table; else by an alignment that is found."""
+    rounds = rounds_of(problem) if problem.charge is None else None
+    if rounds is not None:
+        return prove_rounds(problem, rounds, lambda one: _without_alignment(one, tightness, progress))
     try:
         classes = classes_of(problem)
         proof = prove_apart(problem, classes)
@@ -171,7 +176,11 @@ def _searched(problem: Problem, proof: Proof) -> Proof:
     point = proof.refutation if proof.holds is False else None  # of an alignment that was given
     try:
         quiet = replace(problem, limits=replace(problem.limits, certificate=None))
-        found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
+        rounds = rounds_of(quiet) if problem.charge is None else None
+        if rounds is not None:
+            found = find_in_rounds(quiet, rounds)
+        else:
+            found = find_counterexample(quiet, classes_of(quiet), proof.refutation)
     except OutOfTime:
         found_none = "no violation of privacy was found when the time limit was reached"
         return replace(proof, searched=f"{found_none}: it is neither proved nor refuted")

@@ -21,7 +21,7 @@ import z3
 
 from freegap.prover.check import Progress, check_draws, check_laws, claim_of, prove_alignment
 from freegap.prover.classes import classes_of
-from freegap.prover.pieces import PieceChecks, Point, pieces_of
+from freegap.prover.pieces import Piece, PieceChecks, Point, pieces_of
 from freegap.prover.prices import scale_of
 from freegap.prover.problem import Alignment, NeighbourCase, Problem
 from freegap.prover.replay import replay_or_refuse
@@ -105,6 +105,12 @@ class _ShiftSearch:
             label: [z3.Bool(f"pick[{label!r}][{c}]") for c in range(len(choices))]
             for label, choices in template.choices.items()
         }
+        self._plain = [
+            z3.Not(pick)
+            for label, picks in self._picks.items()
+            for pick, choice in zip(picks, template.choices[label], strict=True)
+            if choice.uses_rise
+        ]
         self._solver = self.problem.limits.solver("a search")
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
@@ -130,7 +136,10 @@ class _ShiftSearch:
         raise NotDecided(f"the search for {self.output.name} did not end after {_MOST_ROUNDS} proposals")
 
     def _propose(self) -> _Proposal | None:
-        answer = self._solver.check()
+        """Choices that work at all points so far; without a maximum, which has many pieces, if there are."""
+        answer = self._solver.check(*self._plain)
+        if answer != z3.sat:
+            answer = self._solver.check()
         if answer == z3.unknown:
             raise NotDecided(f"z3 did not decide which alignment of {self.output.name} to try")
         if answer == z3.unsat:
@@ -146,7 +155,7 @@ class _ShiftSearch:
         """A point at which the proposal fails or costs more than the bound; else its largest cost."""
         checks = PieceChecks(self.output, self.case)
         suprema = Suprema()
-        for piece in pieces_of(self.output, self.case, proposal.alignment):
+        for piece in self._pieces(proposal):
             limited = piece if bound is None else replace(piece, charge=Symbol.of(bound))
             with checks.at(limited):
                 found = checks.violation(limited)
@@ -154,6 +163,11 @@ class _ShiftSearch:
                     return found[1], Fraction(0)
                 suprema.add(checks, limited)
         return None, suprema.of(self.output)
+
+    def _pieces(self, proposal: _Proposal) -> list[Piece]:
+        if self.problem.charge is not None:
+            return pieces_of(self.output, self.case, proposal.alignment)
+        return self.template.pieces(proposal.chosen, Symbol.of(self.problem.epsilon))
 
     def _learn(self, point: Point, bound: Fraction | None) -> None:
         """Only choices that work at this point from now on."""

@@ -19,7 +19,7 @@ class GivenNoise(LabelledNoise[Fraction]):
     """
 
     def __init__(self, values: Mapping[Any, Fraction]) -> None:
-        self._values = values
+        self.values = values
         self.drawn: dict[Any, tuple[Law, Fraction, Fraction | None, Fraction | None]] = {}
 
     def draw(
@@ -29,4 +29,4 @@ class GivenNoise(LabelledNoise[Fraction]):
         key = len(self.drawn) if label is None else label
         unit, width = (None if value is None else Fraction(value) for value in (resolution, step))
         self.drawn[key] = (law, Fraction(scale), unit, width)
-        return self._values.get(key, Fraction(0))
+        return self.values.get(key, Fraction(0))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from freegap.laws.labelled import LabelledNoise
+from freegap_evidence.catalogue.correct import LARGEST, RELEASES, REPORT_KEEPS, bloom_filter
 
 Answers = Sequence[Any]
 Noise = LabelledNoise[Any]
@@ -70,6 +72,50 @@ def smart_sum_exact_blocks(answers: Answers, noise: Noise, *, epsilon: float) ->
         else:
             out.append(blocks + inside + noise.laplace(2 / epsilon))
     return out
+
+
+def prefix_sum_noise_per_total(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """Every sum of the first answers gets noise of its own."""
+    out = []
+    total = 0
+    for answer in answers:
+        total = total + answer
+        out.append(total + noise.laplace(1 / epsilon))  # WRONG: the first answer is a part of every sum
+    return out
+
+
+def laplace_parallel_each_alone(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """Twenty releases of one sum, each charged as if it were the only one."""
+    scale = 1 / epsilon  # WRONG: all of them together have ε, so the scale is 20/ε
+    return [sum(answers) + noise.laplace(scale) for _ in range(RELEASES)]
+
+
+def mean_exact_count(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
+    """The mean of the answers that are not zero, with noise for that many."""
+    count = max(1, sum(1 for answer in answers if answer != 0))
+    scale = 1 / (count * epsilon)  # WRONG: how wide the noise is tells how many there are
+    return sum(answers) / count + noise.laplace(scale)
+
+
+def truncated_geometric_renormalised(answers: Answers, noise: Noise, *, epsilon: float) -> int:
+    """Two-sided geometric noise, drawn again until the count is from 0 to 5."""
+    count = min(max(sum(answers), 0), LARGEST)
+    weights = [math.exp(-epsilon * abs(place - count)) for place in range(LARGEST + 1)]
+    return noise.choice(weights)  # WRONG: what the weights are divided by depends on the count as well
+
+
+def one_time_rappor_bits_alone(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """Every bit of a Bloom filter, as if two values differed in one."""
+    keep = 1 / (1 + math.exp(-epsilon))  # WRONG: they differ in up to four, so each has a quarter of ε
+    return [noise.coin(keep if bit else 1 - keep) for bit in bloom_filter(answers)]
+
+
+def rappor_without_memory(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """A report of RAPPOR from the filter itself."""
+    report = []
+    for bit in bloom_filter(answers):  # WRONG: of the bits that were drawn once and for all, with ε
+        report.append(noise.coin(REPORT_KEEPS if bit else 1 - REPORT_KEEPS))
+    return report
 
 
 def noisy_max_value_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
@@ -168,6 +214,24 @@ def sparse_vector_one_true_too_many(
             out.append(True)
             count = count + 1
             if count > bound:  # WRONG: >= lets out one True less
+                break
+        else:
+            out.append(False)
+    return out
+
+
+def numerical_sparse_vector_numbers_free(
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
+) -> list[Any]:
+    """Threshold and questions have all of ε, and the numbers another one."""
+    out: list[Any] = []
+    noisy_threshold = threshold + noise.laplace(2 / epsilon)
+    count = 0
+    for answer in answers:
+        if answer + noise.laplace(4 * bound / epsilon) >= noisy_threshold:
+            out.append(answer + noise.laplace(bound / epsilon))  # WRONG: nothing is left for the numbers
+            count = count + 1
+            if count >= bound:
                 break
         else:
             out.append(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,10 @@ from freegap.laws.labelled import LabelledNoise
 
 Answers = Sequence[Any]
 Noise = LabelledNoise[Any]
+
+RELEASES = 20  # of `laplace_parallel`
+LARGEST = 5  # that `truncated_geometric` puts out
+REPORT_KEEPS = 0.75  # the chance that a report of RAPPOR has the bit that was drawn once and for all
 
 
 def laplace(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
@@ -51,6 +56,58 @@ def smart_sum(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
         else:
             out.append(blocks + inside + noise.laplace(2 / epsilon))
     return out
+
+
+def prefix_sum(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """All sums of the first answers, each answer with noise of its own."""
+    out = []
+    total = 0
+    for answer in answers:
+        total = total + answer + noise.laplace(1 / epsilon)
+        out.append(total)
+    return out
+
+
+def laplace_parallel(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """One sum, released twenty times, each time for a twentieth of ε."""
+    return [sum(answers) + noise.laplace(RELEASES / epsilon) for _ in range(RELEASES)]
+
+
+def sum_and_count(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """What a mean is made of, each for half of ε: how many answers are not zero, and their sum."""
+    count = sum(1 for answer in answers if answer != 0)
+    return [sum(answers) + noise.laplace(2 / epsilon), count + noise.laplace(2 / epsilon)]
+
+
+def truncated_geometric(answers: Answers, noise: Noise, *, epsilon: float) -> Any:
+    """A count from 0 to 5 with two-sided geometric noise, clamped to where it was."""
+    count = min(max(sum(answers), 0), LARGEST)
+    return min(max(count + noise.discrete_laplace(1 / epsilon), 0), LARGEST)
+
+
+def bloom_filter(answers: Answers) -> list[bool]:
+    """Eight bits, of which one value sets the two to which it is hashed: two values differ in up to four."""
+    value = int(sum(answers))
+    places = {value % 8, (3 * value + 4) % 8}
+    return [place in places for place in range(8)]
+
+
+def one_time_rappor(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """Every bit of a Bloom filter as it is, or as it is not, for a quarter of ε."""
+    keep = 1 / (1 + math.exp(-epsilon / 4))
+    return [noise.coin(keep if bit else 1 - keep) for bit in bloom_filter(answers)]
+
+
+def rappor(answers: Answers, noise: Noise, *, epsilon: float) -> list[Any]:
+    """A first report of RAPPOR: the bits of `one_time_rappor`, which are kept for ever, each turned round
+    with chance 1/4. Any number of reports has ε; one alone loses less."""
+    keep = 1 / (1 + math.exp(-epsilon / 4))
+    report = []
+    for bit in bloom_filter(answers):
+        kept_for_ever = (keep if bit else 1 - keep) - noise.uniform()  # positive: the bit is set
+        as_it_is = REPORT_KEEPS - noise.uniform()  # positive: it is reported as it is
+        report.append(kept_for_ever * as_it_is > 0)
+    return report
 
 
 def noisy_max_laplace(answers: Answers, noise: Noise, *, epsilon: float) -> int:
@@ -112,6 +169,25 @@ def sparse_vector_fresh_threshold(
             if count >= bound:
                 break
             noisy_threshold = threshold + noise.laplace(2 * bound / epsilon)
+        else:
+            out.append(False)
+    return out
+
+
+def numerical_sparse_vector(
+    answers: Answers, noise: Noise, *, threshold: float, bound: int, epsilon: float
+) -> list[Any]:
+    """Above the threshold, the answer with fresh noise; a third of ε for the threshold, for the questions and
+    for the numbers."""
+    out: list[Any] = []
+    noisy_threshold = threshold + noise.laplace(3 / epsilon)
+    count = 0
+    for answer in answers:
+        if answer + noise.laplace(6 * bound / epsilon) >= noisy_threshold:
+            out.append(answer + noise.laplace(3 * bound / epsilon))
+            count = count + 1
+            if count >= bound:
+                break
         else:
             out.append(False)
     return out

@@ -39,6 +39,24 @@ def _leaked(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float
     return math.log((leak + (1 - leak) * cell) / ((1 - leak) * cell * math.exp(-epsilon)))
 
 
+def _renormalised(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
+    """A count of 0 comes out e^ε times as often as with a count of 1, and the weights of 0 have the smaller
+    sum: 1 + x + … + x^5 against that with x in the place of x^5, for x = e^−ε."""
+    x = math.exp(-epsilon)
+    weights = sum(x**i for i in range(correct.LARGEST + 1))
+    return epsilon + math.log((weights + x - x**correct.LARGEST) / weights)
+
+
+def _one_report(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
+    """Four bits, each the one that is kept for ever, of odds e^(ε/4), or with chance 1/4 the other."""
+    odds, kept = math.exp(epsilon / 4), correct.REPORT_KEEPS
+    return 4 * math.log((odds * kept + 1 - kept) / (odds * (1 - kept) + kept))
+
+
+def _report_alone(epsilon: float, length: int, parameters: Mapping[str, Any]) -> float:
+    return 4 * math.log(correct.REPORT_KEEPS / (1 - correct.REPORT_KEEPS))
+
+
 # Where the noisy answer itself is released, its own noise alone hides it: with all noise moved against the
 # answers, nothing else moves, and where the answers released are very low, no other way is cheaper.
 _RELEASED = _with_bound(lambda length, bound: length / (2 * bound))
@@ -80,6 +98,13 @@ _ENTRIES: list[tuple[str, str, Neighbours, Loss, str | None]] = [
     ("sparse_vector_fresh_threshold", f"{_LYU}, algorithm 2", "each", _times(1), None),
     ("gap_sparse_vector", "Ding 2020 algorithm 17", "each", _times(1), None),
     ("adaptive_sparse_vector", "Ding 2020 algorithm 16", "each", _times(1), None),
+    ("prefix_sum", "LightDP, CheckDP, DP-Sniper: PrefixSum", "one", _times(1), None),
+    ("laplace_parallel", "DP-Sniper: LaplaceParallel", "one", _times(1), None),
+    ("sum_and_count", "DP-Auditorium: means", "one", _times(1), None),
+    ("truncated_geometric", "Balcer and Vadhan 2019; DP-Sniper", "one", _times(1), None),
+    ("one_time_rappor", "Erlingsson, Pihur and Korolova 2014; DP-Sniper", "one", _times(1), None),
+    ("rappor", "Erlingsson, Pihur and Korolova 2014; DP-Sniper", "one", _one_report, None),
+    ("numerical_sparse_vector", "LightDP, ShadowDP, DP-Sniper: NumericalSVT", "each", _times(1), None),
     ("laplace_floating_point", "Mironov 2012", "one", _never, "the textbook mechanism in doubles"),
     ("laplace_half_noise", "a common slip", "one", _times(2), "half of the noise"),
     ("laplace_rare_leak", "a rare slip", "one", _leaked, "no noise once in two thousand runs"),
@@ -93,6 +118,42 @@ _ENTRIES: list[tuple[str, str, Neighbours, Loss, str | None]] = [
         "the noise is shared out over the answers",
     ),
     ("smart_sum_exact_blocks", "after Chan, Shi and Song 2011", "one", _never, "block totals without noise"),
+    (
+        "prefix_sum_noise_per_total",
+        "after LightDP: PrefixSum",
+        "one",
+        _each(1),
+        "every sum is charged as if the others were not",
+    ),
+    (
+        "laplace_parallel_each_alone",
+        "after DP-Sniper: LaplaceParallel",
+        "one",
+        _times(correct.RELEASES),
+        "each release is charged as if it were the only one",
+    ),
+    ("mean_exact_count", "after DP-Auditorium: means", "one", _never, "the scale tells the count"),
+    (
+        "truncated_geometric_renormalised",
+        "after Balcer and Vadhan 2019",
+        "one",
+        _renormalised,
+        "what lies outside is drawn again instead of clamped",
+    ),
+    (
+        "one_time_rappor_bits_alone",
+        "after Erlingsson, Pihur and Korolova 2014",
+        "one",
+        _times(4),
+        "every bit is charged as if the others were not",
+    ),
+    (
+        "rappor_without_memory",
+        "after Erlingsson, Pihur and Korolova 2014",
+        "one",
+        _report_alone,
+        "the permanent bits are left out",
+    ),
     ("noisy_max_value_laplace", "Ding 2020 algorithm 7", "each", _each(1 / 2), _VALUE),
     ("noisy_max_value_exponential", "Ding 2020 algorithm 8", "each", _never, _VALUE),
     ("noisy_max_half_noise", "a common slip", "each", _times(2), "the noise for monotonic answers"),
@@ -132,6 +193,13 @@ _ENTRIES: list[tuple[str, str, Neighbours, Loss, str | None]] = [
         "the noisy answer instead of True",
     ),
     ("sparse_vector_one_true_too_many", "a common slip", "each", _TOO_MANY, "stops one True too late"),
+    (
+        "numerical_sparse_vector_numbers_free",
+        "after LightDP: NumericalSVT",
+        "each",
+        _times(2),
+        "the numbers are not charged",
+    ),
     (
         "gap_sparse_vector_plain_threshold",
         "after Ding 2020 algorithm 17",

@@ -114,7 +114,10 @@ def _while(machine: Machine, frame: Frame, node: ast.While) -> Any:
         open_rounds += len(machine.exploration.branches) > decided
         if isinstance(node.test, ast.Constant) and open_rounds > _MOST_ROUNDS:
             machine.step(frame.file, node.lineno)
-            raise machine.refusal("a loop that ends at random: no bound on its rounds is known")
+            raise machine.refusal(
+                "a loop that ends at random: no bound on its rounds is known, and it is none of those whose "
+                "rounds are alike, which docs/prove.md has"
+            )
         if left is BREAK:
             return None
         if isinstance(left, Returned):
