@@ -496,7 +496,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no declaration": ({"one_group_per_person": "yes"}, "one_group_per_person"),
     "both": ({"groups_per_person": 1, "one_group_per_person": True}, "groups_per_person"),
     "too many items": ({"k": 5}, "k"),
-    "an unknown domain": ({"domain": "unknown", "delta": "1e-8", "k": 1}, "group"),
+    "an unknown domain without a delta": ({"domain": "unknown", "k": 1}, "delta"),
     "no domain": ({"domain": None}, "domain"),
     "next to no budget": ({"epsilon": Fraction(1, 10**4000)}, "epsilon"),
 }

@@ -150,7 +150,7 @@ def test_what_is_refused() -> None:
     windows = fg.source(ROWS, **RANGE)
     refused: list[dict[str, Any]] = [
         {"group": "item", "groups": ["a"]},
-        {"domain": "unknown", "delta": "1e-7"},
+        {"domain": "unknown"},
     ]
     for said in refused:
         with pytest.raises(InvalidArgument):

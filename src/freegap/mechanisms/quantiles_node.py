@@ -108,18 +108,23 @@ class _Groups:
         """Groups near the target whose utilities differ by much, place by place."""
         nearest = self.nearest.astype(float)
         differ = (self.steps * (self.sizes - 1)).astype(float) > _FLAT * scale
-        apart = np.flatnonzero(differ & (nearest - nearest.min() < _FAR * scale)).tolist()
-        if not apart:
+        apart = np.flatnonzero(differ & (nearest - nearest.min() < _FAR * scale))
+        if not len(apart):
             return self
         kept = np.delete(np.arange(len(self.sizes)), apart)
-        parts = [(self.starts[kept], self.sizes[kept], self.distances[kept], self.steps[kept])]
-        for at in apart:
-            members = np.arange(int(self.sizes[at]), dtype=self.distances.dtype)
-            ones, zeros = np.ones_like(members), np.zeros_like(members)
-            parts.append(
-                (self.starts[at] + members, ones, self.distances[at] + members * self.steps[at], zeros)
-            )
-        return type(self)(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        sizes = self.sizes[apart].astype(np.int64)
+        at = np.repeat(apart, sizes)
+        members = (np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(
+            self.distances.dtype
+        )
+        alone = (
+            self.starts[at] + members,
+            np.ones_like(members),
+            self.distances[at] + members * self.steps[at],
+            np.zeros_like(members),
+        )
+        rest = (self.starts[kept], self.sizes[kept], self.distances[kept], self.steps[kept])
+        return type(self)(*(np.concatenate(columns) for columns in zip(rest, alone, strict=True)))
 
 
 def draw_place(

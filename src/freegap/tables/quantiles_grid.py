@@ -3,11 +3,17 @@
 The cell is that of the number, clipped to [low, high] and rounded down. A double stands for the grid point
 that it is the nearest double of. What becomes of a number depends on that number alone.
 
-The cell of a double x is the largest k for which the double nearest to k·γ is at most x. With γ = g₁/g₂, all
-of k·g₁ and g₂ whole numbers below 2^50, fl(k·g₁/g₂) is that double: a product without an error, and one
+Where the step is 1/g and every grid point comes out right, the cell of a double x is ⌊x·g⌋ in doubles: one
+product and a rounding. That it does is tried on all points of the grid, which is public (`is_plain`). Then a
+double that is the last one before a grid point may count as that point.
+
+Else the cell of a double x is the largest k for which the double nearest to k·γ is at most x. With γ = g₁/g₂,
+all of k·g₁ and g₂ whole numbers below 2^50, fl(k·g₁/g₂) is that double: a product without an error, and one
 quotient, rounded to the nearest. ⌊⌊x·g₂⌋/g₁⌋ in doubles is off by at most one, and is corrected by comparing
-x with the grid points on either side. Every engine does the same in doubles (IEEE 754), so all of them agree.
-Of a tiny number nothing but ⌊x·g₂⌋ is divided: PostgreSQL fails where a quotient is below all doubles.
+x with the grid points on either side. Of a tiny number nothing but ⌊x·g₂⌋ is divided: PostgreSQL fails where
+a quotient is below all doubles.
+
+Every engine does the same in doubles (IEEE 754), so all of them agree; and cells rise with their numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -113,20 +120,44 @@ def cell_of(number: Any, grid: Grid) -> int:
         return 0 if number <= grid.low else grid.cells - 1
     if isinstance(number, float | np.floating):
         double = float(number)
+        if is_plain(grid):
+            return math.floor(double * grid.step.denominator) - grid.first
         point = math.floor(Fraction(double) / grid.step)
         return point + (float((point + 1) * grid.step) <= double) - grid.first
     return math.floor(Fraction(number) / grid.step) - grid.first
 
 
-def cell_expression(column: str, grid: Grid) -> nw.Expr:
-    """The cell of a row, of a column of doubles without missing ones."""
+def cell_expression(column: str, grid: Grid, *, in_duckdb: bool = False) -> nw.Expr:
+    """The cell of a row, of a column of doubles without missing ones.
+
+    in_duckdb: whether it is computed there, where `clip` would ask of each row whether it is missing.
+    """
     up, down = float(grid.step.numerator), float(grid.step.denominator)
-    number = nw.col(column).clip(float(grid.low), float(grid.high))
-    if grid.step == 1:  # every grid point is a double
-        return (number.floor() - float(grid.first)).cast(nw.Int64)
+    low, high = float(grid.low), float(grid.high)
+    if in_duckdb:
+        number = nw.min_horizontal(nw.max_horizontal(nw.col(column), nw.lit(low)), nw.lit(high))
+    else:
+        number = nw.col(column).clip(low, high)
+    if is_plain(grid):
+        point = (number if down == 1.0 else number * down).floor()
+        return (point - float(grid.first) if grid.first else point).cast(nw.Int64)
     near = ((number * down).floor() / up).floor()
     # As a column: Polars multiplies by the reciprocal of a constant instead, which is rounded twice.
     divisor = number * 0.0 + down
     over = nw.when((near + 1.0) * up / divisor <= number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     under = nw.when(near * up / divisor > number).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     return (near + over - under - float(grid.first)).cast(nw.Int64)
+
+
+@lru_cache(maxsize=64)
+def is_plain(grid: Grid) -> bool:
+    """Whether the step is 1/g, and ⌊x·g⌋ in doubles is k where x is the double of the k-th grid point.
+
+    >>> [is_plain(Grid.read(0, 1000, step)) for step in (1, "1/10", "1/49", 10)]
+    [True, True, False, False]
+    """
+    if grid.step.numerator != 1:
+        return False
+    parts = float(grid.step.denominator)
+    k = np.arange(grid.first, grid.first + grid.cells, dtype=np.float64)
+    return bool((np.floor(k / parts * parts) == k).all())

@@ -70,14 +70,16 @@ class PeopleInTable:
         self._alike = groups is not None and source.group_kind in OFTEN_ALIKE
         # Where each row is somebody, numbers tell them apart that the engine need not make but for this.
         numbered = not source.by_row or self._alike
-        self._rows = ask_engine(source.rows if numbered else source.present)
+        plain = not numbered and groups is None
+        self._rows = ask_engine(source.rows if numbered else lambda: source.present(keys=not plain))
         self._source = source
         self._rule = rule
         self._groups = groups
 
     def cells(self, grid: Grid) -> Sequence[Tally]:
         """How many people are in each cell, group by group; without groups, of all."""
-        return self._tallies(lambda column: cell_expression(column, grid))
+        in_duckdb = self._rows.implementation.is_duckdb()
+        return self._tallies(lambda column: cell_expression(column, grid, in_duckdb=in_duckdb))
 
     def zones(self, search: RangeSearch) -> Sequence[Tally]:
         """How many people are in each zone, likewise."""

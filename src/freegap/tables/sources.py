@@ -133,14 +133,17 @@ class TableSource:
             group_parts=self.parts,
         )
 
-    def present(self) -> Frame:
-        """The rows that have a value in every column: an item, a person where there are persons, a group."""
+    def present(self, *, keys: bool = True) -> Frame:
+        """The rows that have a value in every column: an item, a person where there are persons, a group.
+
+        keys: whether floating-point numbers are to be told apart, so that zeros must have one sign.
+        """
         schema = self.frame.collect_schema()
         floats = [column for column, dtype in schema.items() if dtype.is_float()]
         present = [~nw.col(column).is_null() for column in schema.names() if column not in floats]
         present += [is_number(self.frame, nw.col(column)) for column in floats]
         frame: Frame = self.frame.filter(*present)
-        zeros = [nw.col(column) + 0.0 for column in floats]
+        zeros = [nw.col(column) + 0.0 for column in floats if keys]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
 

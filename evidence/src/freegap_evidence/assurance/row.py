@@ -78,6 +78,7 @@ class Row:
     measure: what the charge is in: ε, ρ, or ε with a δ.
     law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
     delta: the δ that goes with it.
+    blatant: how many times too narrow the noise is of the audit's twin.
     costly: a release takes milliseconds, so there are fewer of them.
     at_once: many releases by the same function, for the audit, which can then look at many more.
     """
@@ -96,6 +97,7 @@ class Row:
     delta: Fraction = Fraction(0)
     measure: type[Measure] = Pure
     law_at: Callable[[Sequence[float], Fraction], Mapping[Any, float]] | None = None
+    blatant: int = 4
     costly: bool = False
     at_once: ReleaseMany | None = None
 

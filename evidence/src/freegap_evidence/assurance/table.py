@@ -37,7 +37,7 @@ Every mechanism with every noise that the library releases with has a row. A tes
   for tables), and its p-value must be below 1e-9.
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge; how near it comes depends on the number of samples, which is small here. The twin has
-  noise a quarter as wide and must be caught.
+  noise a quarter as wide (a sixteenth for intervals of quantiles) and must be caught.
 - **Divergence**, of rows in ρ: the Rényi divergences of several orders between the exact laws at neighbouring
   answers, each divided by its order, against what is charged. None may be above it; with noise a quarter as
   wide one must be.

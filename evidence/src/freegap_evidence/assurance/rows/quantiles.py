@@ -30,15 +30,12 @@ _NEAR: tuple[Pair, ...] = (((0, 5, 5), (0, 5, 6)), ((1, 4, 1), (1, 4, 2)))
 
 
 def rows() -> Iterator[Row]:
-    """Alone, in ρ, in groups, and with a range that is found.
-
-    Intervals have no row: of few people they are the whole range, and the one draw that is left is far below
-    what is charged for three, so that an audit of the twin finds nothing.
-    """
+    """Alone, in ρ, in groups, with a range that is found, and with intervals."""
     yield _two()
     yield _in_rho()
     yield _in_groups()
     yield _searched()
+    yield _with_intervals()
 
 
 def _two() -> Row:
@@ -162,6 +159,41 @@ def _searched() -> Row:
         law=law,
         pairs=(((5, 5), (5, 6)), ((20, 20), (20, 21))),
         regimes=_AS_ALL,
+        costly=True,
+    )
+
+
+def _with_intervals() -> Row:
+    """The median of few people, whose interval is the whole range: nothing more is known of them.
+
+    Counting them has ε/16, and of the rest one of two levels draws the median: 15ε/32, of which one person
+    moves the odds by half. A twin with noise a quarter as wide is therefore within the charge; one with a
+    sixteenth loses 15ε/4.
+    """
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = fg.quantiles(
+            _people(answers), q=0.5, low=0, high=2, epsilon=epsilon, intervals=True, bits=bits
+        )
+        ends = tuple(int(end) for pair in found.intervals or () for end in pair)
+        return Released((*map(int, found.values), *ends), found.spent)
+
+    def law() -> Mapping[Any, float]:
+        alone = _median((9, 4, 0), float(EPSILON) * 15 / 32)
+        return {(cell, 0, 2): p for cell, p in alone.items()}
+
+    return Row(
+        function="quantiles",
+        noise="Gumbel",
+        variant="with intervals",
+        theorem="as without, and a two-sided geometric count",
+        proof=Cited("sequential composition of a noisy count and of three quantiles for one"),
+        release=release,
+        answers=(9, 4, 0),
+        law=law,
+        pairs=(((6, 5, 0), (6, 6, 0)), ((0, 4, 4), (0, 4, 5))),
+        regimes=_AS_ALL,
+        blatant=16,
         costly=True,
     )
 
