@@ -351,6 +351,12 @@ def test_no_attack_is_proved(program: Any) -> None:
     assert not tried(program, 5, counterexample=False).holds
 
 
+def test_the_reason_names_the_program() -> None:
+    reason = str(tried(eats_the_answers, 5, counterexample=False).reason)
+    line = eats_the_answers.__code__.co_firstlineno
+    assert f"(a round of eats_the_answers, test_rounds.py:{line})" in reason
+
+
 def test_what_is_read_is_known() -> None:
     """Which of these are not even read, so that none goes from one to the other unseen."""
     read = {

@@ -26,9 +26,11 @@ densities they are about those.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import z3
@@ -128,6 +130,11 @@ def _result(problem: Problem, one: Proof, times: int, how: str, theorem: Callabl
 
 
 def _undecided(problem: Problem, reason: str) -> Proof:
+    """With the program in the place of a line of its round, which is a text of ours."""
+    code = getattr(problem.mechanism, "__code__", None)
+    if code is not None:
+        where = f"a round of {code.co_name}, {Path(code.co_filename).name}:{code.co_firstlineno}"
+        reason = re.sub(r"<rounds [0-9a-f]+>:\d+", where, reason)
     conditions = (Established("rounds", None, "not established"),)
     return Proof(None, claim_of(problem), conditions, reason=reason, queries=problem.queries)
 
