@@ -233,11 +233,12 @@ def count_again(
     parameters: Parameters,
     event: Event,
     runs: int,
+    key: tuple[int, ...] = (),
 ) -> EventCounts:
-    """How often an event happens on the two inputs, in so many trials."""
+    """How often an event happens on the two inputs, in so many trials; another key, other runs."""
     total = EventCounts(0, 0, 0, 0)
     for piece, size in enumerate(_sizes(runs, PIECE if source.mechanism.one_by_one else CHUNK)):
-        task = [(size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, piece))]
+        task = [(size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, *key, piece))]
         total = sum(_count(source, inputs, parameters, event, None, task)[0], total)
     return total
 

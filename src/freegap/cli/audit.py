@@ -32,11 +32,26 @@ def audit(
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="The claimed δ beside it.")] = None,
     rho: Annotated[str | None, typer.Option(help="The claimed ρ, instead of ε.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="The order of a claimed Rényi divergence.")] = None,
+    renyi: Annotated[str | None, typer.Option(help="The claimed Rényi divergence of that order.")] = None,
+    mu: Annotated[str | None, typer.Option(help="The claimed μ of Gaussian privacy.")] = None,
+    tradeoff: Annotated[
+        str | None, typer.Option(help="The claimed trade-off curve: package.module:function.")
+    ] = None,
     command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
     ] = False,
-    entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
+    libraries: Annotated[
+        bool, typer.Option("--libraries", help="Audit mechanisms of other libraries, as pip installs them.")
+    ] = False,
+    entries: Annotated[
+        str, typer.Option(help="With --catalogue or --libraries: these, separated by commas.")
+    ] = "",
+    page: Annotated[Path | None, typer.Option(help="With --libraries: write the page of the docs.")] = None,
+    environments: Annotated[
+        Path | None, typer.Option(help="With --libraries: the folder of their virtual environments.")
+    ] = None,
     neighbours: Annotated[str, typer.Option(help=NEIGHBOURS)] = "each",
     sensitivity: Annotated[str, typer.Option(help="How much one person can change an answer.")] = "1",
     lengths: Annotated[str | None, typer.Option(help="Of the inputs to try, such as 1,2,10.")] = None,
@@ -69,10 +84,11 @@ def audit(
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
     seeded: Annotated[bool, typer.Option("--seeded", help="With --command: the program uses SEED.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a picture (.svg, .png or .pdf).")] = None,
+    picture: Annotated[str, typer.Option(help="Which: curve (of p-values), outputs, or tradeoff.")] = "curve",
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.
+    """Search for a counterexample to a claim of privacy: ε, (ε, δ), ρ, Rényi, μ or a trade-off curve.
 
     Exit code 0: no violation found; 1: violated (or, with --catalogue, a wrong verdict); 2: no verdict.
     """
@@ -92,21 +108,31 @@ def audit(
         "seed": seed,
         "progress": False if as_json else None,
     }
+    if libraries:
+        _libraries([name for name in entries.split(",") if name], page, environments, as_json)
+        return
     given = dict(map(_in_doubles, map(name_and_value, parameter or [])))
     if catalogue:
         _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
         return
     from freegap.auditor import audit as run
 
-    if epsilon is None and rho is None:
+    claim: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "alpha": alpha,
+        "renyi": renyi,
+        "mu": mu,
+    }
+    if all(amount is None for amount in (*claim.values(), tradeoff)):
         raise InvalidArgument("epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
     if lengths is not None:
         settings["lengths"] = [int(n) if n.strip().isdecimal() else n for n in lengths.split(",")]
     report = run(
         _mechanism(target, command, seeded=seeded, run_limit=run_limit),
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **claim,
+        tradeoff=None if tradeoff is None else load("tradeoff", tradeoff),
         inputs=None if inputs is None else _pairs(inputs),
         neighbours=cast("Neighbours", neighbours),
         sensitivity=sensitivity,
@@ -116,7 +142,7 @@ def audit(
     if html is not None:
         report.to_html(html)
     if plot is not None:
-        report.plot(plot)
+        report.plot(plot, what=picture)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -180,6 +206,31 @@ def _catalogue(
     else:
         typer.echo(f"{len(rows) - len(wrong)} of {len(rows)} verdicts as expected")
     if wrong:
+        raise typer.Exit(1)
+
+
+def _libraries(names: list[str], page: Path | None, environments: Path | None, as_json: bool) -> None:
+    """Audit other libraries; exit code 1 where a known fault was not found."""
+    scoreboard = evidence("scoreboard")
+    known = {subject.title: subject for subject in scoreboard.SUBJECTS}
+    unknown = [name for name in names if not any(title.startswith(name) for title in known)]
+    if unknown:
+        raise InvalidArgument(
+            "entries", unknown[0], "is no library that is audited", f"Known: {', '.join(known)}."
+        )
+    chosen = [s for title, s in known.items() if not names or any(title.startswith(name) for name in names)]
+    folder = environments or evidence("environments").cache_folder()
+
+    def told(row: dict[str, Any]) -> None:
+        bound = "" if "lower_bound" not in row else f"  ≥ {row['lower_bound']:.3f}, {row['seconds']} s"
+        typer.echo(f"{row['library']} {row['mechanism']}: {row['verdict']}{bound}", err=as_json)
+
+    result = scoreboard.run(folder=folder, subjects=chosen, told=told)
+    if page is not None:
+        page.write_text(scoreboard.page(result, command=f"freegap audit --libraries --page {page}"), "utf-8")
+    if as_json:
+        print_json(result)
+    if any(row["known"] and row["verdict"] not in ("violated", "not audited") for row in result["rows"]):
         raise typer.Exit(1)
 
 
