@@ -12,11 +12,12 @@ from itertools import count, product
 from typing import Any
 
 import pytest
+import z3
 
 import freegap as fg
 from freegap.prover.check import problem_of
 from freegap.prover.rounds import rounds_of
-from freegap.prover.stopping import _best_of_bound, _renewal
+from freegap.prover.stopping import _best_of_bound, _renewal, _step
 from freegap.symbolic import Limits, NotDecided
 from freegap.symbolic.subset import remember_source
 
@@ -107,17 +108,16 @@ def test_what_is_proved(program: Any, options: Any) -> None:
 def test_a_certificate_has_the_theorem(tmp_path: Any) -> None:
     proof = tried(stops_by_a_coin, 2, certificate=tmp_path / "out")
     assert proof.holds
-    assert "product of two factors" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "rounds: a positive factor can be left out" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
 
-def test_the_theorems_need_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a factor less, z3 finds numbers that break them."""
+def test_the_theorems_are_confirmed_step_by_step() -> None:
     _renewal(Limits(), always=True)
     _renewal(Limits(), always=False)
     _best_of_bound(Limits())
-    monkeypatch.setattr("freegap.prover.stopping.z3.unsat", "never")
-    with pytest.raises(NotDecided):
-        _renewal(Limits(), always=False)
+    x, y = z3.Reals("x y")
+    with pytest.raises(NotDecided, match="did not confirm"):
+        _step(Limits(), "a product rises with any factor", [x <= y], x * x <= x * y)
 
 
 # What is refuted -----------------------------------------------------------------------------------------
@@ -351,6 +351,12 @@ def test_no_attack_is_proved(program: Any) -> None:
     assert not tried(program, 5, counterexample=False).holds
 
 
+def test_the_reason_names_the_program() -> None:
+    reason = str(tried(eats_the_answers, 5, counterexample=False).reason)
+    line = eats_the_answers.__code__.co_firstlineno
+    assert f"(a round of eats_the_answers, test_rounds.py:{line})" in reason
+
+
 def test_what_is_read_is_known() -> None:
     """Which of these are not even read, so that none goes from one to the other unseen."""
     read = {
@@ -445,7 +451,7 @@ def false_proofs(seeds: range) -> Iterator[str]:
         )
         if rounds_of(problem_of(program, epsilon=epsilon, queries=1)) is None:
             continue
-        proof = tried(program, epsilon, counterexample=False, resolution=1, seconds=5)
+        proof = tried(program, epsilon, counterexample=False, resolution=1)
         if not proof.holds:
             continue
         yield "proved"
@@ -459,7 +465,7 @@ def false_proofs(seeds: range) -> Iterator[str]:
 
 def test_no_random_program_is_proved_wrongly() -> None:
     found = list(false_proofs(range(40)))
-    assert found.count("proved") >= 8
+    assert found.count("proved") >= 5
     assert set(found) == {"proved"}
 
 

@@ -37,6 +37,7 @@ from fractions import Fraction
 from types import FunctionType
 from typing import Any
 
+from freegap.laws import Law
 from freegap.prover.loop_text import (
     FUNCTIONS_OF_LISTS,
     STRANGE,
@@ -285,7 +286,7 @@ class _RoundReading:
         def on_numbers(answers: list[Any], noise: Any, **words: Any) -> Any:
             result = made(list(answers), noise, **words)
             if whole and result[0] and isinstance(noise, GivenNoise):
-                again = GivenNoise(noise.values)
+                again = _NoMore(noise.values)
                 if not agree(self.function(list(answers), again, **words), result[1]):
                     raise NotDecided("a round and the program itself put out different things")
                 if again.drawn != noise.drawn:
@@ -293,6 +294,15 @@ class _RoundReading:
             return result
 
         return Trusted(meaning, on_numbers)
+
+
+class _NoMore(GivenNoise):
+    """The noise of one round: a program that goes on after it has read another one."""
+
+    def draw(self, law: Law, scale: Any, label: Any = None, **more: Any) -> Fraction:
+        if (len(self.drawn) if label is None else label) not in self.values:
+            raise NotDecided("a round ends the program, and the program itself goes on")
+        return super().draw(law, scale, label, **more)
 
 
 def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.While | ast.For, list[ast.stmt]]:

@@ -14,20 +14,23 @@ The best of N. After each round a coin ends it with the chance γ; what is put o
 the largest score. With a = P(score < s) and b = P(score ≤ s) for the score s of x, and K the probability that
 x, once kept, is kept to the end if the coin does not end it now,
 
-    K = b·(γ + (1 − γ)·K)        P = R(x)·(γ + (1 − γ)·K) + a·(1 − γ)·P
+    K = b·c        c = γ + (1 − γ)·K        P = R(x)·c + a·(1 − γ)·P
 
 where a round of the same score does not take its place (with ≥ in the place of > it does, and a and b change
 their roles). So P = R(x)·γ/((1 − βa)(1 − βb)), β = 1 − γ; 1 − βa = γ + β·P(score ≥ s) and 1 − βb change by
 e^ε₁ at most: 3ε₁ together (Liu and Talwar 2019, theorem 3.2; Ilvento 2020, algorithm 7).
 
-z3 proves both inequalities from these equations; for outputs with densities they are about those.
+z3 proves the steps from these equations to both inequalities, and so can another solver; for outputs with
+densities they are about those.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import z3
@@ -127,6 +130,11 @@ def _result(problem: Problem, one: Proof, times: int, how: str, theorem: Callabl
 
 
 def _undecided(problem: Problem, reason: str) -> Proof:
+    """With the program in the place of a line of its round, which is a text of ours."""
+    code = getattr(problem.mechanism, "__code__", None)
+    if code is not None:
+        where = f"a round of {code.co_name}, {Path(code.co_filename).name}:{code.co_firstlineno}"
+        reason = re.sub(r"<rounds [0-9a-f]+>:\d+", where, reason)
     conditions = (Established("rounds", None, "not established"),)
     return Proof(None, claim_of(problem), conditions, reason=reason, queries=problem.queries)
 
@@ -185,37 +193,61 @@ _stays = Trusted(lambda machine, *context, **words: {}, lambda *context, **words
 
 
 def _renewal(limits: Limits, *, always: bool) -> None:
-    """P·s = R: P ≤ e^(2ε₁)·P', or e^ε₁ where s' = s."""
-    e, r, r2, s, s2, p, p2 = z3.Reals("E R R' s s' P P'")
-    solver = limits.solver("an output of rounds until one ends it has at most the product of two factors")
-    solver.add(e >= 1, r >= 0, r2 >= 0, s > 0, s <= 1, s2 > 0, s2 <= 1)
-    solver.add(p == r + (1 - s) * p, p2 == r2 + (1 - s2) * p2, r <= e * r2)
-    solver.add(s2 == s if always else s2 <= e * s)
-    solver.add(p > (e if always else e * e) * p2)
-    _require_unsat(solver)
+    """P·s = R: P ≤ e^(2ε₁)·P', or e^ε₁ where s' = s. In steps that are plain to any solver."""
+    p, r, s = z3.Reals("P R s")
+    _step(limits, "P = R + (1 - s) P is P s = R", [p == r + (1 - s) * p], p * s == r)
+    if always:
+        e, p2 = z3.Reals("E P2")
+        _cancel(limits)
+        _step(
+            limits, "with the same s, P is at most E times P2", [p * s <= e * (p2 * s)], p * s <= (e * p2) * s
+        )
+        return
+    _quotient(limits)
 
 
 def _best_of_bound(limits: Limits) -> None:
-    """From the two equations, for both sides: the closed form, and then P ≤ e^(3ε₁)·P'."""
-    a, b, g, k, p, r = z3.Reals("a b gamma K P R")
-    solver = limits.solver("what is kept of a random number of rounds has its closed form")
-    solver.add(a >= 0, a <= 1, b >= 0, b <= 1, g > 0, g <= 1)
-    solver.add(k == b * (g + (1 - g) * k), p == r * (g + (1 - g) * k) + a * (1 - g) * p)
-    solver.add(p * (1 - (1 - g) * a) * (1 - (1 - g) * b) != r * g)
-    _require_unsat(solver)
-    e, x, y, x2, y2, r2, p2 = z3.Reals("E x y x' y' R' P'")  # 1 − a and 1 − b, on both sides
-    below = limits.solver("a factor of what is kept changes by at most e^ε")
-    below.add(e >= 1, x >= 0, x2 >= 0, x2 <= e * x, g > 0, g <= 1, g + (1 - g) * x2 > e * (g + (1 - g) * x))
-    _require_unsat(below)
-    above = limits.solver(
-        "what is kept of a random number of rounds has at most the product of three factors"
-    )
-    above.add(e >= 1, x > 0, y > 0, x2 > 0, y2 > 0, r >= 0, r2 >= 0, x2 <= e * x, y2 <= e * y, r <= e * r2)
-    above.add(p * x * y == r * g, p2 * x2 * y2 == r2 * g, g > 0, p > e * e * e * p2)
-    _require_unsat(above)
+    """c, the probability that x is kept to the end once it is kept, and then P: three factors in all."""
+    a, b, c, g, p, r = z3.Reals("a b c gamma P R")
+    k = z3.Real("K")
+    _step(limits, "c = g + (1 - g) K", [k == b * c, c == g + (1 - g) * k], c == g + (1 - g) * (b * c))
+    _step(limits, "c (1 - (1 - g) b) = g", [c == g + (1 - g) * (b * c)], c * (1 - (1 - g) * b) == g)
+    again = p == r * c + a * (1 - g) * p
+    _step(limits, "P (1 - (1 - g) a) = R c", [again], p * (1 - (1 - g) * a) == r * c)
+    e, x, x2, r2, c2 = z3.Reals("E x x2 R2 c2")  # x is 1 − a or 1 − b
+    _rises(limits)
+    risen = [(1 - g) * x2 <= (1 - g) * (e * x), g <= g * e]
+    change = g + (1 - g) * x2 <= e * (g + (1 - g) * x)
+    _step(limits, "a factor of what is kept changes by at most E", risen, change)
+    _quotient(limits)  # for c, with F = 1
+    risen = [r * c <= c * (e * r2), c * (e * r2) <= (e * r2) * (e * c2)]
+    _step(limits, "R c changes by at most E twice", risen, r * c <= (e * e) * (r2 * c2))
+    # once more for P, with F = E²
 
 
-def _require_unsat(solver: Any) -> None:
+def _quotient(limits: Limits) -> None:
+    """P·x = u and P'·x' = u' with u ≤ F·u' and x' ≤ E·x: P ≤ F·E·P'."""
+    e, f, p, x, p2, x2 = z3.Reals("E F P x P2 x2")
+    _rises(limits)
+    risen = [p * x <= f * (p2 * x2), (f * p2) * x2 <= (f * p2) * (e * x)]
+    _step(limits, "P x is at most F E P2 x", risen, p * x <= (f * e * p2) * x)
+    _cancel(limits)
+
+
+def _rises(limits: Limits) -> None:
+    a, x, y = z3.Reals("a x y")
+    _step(limits, "a product rises with a factor", [a >= 0, x <= y], a * x <= a * y)
+
+
+def _cancel(limits: Limits) -> None:
+    p, q, s = z3.Reals("P Q s")
+    _step(limits, "a positive factor can be left out", [s > 0, p * s <= q * s], p <= q)
+
+
+def _step(limits: Limits, meaning: str, premises: list[Any], conclusion: Any) -> None:
+    """z3 confirms that this follows."""
+    solver = limits.solver(f"rounds: {meaning}")
+    solver.add(*premises, z3.Not(conclusion))
     if solver.check() != z3.unsat:
         raise NotDecided("z3 did not confirm the theorem on rounds")
 

@@ -59,10 +59,9 @@ def synthesise(problem: Problem, *, tightness: bool = True, progress: Progress |
                 found[-1].append((template, chosen))
         source = source_of([case.name for case in problem.cases], found)
     except OutOfTime as late:
-        known = (
-            f"an alignment is known for {sum(map(len, found))} of {len(templates) * len(problem.cases)} kinds"
-        )
-        return _undecided(problem, f"{late}; {known} of output")
+        kinds = len(templates) * len(problem.cases)
+        known = f"an alignment is known for {sum(map(len, found))} of {kinds} kinds of output"
+        return _undecided(problem, f"{late}; {known if kinds else 'not all paths are known'}")
     except NotDecided as undecided:
         return _undecided(problem, str(undecided))
     proof = prove_alignment(given, compiled(source), tightness=tightness, progress=progress)
