@@ -9,6 +9,8 @@ from typing import Any
 from freegap.values.neighbours import Neighbours
 
 _ISSUES = "https://github.com/IBM/differential-privacy-library/issues"
+FLOATING_KNOWN = {"diffprivlib": f"{_ISSUES}/94", "diffprivlib 0.4.0": f"{_ISSUES}/19"}
+"""Libraries of which it is public that the low digits of their doubles tell."""
 
 
 @dataclass(frozen=True)
