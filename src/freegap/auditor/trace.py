@@ -39,7 +39,7 @@ _LOSES = frozenset(
 
 
 @dataclass(frozen=True)
-class Run:
+class TracedRun:
     """One run: the output, what of it is no real number, and what was drawn."""
 
     output: Outputs
@@ -63,7 +63,7 @@ def run_once(
     parameters: Parameters,
     seed: int,
     altered: tuple[int, float] | None = None,
-) -> Run:
+) -> TracedRun:
     """One run on the random numbers of this seed."""
     rng, record = np.random.default_rng(seed), Record(altered=altered)
     keywords: dict[str, Any] = {**mechanism.fixed, **dict(parameters)}
@@ -77,7 +77,7 @@ def run_once(
     with generators_of(record, rng), primitives_of(record):
         output = mechanism.function(handed_over(answers), **keywords, **({"size": 1} if many else {}))
     read = from_batch(output, 1) if many else from_objects([released(output)])
-    return Run(read, read.rows(1)[0], record)
+    return TracedRun(read, read.rows(1)[0], record)
 
 
 def trace(
@@ -115,7 +115,7 @@ def _text(answers: Answers) -> Any:
 # What shows in one run -----------------------------------------------------------------------------------
 
 
-def _alone(runs: Iterable[Run]) -> Iterator[TraceFinding]:
+def _alone(runs: Iterable[TracedRun]) -> Iterator[TraceFinding]:
     for run in runs:
         for seed in run.record.seeds:
             site, _, text = seed.partition(", ")
@@ -150,7 +150,7 @@ def _same(one: Any, two: Any) -> bool:
 
 
 def _compared(
-    sides: Sequence[Sequence[Run]], claim: TestedClaim, texts: tuple[Any, Any]
+    sides: Sequence[Sequence[TracedRun]], claim: TestedClaim, texts: tuple[Any, Any]
 ) -> Iterator[TraceFinding]:
     by_output = [_grouped(runs) for runs in sides]
     if None in by_output:  # drawn again and again until something fits: the number is random itself
@@ -165,16 +165,16 @@ def _compared(
             yield from _draws(left, right, claim, texts)
 
 
-def _grouped(runs: Sequence[Run]) -> dict[tuple[Any, ...], Run] | None:
+def _grouped(runs: Sequence[TracedRun]) -> dict[tuple[Any, ...], TracedRun] | None:
     """A run for each output; None where runs with the same output drew differently on one input."""
-    found: dict[tuple[Any, ...], Run] = {}
+    found: dict[tuple[Any, ...], TracedRun] = {}
     for run in runs:
         if found.setdefault(run.skeleton, run).kinds != run.kinds:
             return None
     return found
 
 
-def _different(one: Run, two: Run, texts: tuple[Any, Any]) -> TraceFinding:
+def _different(one: TracedRun, two: TracedRun, texts: tuple[Any, Any]) -> TraceFinding:
     if len(one.draws) != len(two.draws) or [d.shape for d in one.draws] != [d.shape for d in two.draws]:
         numbers = [sum(max(1, int(np.prod(draw.shape))) for draw in run.draws) for run in (one, two)]
         text = f"{numbers[0]} and {numbers[1]} numbers are drawn, and the output does not show it"
@@ -243,7 +243,7 @@ def _changes(
     parameters: Parameters,
     seed: int,
     altered: tuple[int, float],
-    plain: Run,
+    plain: TracedRun,
 ) -> bool:
     try:
         other = run_once(mechanism, answers, parameters, seed, altered)

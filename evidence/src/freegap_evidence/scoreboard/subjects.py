@@ -94,8 +94,8 @@ SUBJECTS: Sequence[Subject] = (
     *_all("PipelineDP", ("laplace", "LaplaceMechanism of dp_computations", "one", _ONE)),
     Subject(
         "diffprivlib 0.4.0",
-        "linear_regression",
-        "LinearRegression, targets from 0 to 10",
+        "regression_objective",
+        "the objective of LinearRegression, targets from 0 to 10",
         known=f"{_ISSUES}/34, fixed in 0.4.1",
         settings=_TARGETS,
     ),
