@@ -73,8 +73,8 @@ def linear_regression(epsilon: float) -> Mechanism:
 
 
 def regression_objective(epsilon: float) -> Mechanism:
-    """The first coefficient of the objective of `LinearRegression`, on the same points; the model itself asks a
-    recent scikit-learn for what is gone, in version 0.4.0."""
+    """The first coefficient of the objective of `LinearRegression`, on the same points: in version 0.4.0 the
+    model itself asks a recent scikit-learn for what is gone."""
     import numpy as np
 
     _leave_out_models()
