@@ -386,7 +386,7 @@ def test_a_measurement_of_opendp_is_recorded(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opendp.mod", SimpleNamespace(Measurement=FakeMeasurement))
     measurement = FakeMeasurement(loss, measure)
-    given = (
+    given: dict[str, Any] = (
         {} if claim is None else {"claim": claim_of(measure_argument(epsilon=None, rho=claim, delta=None))}
     )
 

@@ -86,11 +86,8 @@ SUBJECTS: Sequence[Subject] = (
         ("count", "Count", "one", _ONE),
     ),
     Subject("python-dp", "gaussian", "GaussianMechanism", delta=1e-5, settings=_ONE),
-    *_all(
-        "SmartNoise SQL",
-        ("laplace", "Laplace", "one", _ONE),
-        ("geometric", "Geometric", "one", _ONE),
-    ),
+    Subject("SmartNoise SQL", "laplace", "Laplace", settings=_ONE),
+    Subject("SmartNoise SQL", "gaussian", "Gaussian", delta=1e-5, settings=_ONE),
     *_all("PipelineDP", ("laplace", "LaplaceMechanism of dp_computations", "one", _ONE)),
     Subject(
         "diffprivlib 0.4.0",
