@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import freegap as fg
 from freegap.auditor.inputs import own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
-from freegap.auditor.recorded import Drawn, Record, RecordingGenerator
+from freegap.auditor.recorded import RecordedNumber, RecordingGenerator, RunRecord
 from freegap.auditor.statistics import PureClaim, claim_of
 from freegap.auditor.trace import trace
 from freegap.auditor.traced import TraceFinding, trace_lines
@@ -302,7 +302,7 @@ def test_the_command_line_traces() -> None:
 
 
 def test_the_values_are_those_of_the_plain_generator() -> None:
-    plain, record = np.random.default_rng(5), Record()
+    plain, record = np.random.default_rng(5), RunRecord()
     recording = RecordingGenerator(np.random.default_rng(5).bit_generator, record)
     assert recording.laplace(1.0, 2.0) == plain.laplace(1.0, 2.0)
     assert (recording.normal(size=3) == plain.normal(size=3)).all()
@@ -313,10 +313,10 @@ def test_the_values_are_those_of_the_plain_generator() -> None:
 
 
 def test_a_draw_knows_its_centre_and_its_width() -> None:
-    record = Record()
+    record = RunRecord()
     rng = RecordingGenerator(np.random.default_rng(1).bit_generator, record)
     drawn = rng.laplace(scale=2.0)
-    assert isinstance(drawn, Drawn)
+    assert isinstance(drawn, RecordedNumber)
     assert type(5 + -3 * drawn / 2) is float
     assert record.draws[0].centres == [5.0]
     assert record.draws[0].width == 3.0

@@ -21,7 +21,13 @@ from freegap.auditor.parameters import parameter_grid
 from freegap.auditor.primitives import primitives_of
 from freegap.auditor.programs import limit_runs, released
 from freegap.auditor.reading import from_batch, from_objects
-from freegap.auditor.recorded import Draw, Record, RecordingGenerator, RecordingNoise, generators_of
+from freegap.auditor.recorded import (
+    RecordedDraw,
+    RecordingGenerator,
+    RecordingNoise,
+    RunRecord,
+    generators_of,
+)
 from freegap.auditor.statistics import TestedClaim
 from freegap.auditor.traced import TraceFinding
 from freegap.auditor.whole_inputs import handed_over, shown
@@ -44,10 +50,10 @@ class TracedRun:
 
     output: Outputs
     skeleton: tuple[Any, ...]
-    record: Record
+    record: RunRecord
 
     @property
-    def draws(self) -> list[Draw]:
+    def draws(self) -> list[RecordedDraw]:
         """In their order."""
         return self.record.draws
 
@@ -65,7 +71,7 @@ def run_once(
     altered: tuple[int, float] | None = None,
 ) -> TracedRun:
     """One run on the random numbers of this seed."""
-    rng, record = np.random.default_rng(seed), Record(altered=altered)
+    rng, record = np.random.default_rng(seed), RunRecord(altered=altered)
     keywords: dict[str, Any] = {**mechanism.fixed, **dict(parameters)}
     if mechanism.noise is not None:
         recording = {
@@ -122,7 +128,7 @@ def _alone(runs: Iterable[TracedRun]) -> Iterator[TraceFinding]:
             yield TraceFinding(
                 "seed", site, f"a generator is made from a fixed one, {text}: every run has the same noise"
             )
-        seen: dict[tuple[str, float], Draw] = {}
+        seen: dict[tuple[str, float], RecordedDraw] = {}
         for draw in run.draws:
             if draw.scale is None:
                 continue
@@ -137,7 +143,7 @@ def _alone(runs: Iterable[TracedRun]) -> Iterator[TraceFinding]:
                 )
 
 
-def _shared(draw: Draw) -> bool:
+def _shared(draw: RecordedDraw) -> bool:
     wider = any(centre.size > max(1, int(np.prod(draw.shape))) for centre in draw.centres)
     return wider or any(not _same(draw.centres[0], other) for other in draw.centres[1:])
 
@@ -187,7 +193,9 @@ def _different(one: TracedRun, two: TracedRun, texts: tuple[Any, Any]) -> TraceF
     return TraceFinding("control flow", site, text, *texts)
 
 
-def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> Iterator[TraceFinding]:
+def _draws(
+    one: RecordedDraw, two: RecordedDraw, claim: TestedClaim, texts: tuple[Any, Any]
+) -> Iterator[TraceFinding]:
     if one.width is None or two.width is None:
         return
     if not np.allclose(one.width, two.width, rtol=ROUNDING, atol=0):
