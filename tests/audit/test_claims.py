@@ -10,6 +10,7 @@ import pytest
 from scipy import optimize, special
 
 import freegap as fg
+from freegap.auditor.claims import ConcentratedClaim, CurveClaim, GaussianClaim, RenyiClaim
 from tests.audit.test_validity import LEVELS, most
 
 ONE_PAIR: dict[str, Any] = {"inputs": [([0], [1])], "seed": 1, "jobs": 1}
@@ -131,9 +132,58 @@ def test_what_is_concentrated_is_not_refuted(mechanism: Any, rho: float, setting
     assert fg.audit(mechanism, rho=0.3 * rho, **settings, **size).violated
 
 
+def test_no_cut_of_a_gaussian_takes_more_than_it_has() -> None:
+    cuts = np.linspace(-6, 6, 300)
+    for sigma in (0.5, 2.0, 10.0):
+        above = special.ndtr(-cuts), special.ndtr(-cuts - 1 / sigma)
+        for order in (1.5, 8.0, 64.0):
+            truth = order / (2 * sigma**2)
+            shown = RenyiClaim(1.0, order).value(*above).max()
+            assert (0.2 if truth < 2 else 0.0) * truth < shown <= truth
+        shown = GaussianClaim(1.0).value(*above)
+        assert (shown <= 1 / sigma).all()
+        assert shown[abs(cuts) < 5] == pytest.approx(1 / sigma, abs=1e-6)  # every cut shows all of it
+        curve = CurveClaim.of(lambda x, mu=1 / sigma: float(special.ndtr(special.ndtri(1 - x) - mu)))
+        assert (curve.value(*above) <= 0).all()
+        assert (curve.value(special.ndtr(-cuts), special.ndtr(-cuts - 1.1 / sigma)).max()) > 0
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ({"mu": 1 / 2}, {"mu": 0.4}),
+        ({"alpha": 8, "renyi": 1}, {"alpha": 8, "renyi": 0.4}),
+        (
+            {"tradeoff": lambda x: float(special.ndtr(special.ndtri(1 - x) - 0.5))},
+            {"tradeoff": lambda x: 1 - x},
+        ),
+    ],
+    ids=["mu", "renyi", "tradeoff"],
+)
+def test_a_gaussian_is_refuted_beyond_what_it_has_in_every_measure(right: Any, wrong: Any) -> None:
+    size: dict[str, Any] = {"samples": 20_000, "search_samples": 2000, "patience": 1, "shrink": False}
+    found = fg.audit(gaussian(2.0), **wrong, **size, **ONE_PAIR)
+    assert found.violated, found
+    assert found.lower_bound > found.claim.amount
+    kept = fg.audit(gaussian(2.0), **right, **size, **ONE_PAIR)
+    assert not kept.violated, kept
+    assert kept.lower_bound <= kept.claim.amount
+    assert kept.claim.amount == 0 or kept.lower_bound > 0.35 * kept.claim.amount
+    assert kept.to_dict()["measure"] == next(iter(set(right) - {"alpha"}))
+
+
 def test_a_claim_is_in_one_measure() -> None:
     for wrong in (
         {},
+        {"mu": 1, "rho": 1},
+        {"alpha": 2},
+        {"renyi": 1},
+        {"alpha": 1, "renyi": 1},
+        {"mu": 1, "delta": 0.1},
+        {"mu": 1000},
+        {"tradeoff": lambda x: 1.0},
+        {"tradeoff": lambda x: (1 - x) * (0.5 + x / 2)},
+        {"tradeoff": 3},
         {"epsilon": 1, "rho": 1},
         {"rho": 1, "delta": 0.1},
         {"rho": 0},
@@ -165,8 +215,6 @@ def fair_coin(answers: list[float], rng: np.random.Generator, size: int) -> Any:
 
 
 def coins_rho() -> float:
-    from freegap.auditor.statistics import ConcentratedClaim
-
     return float(ConcentratedClaim(1.0).value(0.6, 0.4)) + 1e-10
 
 

@@ -36,7 +36,7 @@ from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.outputs import Label, join
 from freegap.auditor.reading import from_objects
 from freegap.auditor.search import Lead
-from freegap.auditor.statistics import Spending
+from freegap.auditor.statistics import PureClaim, Spending
 
 LAWS = {
     "laplace": ((0.0, 2.0), stats.laplace(0, 2)),
@@ -295,7 +295,13 @@ def test_the_sides_are_tossed_and_so_is_their_order() -> None:
     result = Confirmation(Lead(candidate, finding))
     spending = Spending.of(64_000)
     confirm_there(
-        source, result, spending, number=0, settled=lambda so_far: False, promising=lambda so_far: False
+        source,
+        result,
+        spending,
+        PureClaim(1.0),
+        number=0,
+        settled=lambda so_far: False,
+        promising=lambda so_far: False,
     )
     pairs = list(zip(calls[::2], calls[1::2], strict=True))
     assert {one[0] for one, _ in pairs} == {1, 2}  # each comes first now and then
@@ -305,7 +311,7 @@ def test_the_sides_are_tossed_and_so_is_their_order() -> None:
     assert sum(size for _, size, _ in calls) == 64_000
     first = sum(size for side, size, _ in calls if side == 1)
     assert stats.binomtest(first, 64_000).pvalue > 1e-9
-    assert [look.counts.runs1 + look.counts.runs2 for look in result.looks] == list(spending.trials)
+    assert [look.counts.trials for look in result.fixed] == list(spending.trials)
 
 
 class _SinglePrecision:

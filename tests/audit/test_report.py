@@ -62,7 +62,7 @@ def test_the_curve_rises_after_the_bound(passed: fg.AuditReport) -> None:
     assert passed.p_value == pytest.approx(float(passed.p_values([0.7])[0]))
 
 
-@pytest.mark.parametrize("what", ["curve", "outputs"])
+@pytest.mark.parametrize("what", ["curve", "outputs", "tradeoff"])
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_pictures_are_drawn(passed: fg.AuditReport, tmp_path: Path, what: str, ending: str) -> None:
     path = tmp_path / f"{what}.{ending}"

@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 from scipy import special
 
-from freegap.auditor.plan import BoundForecast
-from freegap.auditor.statistics import (
+from freegap.auditor.betting import Bets
+from freegap.auditor.claims import (
     ApproximateClaim,
     ConcentratedClaim,
+    CurveClaim,
+    GaussianClaim,
+    RenyiClaim,
+)
+from freegap.auditor.plan import BoundForecast
+from freegap.auditor.statistics import (
     EventCounts,
     Look,
     PureClaim,
@@ -123,7 +129,28 @@ def test_no_threshold_of_a_gaussian_takes_more_than_its_rho() -> None:
         assert 0.9 / (2 * sigma**2) < values.max() <= 1 / (2 * sigma**2)
 
 
-@pytest.mark.parametrize("claim", [PURE, ApproximateClaim(1.0, 0.01), ConcentratedClaim(0.1)], ids=str)
+MORE_CLAIMS = [RenyiClaim(0.1, 8.0), GaussianClaim(0.5)]
+
+
+@pytest.mark.parametrize("claim", MORE_CLAIMS, ids=str)
+@pytest.mark.parametrize("bets", [None, Bets()], ids=["fixed", "any time"])
+def test_bounds_in_other_measures_are_valid(claim: TestedClaim, bets: Bets | None) -> None:
+    """A mechanism with two outputs takes what its two coins take."""
+    p1, p2 = 0.5, 0.2
+    truth = float(claim.value(p1, p2)) + 1e-9
+    law = outcomes(6, p1, p2)
+    bounds = {counts: claim.lower_bound(counts, 0.2, bets) for counts, _ in law}
+    assert sum(chance for counts, chance in law if bounds[counts] > truth) <= 0.2
+    many = EventCounts(int(p1 * 10**6), int(p2 * 10**6), 10**6, 10**6)
+    assert 0.9 * truth < claim.lower_bound(many, 1e-6, bets) < truth
+    assert claim.p_value(many, 0.9 * truth, bets) <= 1e-6 < claim.p_value(many, truth, bets)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [PURE, ApproximateClaim(1.0, 0.01), ConcentratedClaim(0.1), *MORE_CLAIMS],
+    ids=str,
+)
 def test_the_corner_has_the_least_value(claim: TestedClaim) -> None:
     """What a claim takes grows with the share of the first side, and with the rate of hits."""
     share, rate = np.meshgrid(np.linspace(0.55, 0.999, 60), np.linspace(0.02, 0.5, 60), indexing="ij")
@@ -132,6 +159,16 @@ def test_the_corner_has_the_least_value(claim: TestedClaim) -> None:
         assert (np.diff(values, axis=0) >= -1e-12).all()
         known = values[:, :-1] > -np.inf
         assert (np.diff(values, axis=1)[known] >= -1e-9).all()
+
+
+def test_power_beyond_a_curve_grows_with_share_and_rate_where_it_is_above_it() -> None:
+    claim = CurveClaim.of(lambda x: max(0.0, 1 - 2 * x, (1 - x) / 2))
+    share, rate = np.meshgrid(np.linspace(0.55, 0.999, 40), np.linspace(0.02, 0.5, 40), indexing="ij")
+    values = np.maximum(0, claim.value(2 * rate * share, 2 * rate * (1 - share)))
+    assert (np.diff(values, axis=0) >= -1e-12).all()
+    assert (np.diff(values, axis=1) >= -1e-12).all()
+    assert (values[share < 0.66] == 0).all()
+    assert (values[share > 0.67] > 0).any()
 
 
 def test_looking_twice_is_paid_for() -> None:
@@ -158,7 +195,7 @@ def test_spending_never_exceeds_its_share() -> None:
     for trials in (100, 6400, 10**6):
         plan = Spending.of(trials, 0.7)
         assert plan.trials[-1] == trials
-        assert sum(plan.shares) <= 0.7 + 1e-12
+        assert sum(plan.shares) + plan.always <= 0.7 + 1e-12
         assert list(plan.trials) == sorted(plan.trials)
 
 

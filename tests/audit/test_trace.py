@@ -14,14 +14,14 @@ from freegap_evidence.catalogue import CATALOGUE
 from typer.testing import CliRunner
 
 import freegap as fg
+from freegap.auditor.claims import claim_argument
 from freegap.auditor.inputs import own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.recorded import RecordedNumber, RecordingGenerator, RunRecord
-from freegap.auditor.statistics import PureClaim, claim_of
+from freegap.auditor.statistics import PureClaim
 from freegap.auditor.trace import trace
 from freegap.auditor.traced import TraceFinding, trace_lines
 from freegap.cli import app
-from freegap.values.measures import measure_argument
 
 Rng = np.random.Generator
 
@@ -239,9 +239,12 @@ def test_gaussian_noise_is_judged_in_rho() -> None:
     def gaussian(answers: list[float], rng: Rng) -> float:
         return sum(answers) + rng.normal(scale=2.0)
 
-    exact = claim_of(measure_argument(epsilon=None, rho="1/8", delta=None))
+    exact = claim_argument(rho="1/8")
     assert kinds(gaussian, claim=exact) == set()
-    less = claim_of(measure_argument(epsilon=None, rho="1/9", delta=None))
+    assert kinds(gaussian, claim=claim_argument(mu="1/2")) == set()
+    assert kinds(gaussian, claim=claim_argument(mu="1/3")) == {"sensitivity"}
+    assert kinds(gaussian, claim=claim_argument(alpha=8, renyi="1/10")) == set(), "not judged"
+    less = claim_argument(rho="1/9")
     assert kinds(gaussian, claim=less) == {"sensitivity"}
 
 
@@ -386,9 +389,7 @@ def test_a_measurement_of_opendp_is_recorded(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opendp.mod", SimpleNamespace(Measurement=FakeMeasurement))
     measurement = FakeMeasurement(loss, measure)
-    given: dict[str, Any] = (
-        {} if claim is None else {"claim": claim_of(measure_argument(epsilon=None, rho=claim, delta=None))}
-    )
+    given: dict[str, Any] = {} if claim is None else {"claim": claim_argument(rho=claim)}
 
     def noisy(answers: list[float]) -> float:
         return float(measurement(sum(answers))) * 0.0 + 1.5

@@ -8,6 +8,7 @@ import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,10 @@ async def whole_way(client: Client) -> list[Told]:
     told = [
         await use(client, "list_sources"),
         await use(client, "plan", **QUESTION, largest=900),
-        await use(client, "ask", **QUESTION),
+        await use(client, "ask", **QUESTION, idempotency_key="first-question"),
     ]
     line = told[-1][1]["line"]
+    assert await use(client, "ask", **QUESTION, idempotency_key="first-question") == told[-1]
     return [
         *told,
         await use(client, "list_releases"),
@@ -110,6 +112,32 @@ def test_over_standard_input_and_output(kept: Service) -> None:
 
     with listening(kept.app) as url:
         check(anyio.run(talk, url))
+
+
+def test_where_no_answer_came_the_key_to_ask_again_is_told(kept: Service) -> None:
+    """The service has answered, and the reply is lost on its way."""
+
+    async def half_a_reply(scope: Any, receive: Any, send: Any) -> None:
+        async def start_only(message: Any) -> None:
+            if message["type"] != "http.response.start":
+                message = {"type": "http.response.body", "body": message["body"][:9]}
+            await send(message)
+
+        await kept.app(scope, receive, start_only)
+
+    verbs = kept.token("ann")
+    with listening(half_a_reply) as url, pytest.raises(ToolError, match="may have been paid for") as lost:
+        AtService(url, verbs).ask(dict(QUESTION))
+    found = re.search(r'idempotency_key="([0-9a-f]{64})"', str(lost.value))
+    assert found is not None
+    with listening(kept.app) as url:
+        again = AtService(url, verbs).ask(dict(QUESTION), found[1])
+    assert again["line"] == 7
+    assert (
+        fg.Ledger(kept.settings.ledger).account("shop").spent
+        == fg.Ledger(kept.settings.ledger).account("shop / ann").spent
+        == Fraction(1, 2)
+    )
 
 
 def test_the_command_over_http(kept: Service) -> None:

@@ -4,8 +4,9 @@ A mechanism is any callable whose first argument is the list of answers. The aud
 mechanism; it sees them through that protocol alone.
 """
 
+from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.programs import Command
-from freegap.auditor.report import AuditReport, Counterexample
+from freegap.auditor.report import AuditReport
 from freegap.auditor.run import assert_private, audit
 
 __all__ = ["AuditReport", "Command", "Counterexample", "assert_private", "audit"]

@@ -1,8 +1,8 @@
-"""Confirm a lead on fresh samples, look by look, and stop as soon as the matter is settled.
+"""Confirm a lead on fresh samples, and stop as soon as the matter is settled.
 
-Nothing is chosen here: inputs, parameters, event and direction come from the search, and the looks and
-their shares of the level are fixed before the first run. Every trial tosses for its side, which is what
-the test of `freegap.auditor.statistics` rests on.
+Nothing is chosen here: inputs, parameters, event and direction come from the search, and the shares of the
+level, the bets and the fixed looks are so before the first run. Every trial tosses for its side, which is
+what the test of `freegap.auditor.statistics` rests on.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from freegap.auditor.betting import Bets
 from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.events import Bins, Event, Histogram
 from freegap.auditor.mechanism import Answers, Parameters
 from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.sampling import CHUNK, OutputSource, Workers
 from freegap.auditor.search import Lead
-from freegap.auditor.statistics import EventCounts, Floats, Look, Spending, TestedClaim
+from freegap.auditor.statistics import EventCounts, Floats, Look, PureClaim, Spending, TestedClaim
 from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed
 
 CONFIRM_KEY = 2
 LIKELY, UNLIKELY = 0.5, 1.1  # standard deviations of each side above the claim
 PIECE = 500  # trials on one generator, where a call is a run
-BLOCKS = 24  # at least so many in a look, where a call makes many runs
+BLOCKS = 24  # at least so many until a look, where a call makes many runs
 LEAST_IN_BLOCK = 8
 TASK = 0.5  # seconds that one should take
 DEPENDENT = 1e-12
@@ -38,10 +39,16 @@ LEAST_EXPECTED = 10
 
 @dataclass
 class Confirmation:
-    """A lead and the looks at its fresh samples."""
+    """A lead and the looks at its fresh samples.
+
+    fixed: the looks at numbers of trials that were fixed before.
+    strongest, latest: of the looks by bets, the one that says the most against the claim, and the last.
+    """
 
     lead: Lead
-    looks: list[Look] = field(default_factory=list)
+    fixed: list[Look] = field(default_factory=list)
+    strongest: Look | None = None
+    latest: Look | None = None
     histogram: Histogram | None = None
     blocks: list[EventCounts] = field(default_factory=list)
 
@@ -53,9 +60,26 @@ class Confirmation:
         return any(_uneven(np.array(side, dtype=np.float64).reshape(-1, 2)) for side in sides)
 
     @property
+    def looks(self) -> list[Look]:
+        """Those that count; the last of them is the latest."""
+        looks = dict.fromkeys([self.strongest, *self.fixed, self.latest])
+        return sorted((look for look in looks if look is not None), key=lambda look: look.counts.trials)
+
+    @property
     def counts(self) -> EventCounts:
         """The counts at the last look."""
         return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
+
+    def look(self, counts: EventCounts, share: float, always: float, bets: Bets, claim: TestedClaim) -> None:
+        """Look at the counts: with a share, at a number of trials that was fixed before; always, by bets."""
+        if share:
+            self.fixed.append(Look(counts, share))
+        if always:
+            self.latest = Look(counts, always, bets)
+            now = claim.p_value(counts, claim.amount, bets)
+            before = self.strongest
+            if before is None or now < claim.p_value(before.counts, claim.amount, bets):
+                self.strongest = self.latest
 
     def promising(self, claim: TestedClaim, *, expected: bool) -> bool:
         """Whether the counts lean towards a violation, more so where the search did not expect one. It
@@ -71,6 +95,7 @@ def confirm(
     workers: Workers,
     result: Confirmation,
     spending: Spending,
+    claim: TestedClaim,
     *,
     number: int,
     settled: Callable[[Confirmation], bool],
@@ -78,19 +103,23 @@ def confirm(
     bins: Bins | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Confirmation:
-    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`;
-    fills `result`, so that an interruption keeps the looks made so far.
+    """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`
+    (which is asked at the fixed looks); fills `result`, so that an interruption keeps the looks made so far.
 
     number: tells the confirmations of one audit apart, so that each has samples of its own.
     """
     lead, one_by_one = result.lead, source.mechanism.one_by_one
     parameters = lead.candidate.parameters
-    counts, trials, piece = EventCounts(0, 0, 0, 0), 0, 0
-    for until, share in zip(spending.trials, spending.shares, strict=True):
-        if until > spending.usual and not promising(result):
+    counts, trials, piece, bets = EventCounts(0, 0, 0, 0), 0, 0, bets_on(lead, claim)
+    for until, share in spending.checkpoints.items():
+        if trials >= spending.usual and trials in spending.trials and not promising(result):
             break
         sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
-        blocks = 1 if one_by_one or source.mechanism.noise == "noise" else max(4, BLOCKS // len(sizes))
+        blocks = (
+            1
+            if one_by_one or source.mechanism.noise == "noise"
+            else max(4, BLOCKS * (until - trials) // until // len(sizes))
+        )
         pieces = [(size, blocks, (CONFIRM_KEY, number, piece + i)) for i, size in enumerate(sizes)]
         trials, piece = until, piece + len(pieces)
         together = min(100, max(1, int(TASK / (PIECE * workers.pace)))) if one_by_one and workers.pace else 1
@@ -100,10 +129,10 @@ def confirm(
             result.blocks += part
             counts = sum(part, counts)
             result.histogram = histogram if result.histogram is None else result.histogram + histogram
-            report(counts.runs1 + counts.runs2, max(until, spending.usual))
+            report(counts.trials, max(until, spending.usual))
         if not one_by_one and result.dependent:
             raise carried(lead)
-        result.looks.append(Look(counts, share))
+        result.look(counts, share, spending.always, bets, claim)
         if settled(result):
             break
     return result
@@ -113,6 +142,7 @@ def confirm_there(
     source: DeviceSource,
     result: Confirmation,
     spending: Spending,
+    claim: TestedClaim,
     *,
     number: int,
     settled: Callable[[Confirmation], bool],
@@ -126,13 +156,13 @@ def confirm_there(
     lead = result.lead
     inputs, parameters, event = (lead.first, lead.second), lead.candidate.parameters, lead.finding.event
     coin = np.random.default_rng(np.random.SeedSequence(source.seed, spawn_key=(CONFIRM_KEY, number)))
-    counts, piece = EventCounts(0, 0, 0, 0), 0
+    counts, piece, bets = EventCounts(0, 0, 0, 0), 0, bets_on(lead, claim)
     most = 2 * source.batch(lead.first)
-    for until, share in zip(spending.trials, spending.shares, strict=True):
-        if until > spending.usual and not promising(result):
+    for until, share in spending.checkpoints.items():
+        if counts.trials >= spending.usual and counts.trials in spending.trials and not promising(result):
             break
-        trials = until - counts.runs1 - counts.runs2
-        block = most if source.mechanism.noise == "noise" else min(most, 1 + trials // BLOCKS)
+        trials = until - counts.trials
+        block = most if source.mechanism.noise == "noise" else min(most, 1 + until // BLOCKS)
         for size in _sizes(trials, block):
             first = int(coin.binomial(size, 0.5))
             runs, hits = (first, size - first), [0, 0]
@@ -143,12 +173,21 @@ def confirm_there(
             piece += 1
             result.blocks.append(EventCounts(hits[0], hits[1], *runs))
             counts = counts + result.blocks[-1]
-            report(counts.runs1 + counts.runs2, max(until, spending.usual))
+            report(counts.trials, max(until, spending.usual))
         if result.dependent:
             raise carried(lead)
-        result.looks.append(Look(counts, share))
+        result.look(counts, share, spending.always, bets, claim)
         if settled(result):
             break
+
+
+def bets_on(lead: Lead, claim: TestedClaim) -> Bets:
+    """Bets that aim at what the search has seen, where ε is claimed and that was beyond it."""
+    hits = sorted((lead.finding.hits1, lead.finding.hits2))
+    if not isinstance(claim, PureClaim) or hits[0] == 0:
+        return Bets()
+    beyond = math.log(hits[1] / hits[0]) - claim.amount
+    return Bets(aim=beyond) if beyond > 0 else Bets()
 
 
 def carried(lead: Lead) -> MechanismFailed:
@@ -194,11 +233,12 @@ def count_again(
     parameters: Parameters,
     event: Event,
     runs: int,
+    key: tuple[int, ...] = (),
 ) -> EventCounts:
-    """How often an event happens on the two inputs, in so many trials."""
+    """How often an event happens on the two inputs, in so many trials; another key, other runs."""
     total = EventCounts(0, 0, 0, 0)
     for piece, size in enumerate(_sizes(runs, PIECE if source.mechanism.one_by_one else CHUNK)):
-        task = [(size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, piece))]
+        task = [(size, min(BLOCKS, 1 + size // PIECE), (CONFIRM_KEY, *key, piece))]
         total = sum(_count(source, inputs, parameters, event, None, task)[0], total)
     return total
 

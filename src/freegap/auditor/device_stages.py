@@ -327,10 +327,16 @@ class DeviceStages(Stages):
             )
             return
         confirm_there(
-            self.there, result, spending, number=number, settled=settled, promising=promising, report=report
+            self.there,
+            result,
+            spending,
+            self.claim,
+            number=number,
+            settled=settled,
+            promising=promising,
+            report=report,
         )
-        counts = result.counts
-        self.workers.runs += counts.runs1 + counts.runs2
+        self.workers.runs += result.counts.trials
 
 
 def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -192,17 +192,26 @@ class Bar:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many outputs of each side fell under each bar."""
+    """How many outputs of each side fell under each bar.
+
+    runs: of each side, with those that are under no bar.
+    order: of the bars, from those that speak for the first input to those that speak for the second, by other
+        samples than these.
+    """
 
     bars: tuple[Bar, ...]
     first: tuple[int, ...]
     second: tuple[int, ...]
+    runs: tuple[int, int] = (0, 0)
+    order: tuple[int, ...] = ()
 
     def __add__(self, other: Histogram) -> Histogram:
         return Histogram(
             self.bars,
             tuple(a + b for a, b in zip(self.first, other.first, strict=True)),
             tuple(a + b for a, b in zip(self.second, other.second, strict=True)),
+            (self.runs[0] + other.runs[0], self.runs[1] + other.runs[1]),
+            self.order,
         )
 
     def draw(self, axes: Any, event: Event, runs: tuple[int, int]) -> None:
@@ -247,12 +256,14 @@ class Bins:
 
     edges: of the ranges of numbers, with the ends of the event among them.
     values: single values that have a bar of their own.
+    order: see `Histogram`.
     """
 
     event: Event
     edges: tuple[float, ...]
     values: tuple[float | Label, ...]
     bars: tuple[Bar, ...]
+    order: tuple[int, ...] = ()
 
     @property
     def feature(self) -> Feature:
@@ -264,10 +275,10 @@ class Bins:
         """Bars that suit some samples of both sides."""
         clause = event.clauses[-1]
         readings = [clause.feature.read(part) for part in (first, second)]
-        seen = Counter(
+        often = Counter(
             reading.labels[code] for reading in readings for code in reading.codes[reading.codes >= 0]
         )
-        labels = [label for label, _ in seen.most_common(MOST_BARS)]
+        labels = [label for label, _ in often.most_common(MOST_BARS)]
         numbers = np.concatenate([reading.numbers[reading.is_number] for reading in readings])
         distinct = np.unique(numbers)
         chosen = clause.condition.values if isinstance(clause.condition, OneOf) else ()
@@ -290,12 +301,16 @@ class Bins:
             )
             bars.append(Bar(f"{value_text(low)} … {value_text(high)}", float(low), float(high), inside))
         bars.append(Bar(OTHER, None, None, False))
-        return cls(event, edges, values, tuple(bars))
+        bins = cls(event, edges, values, tuple(bars))
+        seen = bins.tally(first, second)
+        ratio = (np.array(seen.first) + 0.5) / (np.array(seen.second) + 0.5)
+        return replace(bins, order=tuple(int(i) for i in np.argsort(-ratio, kind="stable")))
 
     def tally(self, first: Outputs, second: Outputs) -> Histogram:
         """Count. Only outputs that meet all clauses but the last are counted, so that the bars and the
         event speak of the same outputs."""
-        return Histogram(self.bars, self._count(first), self._count(second))
+        runs = len(first), len(second)
+        return Histogram(self.bars, self._count(first), self._count(second), runs, self.order)
 
     def _count(self, outputs: Outputs) -> tuple[int, ...]:
         reading = self.feature.read(outputs)

@@ -2,159 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.auditor.confirm import count_again
-from freegap.auditor.events import Event, Histogram
-from freegap.auditor.mechanism import Answers, Parameters, answers_text
-from freegap.auditor.sampling import OutputSource
-from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending, TestedClaim
+from freegap.auditor.counterexample import Counterexample
+from freegap.auditor.pages import body, draw, page
+from freegap.auditor.statistics import Look, Spending, TestedClaim
 from freegap.auditor.traced import TraceFinding, trace_lines
-from freegap.auditor.whole_inputs import plain_input
+from freegap.auditor.tradeoff import ErrorBand, errors
 from freegap.errors import InvalidArgument, printable
-from freegap.report.pictures import BLUE, INK, ORANGE, panels, save, svg
-from freegap.report.shell import facts, safe, shell
+from freegap.report.pictures import save
 from freegap.values.written import json_text, jsonable
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counterexample:
-    """Two neighbouring inputs and an event that is too much likelier on the first.
-
-    first, second: the answers on two neighbouring databases.
-    parameters: what else was passed to the mechanism.
-    event: the set of outputs; `event.text` says it in words, `event.to_dict()` in full.
-    looks: how often it happened, on samples that played no part in finding it, each time that was looked at.
-    """
-
-    first: Answers
-    second: Answers
-    parameters: Parameters
-    event: Event
-    looks: tuple[Look, ...]
-    claim: TestedClaim
-    confidence: float
-    source: OutputSource = field(repr=False)
-    histogram: Histogram | None = field(default=None, repr=False)
-
-    @property
-    def counts(self) -> EventCounts:
-        """How often the event happened, at the last look."""
-        return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
-
-    @cached_property
-    def lower_bound(self) -> float:
-        """With the confidence of the audit, no smaller amount is possible, in the measure of the claim."""
-        return Spending.lower_bound(self.looks, self.claim, 1 - self.confidence)
-
-    @cached_property
-    def epsilon_lower_bound(self) -> float:
-        """With the confidence of the audit, no smaller ε is possible (at the δ that is claimed)."""
-        claim = PureClaim(math.inf) if self.claim.epsilon is None else self.claim
-        return Spending.lower_bound(self.looks, claim, 1 - self.confidence)
-
-    @cached_property
-    def delta_lower_bound(self) -> float | None:
-        """With the confidence of the audit, no smaller δ is possible at the claimed ε; None without one."""
-        if self.claim.epsilon is None:
-            return None
-        return Spending.delta_lower_bound(self.looks, self.claim.epsilon, 1 - self.confidence)
-
-    @cached_property
-    def p_value(self) -> float:
-        """Valid for the claim that this pair and event respect what is claimed."""
-        return float(Spending.p_value(self.looks, self.claim, self.claim.amount))
-
-    @property
-    def replayable(self) -> bool:
-        """Whether the seed brings the same runs again."""
-        return self.source.mechanism.replayable
-
-    @property
-    def seed(self) -> int:
-        """Of the audit."""
-        return self.source.seed
-
-    @property
-    def ratio(self) -> float:
-        """How many times likelier the event came out on the first input; inf if never on the second."""
-        if self.counts.rate2 == 0:
-            return math.inf if self.counts.rate1 > 0 else math.nan
-        return self.counts.rate1 / self.counts.rate2
-
-    def check(self, *, runs: int = 100_000, seed: int | None = None) -> Counterexample:
-        """Run it again, on so many fresh runs in all: the same inputs, parameters and event, other counts.
-
-        >>> import freegap as fg
-        >>> settings = {"epsilon": 1, "samples": 2000, "search_samples": 500, "seed": 1, "jobs": 1}
-        >>> found = fg.audit(lambda answers, rng: sum(answers) + rng.integers(2), **settings).counterexample
-        >>> again = found.check(runs=1000, seed=2)
-        >>> again.counts.runs1 + again.counts.runs2, again.lower_bound > 1
-        (1000, True)
-        """
-        entropy = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        source = replace(self.source, seed=entropy)
-        counts = count_again(source, (self.first, self.second), self.parameters, self.event, runs)
-        return replace(self, looks=(Look(counts, 1.0),), source=source, histogram=None)
-
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """What it is, by name; the first few say what happened, the others what follows."""
-        counts, claim, delta = self.counts, self.claim, self.delta_lower_bound or 0.0
-        allowed = f"; e^ε allows {math.exp(claim.epsilon):.3g}" if claim.epsilon is not None else ""
-        beside = f" (and δ = {claim.delta:g})" if claim.delta else ""
-        certain = f"{claim.symbol} ≥ {self.lower_bound:.4f} with confidence {_confidence(self.confidence)}"
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters)
-        happens = (
-            f"{counts.hits1:,} of {counts.runs1:,} runs on the first input, "
-            f"{counts.hits2:,} of {counts.runs2:,} on the second"
-        )
-        alone = "not possible: the mechanism makes its own randomness"
-        ratio = "never on the second input" if math.isinf(self.ratio) else f"{self.ratio:.4g}"
-        return [
-            ("inputs", f"{answers_text(self.first)}  and  {answers_text(self.second)}"),
-            *([("parameters", given)] if given else []),
-            ("event", self.event.text),
-            ("happens", happens),
-            ("ratio", f"{ratio}{allowed}{beside}"),
-            ("so", f"{certain} (p-value for {claim.text(claim.amount)}: {self.p_value:.2g})"),
-            *([("or", f"δ ≥ {delta:.3g} at ε = {claim.amount:g}")] if delta > claim.delta else []),
-            ("replay", f"seed={self.seed}" if self.replayable else alone),
-        ]
-
-    def __str__(self) -> str:
-        return "\n".join(printable(f"{name:<10} {value}") for name, value in self.rows)
-
-    def _repr_html_(self) -> str:
-        """The counterexample in a notebook."""
-        return facts(self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counterexample as plain values."""
-        return {
-            "first": plain_input(self.first),
-            "second": plain_input(self.second),
-            "parameters": {name: jsonable(value) for name, value in self.parameters},
-            "event": self.event.text,
-            "event_in_full": self.event.to_dict(),
-            "hits": [self.counts.hits1, self.counts.hits2],
-            "runs": [self.counts.runs1, self.counts.runs2],
-            "ratio": jsonable(self.ratio),
-            "lower_bound": self.lower_bound,
-            "epsilon_lower_bound": self.epsilon_lower_bound,
-            "delta_lower_bound": self.delta_lower_bound,
-            "p_value": self.p_value,
-            "confidence": self.confidence,
-            "seed": str(self.seed) if self.replayable else None,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +101,41 @@ class AuditReport:
         return f"No violation found: {claim}, and {bound}"
 
     @property
+    def errors(self) -> ErrorBand | None:
+        """How well the two inputs can be told apart along the feature of the event; None without samples."""
+        shown = self.counterexample or self.closest
+        return (
+            None if shown is None or shown.histogram is None else errors(shown.histogram, 1 - self.confidence)
+        )
+
+    def resume(self, *, runs: int = 1_000_000, seed: int | None = None) -> AuditReport:
+        """Go on where the audit stopped, with fresh runs of what came closest: until the claim is refuted, or
+        so many are made. The evidence grows, today or tomorrow (`from_json`), here or elsewhere (`combine`).
+        """
+        if self.closest is None:
+            raise InvalidArgument("report", None, "has nothing to go on with", "Audit anew.")
+        return with_more(self, self.closest.resume(runs=runs, seed=seed))
+
+    def combine(self, *others: AuditReport) -> AuditReport:
+        """This report and others that went on from it (`resume`) on machines of their own, as one.
+
+        All that were made belong in it: to leave out those that look bad is no test. What several have in
+        common, such as the audit that they started from, counts once.
+        """
+        from freegap.auditor.saved import combined
+
+        return combined([self, *others])
+
+    @staticmethod
+    def from_json(text: str, mechanism: Callable[..., Any], **given: Any) -> AuditReport:
+        """A report that was written by `to_json`, to go on with: with the same mechanism, and `parameters`
+        as they were given to the audit (and `tradeoff`, where a curve was claimed). It has no histograms.
+        """
+        from freegap.auditor.saved import report_of
+
+        return report_of(json.loads(text), mechanism, **given)
+
+    @property
     def _second(self) -> tuple[str, Counterexample] | None:
         """What must be shown beside the counterexample, and why."""
         small, strong = self.counterexample, self.closest
@@ -276,6 +175,8 @@ class AuditReport:
         return {
             "mechanism": self.mechanism,
             "claim": self.claim.symbol,
+            "measure": self.claim.measure,
+            "claimed": self.claim.claimed,
             "amount": self.claim.amount,
             "delta": self.claim.delta,
             "neighbours": self.neighbours,
@@ -290,6 +191,7 @@ class AuditReport:
             "closest": self.closest.to_dict() if self.closest else None,
             "logic": self.logic.to_dict() if self.logic else None,
             "curve": {"amount": levels.tolist(), "p_value": p_values.tolist()},
+            "errors": None if self.errors is None else self.errors.to_dict(),
             "seed": str(self.seed),
             "replayable": self.replayable,
             "deterministic": self.deterministic,
@@ -306,7 +208,8 @@ class AuditReport:
         return json_text(self.to_dict(), indent=indent)
 
     def plot(self, path: Any, *, what: str = "curve") -> None:
-        """Draw the p-value curve (`what="curve"`) or the two histograms (`what="outputs"`) into a file.
+        """Draw the p-value curve (`what="curve"`), the two histograms (`what="outputs"`), or how well the
+        inputs can be told apart (`what="tradeoff"`) into a file.
 
         The ending of the name gives the format: .svg, .png or .pdf.
         """
@@ -321,80 +224,16 @@ class AuditReport:
         return body(self)
 
 
-def _confidence(confidence: float) -> str:
-    return f"1 − {1 - confidence:.0e}" if confidence > 0.999 else f"{confidence:g}"
-
-
-# For people ----------------------------------------------------------------------------------------------
-
-
-def page(report: AuditReport) -> str:
-    """The whole page."""
-    return shell(f"Audit of {report.mechanism}", body(report))
-
-
-def body(report: AuditReport) -> str:
-    """What stands between the tags of the body; notebooks show this."""
-    verdict = "warning" if report.violated else "line"
-    shown = report.counterexample or report.closest
-    parts = [f'<p class="{verdict}">{safe(report.title)}</p>']
-    if shown is not None:
-        heading = "Counterexample" if report.counterexample else "The closest that the search came"
-        parts.append(f"<h2>{heading}</h2>{shown._repr_html_()}")
-        if report._second is not None:
-            parts.append(f"<p>{safe(report._second[0])}</p>{report._second[1]._repr_html_()}")
-        if shown.histogram is not None:
-            parts.append(f"<h2>Outputs on the two inputs</h2>{svg(draw(report, 'outputs'))}")
-        parts.append(f"<h2>p-value for every {report.claim.symbol}</h2>{svg(draw(report, 'curve'))}")
-        parts.append(
-            "<p>Below the certain bound the p-value is practically zero: the mechanism is not private for "
-            "smaller amounts. Where the curve has risen, nothing was found against it. One set of samples, "
-            "none of which took part in the search, serves the whole curve.</p>"
-        )
-    notes = "".join(f"<li>{safe(note)}</li>" for note in (*report.notes, *trace_lines(report.trace)))
-    parts.append(f"<ul>{notes}</ul>" if notes else "")
-    parts.append(
-        f"<footer>{report.candidates} inputs tried, {report.runs:,} runs in {report.seconds:.1f} s; "
-        f"neighbours: {safe(report.neighbours)}; seed {report.seed}; freegap audit</footer>"
+def with_more(report: AuditReport, found: Counterexample) -> AuditReport:
+    """A report whose closest has been looked at further."""
+    violated = report.violated or found.lower_bound > report.claim.amount
+    before = 0 if report.closest is None else report.closest.counts.trials
+    return replace(
+        report,
+        violated=violated,
+        lower_bound=max(report.lower_bound, found.lower_bound),
+        counterexample=(report.counterexample or found) if violated else None,
+        closest=found,
+        looks=tuple(dict.fromkeys((*report.looks, *found.looks))),
+        runs=report.runs + found.counts.trials - before,
     )
-    return "".join(parts)
-
-
-def draw(report: AuditReport, what: str) -> Any:
-    """One picture, as a figure of `freegap.report.pictures`."""
-    if what not in PICTURES:
-        raise InvalidArgument(
-            "what", what, "is not a picture of an audit", f"Pass one of {', '.join(PICTURES)}."
-        )
-    figure, (axes,) = panels(1, 1, size=(7.2, 3.6), lines="y")
-    PICTURES[what](report, axes)
-    return figure
-
-
-def _curve(report: AuditReport, axes: Any) -> None:
-    """Figures 4-2 to 4-4: the p-value of the hypothesis that the mechanism is ε-private, against ε."""
-    levels, p_values = report.curve()
-    axes.plot(levels, p_values, color=BLUE, linewidth=2, label="p-value")
-    claim = report.claim
-    axes.axvline(claim.amount, color=INK, linestyle="--", label=f"claimed {claim.text(claim.amount)}")
-    axes.axvline(
-        report.lower_bound,
-        color=ORANGE,
-        linestyle=":",
-        label=f"certain: {claim.symbol} ≥ {report.lower_bound:.3f}",
-    )
-    axes.set(xlabel=f"test {claim.symbol}", ylabel="p-value", ylim=(-0.02, 1.02), xlim=(0, float(levels[-1])))
-    axes.set_title(report.title, fontsize=10, loc="left")
-    axes.legend(frameon=False, fontsize=9, loc="center left" if report.violated else "best")
-
-
-def _outputs(report: AuditReport, axes: Any) -> None:
-    """How often each output came on the two inputs, along the feature that the event looks at."""
-    shown = report.counterexample or report.closest
-    if shown is None or shown.histogram is None or not shown.histogram.bars:
-        axes.text(0.5, 0.5, "no samples", ha="center", transform=axes.transAxes)
-        return
-    shown.histogram.draw(axes, shown.event, (shown.counts.runs1, shown.counts.runs2))
-
-
-PICTURES = {"curve": _curve, "outputs": _outputs}

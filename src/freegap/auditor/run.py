@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.claims import claim_argument
 from freegap.auditor.device import Device
 from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.device_stages import DeviceStages
@@ -20,15 +21,12 @@ from freegap.auditor.programs import positive
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import OutputSource, Progress, Workers, runs_within
 from freegap.auditor.stages import Stages, deviations
-from freegap.auditor.statistics import TestedClaim, claim_of
 from freegap.auditor.trace import trace as trace_mechanism
 from freegap.auditor.whole_inputs import Relation
 from freegap.errors import InvalidArgument, PrivacyViolated, printable
-from freegap.values.measures import measure_argument
 from freegap.values.neighbours import Neighbours, neighbours_argument
 from freegap.values.rationals import Rational, double, proper_fraction, whole
 
-MOST_EPSILON = 500
 EVENT_KINDS = ("floating-point", "learned")
 MOST_RUNS = 10**10
 MOST_LENGTH = 10**6
@@ -42,6 +40,10 @@ def audit(
     epsilon: Rational | None = None,
     delta: Rational | None = None,
     rho: Rational | None = None,
+    alpha: Rational | None = None,
+    renyi: Rational | None = None,
+    mu: Rational | None = None,
+    tradeoff: Callable[[float], float] | None = None,
     neighbours: Neighbours | Relation = "each",
     sensitivity: Rational = 1,
     parameters: Mapping[str, Any] | None = None,
@@ -66,12 +68,15 @@ def audit(
     seed: int | None = None,
     progress: bool | None = None,
 ) -> AuditReport:
-    """Search for a counterexample to the claim that a mechanism is private: ε, (ε, δ) or ρ.
+    """Search for a counterexample to the claim that a mechanism is private, in the measure of its claim.
 
     mechanism: a callable whose first argument is the list of answers, and whose second is `noise`, as in a
         program for `freegap.prove`, or that has a parameter `rng`; see `freegap.auditor.mechanism`.
     epsilon, delta: the ε that the mechanism claims, and the δ beside it.
     rho: the ρ of zero-concentrated privacy that it claims instead.
+    alpha, renyi: or a bound on the Rényi divergence of order α.
+    mu: or the μ of Gaussian privacy.
+    tradeoff: or a trade-off curve: for the chance of a false alarm, the least chance to miss.
     neighbours: what one person can do to the answers: move "each" by at most the sensitivity, move "one", or
         move all the same way ("monotonic"). Or a function of two inputs that says whether they are
         neighbours: then `inputs` may be pairs of anything that the mechanism takes.
@@ -119,11 +124,13 @@ def audit(
     >>> fg.audit(noisy_sum, neighbours="one", **settings).violated
     False
     """
-    claim = _claim(epsilon, delta, rho)
+    claim = claim_argument(
+        epsilon=epsilon, delta=delta, rho=rho, alpha=alpha, renyi=renyi, mu=mu, tradeoff=tradeoff
+    )
     relation = _relation(neighbours, inputs)
     change = positive("sensitivity", sensitivity)
     step = int(change) if change.is_integer() else change  # whole answers stay whole
-    alpha = 1 - inside("confidence", confidence)
+    level = 1 - inside("confidence", confidence)
     at_least("samples", samples, 100)
     at_least("search_samples", search_samples, 50)
     at_least("patience", patience, 1)
@@ -135,9 +142,7 @@ def audit(
     at_least("seed", entropy, 0, MOST_SEED)
     wrapped = Mechanism.of(
         mechanism,
-        claimed={"epsilon": claim.amount, "delta": claim.delta or None}
-        if rho is None
-        else {"rho": claim.amount},
+        claimed=claim.claimed,
         sensitivity=step,
         parameters=parameters,
         vectorized=vectorized,
@@ -171,7 +176,7 @@ def audit(
         plan=Plan(
             search_samples,
             samples,
-            deviations(alpha, patience),
+            deviations(level, patience),
             claim,
             patience,
             costly=not wrapped.vectorized,
@@ -180,7 +185,7 @@ def audit(
             learned="learned" not in left_out and there is None,
         ),
         claim=claim,
-        alpha=alpha,
+        alpha=level,
         neighbours=relation,
         sensitivity=change,
         pairs=pairs,
@@ -217,20 +222,6 @@ def assert_private(mechanism: Callable[..., Any], **settings: Any) -> AuditRepor
 
 
 # What a caller passes in: a bad value is refused before anything runs ------------------------------------
-
-
-def _claim(epsilon: Any, delta: Any, rho: Any) -> TestedClaim:
-    """What is claimed; a δ of 0 is none."""
-    claim = claim_of(measure_argument(epsilon=epsilon, rho=rho, delta=delta if delta != 0 else None))
-    name, given = ("epsilon", epsilon) if rho is None else ("rho", rho)
-    if not 0 < claim.amount <= MOST_EPSILON:
-        raise InvalidArgument(
-            name,
-            given,
-            f"must be at most {MOST_EPSILON}, and a double",
-            "A larger one claims nothing at all.",
-        )
-    return claim
 
 
 def _relation(neighbours: Any, inputs: Any) -> str:

@@ -12,12 +12,13 @@ from scipy import special
 from freegap.auditor.carried import NOT_REPLAYED, carried_notes
 from freegap.auditor.computed import LowestBit, ZeroSign
 from freegap.auditor.confirm import Confirmation, confirm
+from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
 from freegap.auditor.prospect import prospect
-from freegap.auditor.report import AuditReport, Counterexample
+from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import AuditOutOfTime, OutputSource, Progress, Workers
 from freegap.auditor.search import Lead, Race, race
 from freegap.auditor.shrink import shrink as shrink_lead
@@ -251,6 +252,7 @@ class Stages:
             self.workers,
             result,
             spending,
+            self.claim,
             number=number,
             settled=settled,
             promising=promising,
@@ -375,4 +377,5 @@ class Stages:
             confidence=1 - self.alpha,
             source=self.source,
             histogram=result.histogram,
+            parts=() if result.latest is None else ((self.source.seed, result.latest.counts),),
         )

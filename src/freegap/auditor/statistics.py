@@ -1,4 +1,4 @@
-"""The test on which a verdict rests: exact, free of nuisance parameters, valid at every look.
+"""The test on which a verdict rests: exact, free of nuisance parameters, valid whenever it is looked at.
 
 One trial is: toss a fair coin for a side, run the mechanism on the input of that side, see whether the
 output falls into the event E. The sides are tossed, trial by trial, and that is what makes the test
@@ -23,13 +23,14 @@ of p-values is not a p-value (erratum 5). This test reduces nothing, and one set
 of a curve (erratum 9).
 
 For other claims there is no such conditional form. There the counts leave a set of (P1, P2): the share θ of
-side 1 in the hits is at least its bound of Clopper and Pearson given the number of hits, and the rate of
-hits r = (P1 + P2)/2 at least its own; the two levels add up to the level (a union bound, in the manner of
-Berger and Boos 1994). A claim says how much privacy (P1, P2) take at least, in its own measure, and that
-grows with θ, and with r for a given θ: so its least value on the set is that of the corner. For ρ it is the
-divergence of Rényi between two coins, at any order α > 1: data processing (van Erven and Harremoës 2014,
-theorem 9) makes it a lower bound for that of the outputs, and makes it grow with r, since a rarer event with
-the same ratio is a more frequent one followed by a coin of its own.
+side 1 in the hits is at least its bound given the number of hits, and the rate of hits r = (P1 + P2)/2 at
+least its own; the two levels add up to the level (a union bound, in the manner of Berger and Boos 1994). A
+claim says how much privacy (P1, P2) take at least, in its own measure, and that grows with θ, and with r for
+a given θ: so its least value on the set is that of the corner (`freegap.auditor.claims`).
+
+Counts are looked at in two ways. At numbers of trials that were fixed before, bounds are those of Clopper and
+Pearson, the tightest for that number; and at any time, by bets (`freegap.auditor.betting`). Both have their
+part of the level.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from freegap.errors import InvalidArgument, MissingExtra
-from freegap.values.measures import Approximate, Measure, Pure, ZeroConcentrated
+from freegap.auditor.betting import Bets, log_wealth_of_difference
+from freegap.errors import MissingExtra
 
 try:
     from scipy import special
@@ -54,7 +55,8 @@ except ImportError as missing:  # the light core does without
 Floats = NDArray[np.float64]
 
 RATE_SHARE = 0.1  # of the level, for the rate of hits
-CERTAIN, ROUNDING = 1e-9, 1e-10  # so far from 1, rounding errors of a divergence are smaller than this
+ALWAYS = 0.4  # of the level of a confirmation, for what is looked at all the time
+FIRST_LOOK, SLOWEST, GROWTH = 16, 500, 1.35  # the first look at bets, and the next ones
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class EventCounts:
         )
 
     @property
+    def trials(self) -> int:
+        """Runs on both sides."""
+        return self.runs1 + self.runs2
+
+    @property
     def rate1(self) -> float:
         """Share of runs on side 1 in which the event happened."""
         return self.hits1 / self.runs1 if self.runs1 else 0.0
@@ -85,14 +92,22 @@ class EventCounts:
         return self.hits2 / self.runs2 if self.runs2 else 0.0
 
 
-def corner(counts: EventCounts, level: ArrayLike) -> tuple[Floats, Floats]:
-    """The corner of the set of (P1, P2) that is left at a level; (0, 0) without a hit on side 1."""
+def corner(counts: EventCounts, level: ArrayLike, bets: Bets | None = None) -> tuple[Floats, Floats]:
+    """The corner of the set of (P1, P2) that is left at a level; (0, 0) without a hit on side 1.
+
+    bets: for counts at any time; else at a number of trials that was fixed before.
+    """
     levels = np.asarray(level, dtype=np.float64)
-    hits, runs = counts.hits1 + counts.hits2, counts.runs1 + counts.runs2
+    hits, runs = counts.hits1 + counts.hits2, counts.trials
     if counts.hits1 == 0:
         return np.zeros_like(levels), np.zeros_like(levels)
-    rate = special.betaincinv(hits, runs - hits + 1, RATE_SHARE * levels)
-    other = special.betainccinv(counts.hits2 + 1, counts.hits1, (1 - RATE_SHARE) * levels)  # 1 - θ
+    rate_level, share_level = RATE_SHARE * levels, (1 - RATE_SHARE) * levels
+    if bets is None:
+        rate = special.betaincinv(hits, runs - hits + 1, rate_level)
+        other = special.betainccinv(counts.hits2 + 1, counts.hits1, share_level)  # 1 - θ
+    else:
+        rate = special.expit(Bets().lower(hits, runs - hits, rate_level))
+        other = special.expit(-bets.lower(counts.hits1, counts.hits2, share_level))
     first, second = np.minimum(1.0, 2 * rate * (1 - other)), 2 * rate * other
     known = np.isfinite(first) & np.isfinite(second)  # at levels beyond the doubles nothing is
     return np.where(known, first, 0.0), np.where(known, second, 0.0)
@@ -101,11 +116,23 @@ def corner(counts: EventCounts, level: ArrayLike) -> tuple[Floats, Floats]:
 class TestedClaim(ABC):
     """What a mechanism claims, in one measure, and what counts have to say to it."""
 
-    symbol: ClassVar[str]
+    measure: ClassVar[str]
+    """The names of the arguments that claim it, with a hyphen between them."""
+
     amount: float
     """What is claimed, in the measure of the claim."""
 
     delta: float = 0.0
+
+    @property
+    @abstractmethod
+    def symbol(self) -> str:
+        """What people call the amount."""
+
+    @property
+    def claimed(self) -> dict[str, float | None]:
+        """What a mechanism gets that has parameters of these names."""
+        return {self.measure: self.amount}
 
     @property
     def epsilon(self) -> float | None:
@@ -124,21 +151,33 @@ class TestedClaim(ABC):
         fine: as well as can be; else about that, for a search.
         """
 
-    def lower_bound(self, counts: EventCounts, alpha: float) -> float:
+    def lower_bound(self, counts: EventCounts, alpha: float, bets: Bets | None = None) -> float:
         """A lower confidence bound for the true amount: P(bound > amount | claim) ≤ α. At least 0."""
-        return max(0.0, float(self.value(*corner(counts, alpha))))
+        return max(0.0, float(self.value(*corner(counts, alpha, bets))))
 
-    def p_value(self, counts: EventCounts, amounts: ArrayLike) -> Any:
+    def p_value(self, counts: EventCounts, amounts: ArrayLike, bets: Bets | None = None) -> Any:
         """A valid p-value for each amount: the smallest level whose bound is above it, rounded up."""
         wanted = np.asarray(amounts, dtype=np.float64)
         low, high = np.full_like(wanted, -700.0), np.zeros_like(wanted)
-        rejected = self.value(*corner(counts, np.ones_like(wanted))) > wanted
+        rejected = self.value(*corner(counts, np.ones_like(wanted), bets)) > wanted
         for _ in range(60):
             middle = (low + high) / 2
-            above = self.value(*corner(counts, np.exp(middle))) > wanted
+            above = self.value(*corner(counts, np.exp(middle), bets)) > wanted
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         found: Floats = np.where(rejected, np.exp(high), 1.0)
         return found if found.ndim else float(found)
+
+    def least_error(self, alarm: ArrayLike) -> Floats:
+        """The trade-off curve of the claim: with a chance P2 of a false alarm, the least chance 1 - P1 of
+        missing that is allowed, by halving. For pictures."""
+        second = np.asarray(alarm, dtype=np.float64)
+        low, high = second.copy(), np.ones_like(second)
+        for _ in range(50):
+            middle = (low + high) / 2
+            needed = np.maximum(self.value(middle, second), self.value(1 - second, 1 - middle))
+            beyond = needed > self.amount
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return 1 - low
 
     def text(self, amount: float) -> str:
         """An amount in the measure of the claim."""
@@ -155,7 +194,13 @@ class PureClaim(TestedClaim):
     """
 
     amount: float
+    measure: ClassVar[str] = "epsilon"
     symbol: ClassVar[str] = "ε"
+
+    @property
+    def claimed(self) -> dict[str, float | None]:
+        """ε, and no δ."""
+        return {"epsilon": self.amount, "delta": None}
 
     def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
         """ln(P1/P2)."""
@@ -163,15 +208,17 @@ class PureClaim(TestedClaim):
             found: Floats = np.log(p1) - np.log(p2)
         return np.where(np.isnan(found), -np.inf, found)
 
-    def lower_bound(self, counts: EventCounts, alpha: float) -> float:
-        """The inversion of the binomial tail."""
+    def lower_bound(self, counts: EventCounts, alpha: float, bets: Bets | None = None) -> float:
+        """The inversion of the binomial tail, or of the wealth."""
         if counts.hits1 == 0:
             return 0.0
+        if bets is not None:
+            return max(0.0, float(bets.lower(counts.hits1, counts.hits2, alpha)))
         other = special.betainccinv(counts.hits2 + 1, counts.hits1, alpha)  # 1 - θ, exact near 0 too
         return float(max(0.0, np.log1p(-other) - np.log(other)))
 
-    def p_value(self, counts: EventCounts, amounts: ArrayLike) -> Any:
-        """The binomial tail.
+    def p_value(self, counts: EventCounts, amounts: ArrayLike, bets: Bets | None = None) -> Any:
+        """The binomial tail, or what the wealth says.
 
         >>> round(PureClaim(1.0).p_value(EventCounts(30, 0, 100, 100), 0.0), 12) == round(0.5 ** 30, 12)
         True
@@ -179,125 +226,86 @@ class PureClaim(TestedClaim):
         levels = np.asarray(amounts, dtype=np.float64)
         if counts.hits1 == 0:
             found: Floats = np.ones_like(levels)
+        elif bets is not None:
+            found = np.exp(-np.maximum(0.0, bets.log_wealth(counts.hits1, counts.hits2, levels)))
         else:
             found = special.betainc(counts.hits1, counts.hits2 + 1, special.expit(levels))
         return found if found.ndim else float(found)
 
 
 @dataclass(frozen=True)
-class ApproximateClaim(TestedClaim):
-    """ε at a given δ, and δ at a given ε."""
-
-    amount: float
-    delta: float
-    symbol: ClassVar[str] = "ε"
-
-    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
-        """ln((P1 - δ)/P2); where P1 is below δ and a search asks, how far from the claim it is, below 0."""
-        over = np.asarray(p1) - self.delta
-        found = PureClaim(self.amount).value(np.maximum(over, 0.0), p2)
-        if fine:
-            return found
-        return np.where(over > 0, found, over - math.exp(self.amount) * np.asarray(p2))
-
-
-ORDERS, FEW_ORDERS = 1 + np.geomspace(1e-3, 1e3, 145), 1 + np.geomspace(1e-2, 1e2, 9)
-
-
-@dataclass(frozen=True)
-class ConcentratedClaim(TestedClaim):
-    """ρ, by the divergence of Rényi between two coins.
-
-    >>> claim = ConcentratedClaim(0.125)  # a Gaussian of standard deviation 2, cut at its middle
-    >>> bool(0.07 < claim.value(0.5987, 0.4013) < 0.125)
-    True
-    """
-
-    amount: float
-    symbol: ClassVar[str] = "ρ"
-
-    @property
-    def epsilon(self) -> float | None:
-        """None."""
-        return None
-
-    @property
-    def scale(self) -> float:
-        """The ε that is ρ-private by Bun and Steinke 2016, proposition 1.4."""
-        return math.sqrt(2 * self.amount)
-
-    def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
-        """The largest of the divergence at an order, over the order, both ways; each order is a proof.
-
-        A smaller P1 or a larger P2 takes less. So P1 is taken as at most 1 - 1e-9 and P2 as at least 1e-300,
-        which keeps the digits of what is left to 1; a P2 beyond that takes nothing.
-        """
-        first = np.clip(np.asarray(p1, dtype=np.float64), 1e-300, 1 - CERTAIN)
-        second = np.clip(np.asarray(p2, dtype=np.float64), 1e-300, 1 - CERTAIN)
-        order = (ORDERS if fine else FEW_ORDERS).reshape(-1, *[1] * first.ndim)
-        logs = np.log(first), np.log(second), np.log1p(-first), np.log1p(-second)
-        best: Floats = np.zeros_like(first)
-        for a, b, c, d in (logs, (logs[1], logs[0], logs[3], logs[2])):
-            moment = np.logaddexp(order * a + (1 - order) * b, order * c + (1 - order) * d)
-            best = np.maximum(best, (moment / (order * (order - 1))).max(axis=0))
-        return np.where((first > second) & (second < 1 - CERTAIN), best - ROUNDING, 0.0)
-
-
-def claim_of(measure: Measure) -> TestedClaim:
-    """The claim to be private in a measure."""
-    amount, delta = float(measure.spent), float(measure.delta)
-    if isinstance(measure, Approximate) and delta > 0:
-        return ApproximateClaim(amount, delta)
-    if isinstance(measure, Pure | Approximate):
-        return PureClaim(amount)
-    if isinstance(measure, ZeroConcentrated):
-        return ConcentratedClaim(amount)
-    raise InvalidArgument("measure", measure.name, "cannot be audited", "Claim ε, (ε, δ) or ρ.")
-
-
-@dataclass(frozen=True)
 class Look:
-    """One look at the counts: what they were, and the share of the level that this look may use."""
+    """One look at the counts: what they were, and the share of the level that this look may use.
+
+    bets: where it is one of those that are made at any time; they share their part of the level.
+    """
 
     counts: EventCounts
     share: float
+    bets: Bets | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The look as plain values."""
+        counts = self.counts
+        found = {"hits": [counts.hits1, counts.hits2], "runs": [counts.runs1, counts.runs2]}
+        return (
+            found
+            | {"share": self.share, "any_time": self.bets is not None}
+            | ({} if self.bets is None else {"aim": self.bets.aim})
+        )
 
 
 @dataclass(frozen=True)
 class Spending:
-    """A sequential test by alpha spending: the looks are fixed before, and share the level.
+    """How a confirmation shares out the level: a part for bets, which are looked at all the time, the rest
+    for looks at numbers of trials that are fixed before.
 
     The smallest of p/share over the looks is a valid p-value, and the largest of the bounds at level
     α·share a valid bound at level α, by the union bound; so the test may stop after any look.
 
-    trials: the number of trials (both sides together) at each look, increasing.
-    shares: positive, at most 1 in sum.
+    trials: the number of trials (both sides together) at each of the fixed looks, increasing.
+    shares: of these looks; positive, at most 1 in sum with that of the bets.
     usual: the number of trials after which only a test that looks promising goes on.
+    always: the share of the bets.
     """
 
     trials: tuple[int, ...]
     shares: tuple[float, ...]
     usual: int
+    always: float = 0.0
 
     @classmethod
     def of(cls, trials: int, share: float = 1.0, patience: int = 1) -> Spending:
-        """Looks after 1/64, 1/16, 1/4 and all of the trials, and after four, sixteen, … times as many up to
-        `patience` times; most of the level is kept for the look after all trials.
+        """Fixed looks after all of the trials, and after four, sixteen, … times as many up to `patience`
+        times; most of what the bets leave of the level is kept for the look after all trials.
 
         >>> Spending.of(6400).trials, Spending.of(6400, patience=16).trials
-        ((100, 400, 1600, 6400), (100, 400, 1600, 6400, 25600, 102400))
+        ((6400,), (6400, 25600, 102400))
         """
-        plan = {trials // 64: 0.05, trials // 16: 0.05, trials // 4: 0.1, trials: 0.8}
         later = [4**i * trials for i in range(1, 32) if 4**i <= patience]
-        if later:
-            plan |= {trials: 0.6} | dict.fromkeys(later, 0.2 / len(later))
-        kept = {count: part for count, part in plan.items() if count > 0}
-        return cls(tuple(kept), tuple(share * part for part in kept.values()), trials)
+        plan = {trials: 1 - ALWAYS - (0.2 if later else 0.0)} | {n: 0.2 / len(later) for n in later}
+        return cls(tuple(plan), tuple(share * part for part in plan.values()), trials, share * ALWAYS)
 
     @property
     def usual_share(self) -> float:
         """The share of the level of the look after all of the usual trials."""
         return self.shares[self.trials.index(self.usual)]
+
+    @property
+    def checkpoints(self) -> dict[int, float]:
+        """When the counts are looked at: numbers of trials, each with the share of its fixed look or 0.
+
+        >>> list(Spending.of(100).checkpoints.items())
+        [(16, 0.0), (21, 0.0), (28, 0.0), (38, 0.0), (51, 0.0), (68, 0.0), (91, 0.0), (100, 0.6)]
+        """
+        found = dict.fromkeys(self.trials, 0.0)
+        if self.always:
+            at = float(max(FIRST_LOOK, min(SLOWEST, self.usual // 64)))
+            while at < self.trials[-1]:
+                found[int(at)] = 0.0
+                at *= GROWTH
+        found |= dict(zip(self.trials, self.shares, strict=True))
+        return dict(sorted(found.items()))
 
     @staticmethod
     def p_value(looks: Sequence[Look], claim: TestedClaim, amounts: ArrayLike) -> Any:
@@ -305,17 +313,38 @@ class Spending:
         levels = np.asarray(amounts, dtype=np.float64)
         best: Floats = np.ones_like(levels)
         for look in looks:
-            best = np.minimum(best, claim.p_value(look.counts, levels) / look.share)
+            best = np.minimum(best, claim.p_value(look.counts, levels, look.bets) / look.share)
         return best if best.ndim else float(best)
 
     @staticmethod
     def lower_bound(looks: Sequence[Look], claim: TestedClaim, alpha: float) -> float:
         """The lower bound in the measure of the claim over the looks made so far, corrected for having
         looked."""
-        return max((claim.lower_bound(look.counts, alpha * look.share) for look in looks), default=0.0)
+        found = (claim.lower_bound(look.counts, alpha * look.share, look.bets) for look in looks)
+        return max(found, default=0.0)
 
     @staticmethod
     def delta_lower_bound(looks: Sequence[Look], epsilon: float, alpha: float) -> float:
         """A lower bound for the δ that an ε needs: for P1 - e^ε·P2. At least 0."""
-        corners = [corner(look.counts, alpha * look.share) for look in looks]
-        return max([0.0, *(float(p1 - math.exp(epsilon) * p2) for p1, p2 in corners)])
+        return max((_least_delta(look, epsilon, alpha * look.share) for look in looks), default=0.0)
+
+
+def _least_delta(look: Look, epsilon: float, level: float) -> float:
+    counts, ratio = look.counts, math.exp(epsilon)
+    if look.bets is None:
+        p1, p2 = corner(counts, level)
+        return max(0.0, float(p1 - ratio * p2))
+    low, high = 0.0, 1.0
+    if log_wealth_against(counts, ratio, 0.0) < -math.log(level):
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        refuted = log_wealth_against(counts, ratio, middle) >= -math.log(level)
+        low, high = (middle, high) if refuted else (low, middle)
+    return low
+
+
+def log_wealth_against(counts: EventCounts, ratio: ArrayLike, delta: ArrayLike) -> Floats:
+    """The logarithm of the wealth of bets against P1 ≤ ratio·P2 + δ."""
+    misses = counts.trials - counts.hits1 - counts.hits2
+    return log_wealth_of_difference(counts.hits1, counts.hits2, misses, ratio, delta)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.claims import ConcentratedClaim, GaussianClaim
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters, answers_text
 from freegap.auditor.outputs import Outputs
@@ -198,6 +199,8 @@ def _draws(
 ) -> Iterator[TraceFinding]:
     if one.width is None or two.width is None:
         return
+    if one.width.size == 0 or one.width.shape != two.width.shape:
+        return
     if not np.allclose(one.width, two.width, rtol=ROUNDING, atol=0):
         both = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
         yield TraceFinding("scale", one.site, f"how wide the noise is depends on the data: {both}", *texts)
@@ -205,9 +208,9 @@ def _draws(
     if not one.centres or not two.centres or one.centres[0].shape != two.centres[0].shape:
         return
     moved = np.abs(one.centres[0] - two.centres[0])
-    widths = (
-        np.broadcast_to(one.width, moved.shape) if one.width.ndim == 0 else one.width.reshape(moved.shape)
-    )
+    if moved.size == 0 or one.width.size not in (1, moved.size):
+        return
+    widths = np.resize(one.width, moved.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.nan_to_num(moved / widths, nan=0.0, posinf=np.inf)
     place = int(np.argmax(apart))
@@ -215,11 +218,19 @@ def _draws(
     if one.method in _LOSES and claim.epsilon is not None and most > claim.epsilon * (1 + ROUNDING):
         needed = f"noise of scale {width:.6g} hides {claim.epsilon * width:.6g} at ε = {claim.epsilon:g}"
         yield TraceFinding("sensitivity", one.site, f"what is noised moves by {by:.6g}; {needed}", *texts)
-    if one.method in ("normal", "standard_normal") and claim.epsilon is None:
-        lost = most**2 / 2
-        if lost > claim.amount * (1 + ROUNDING):
-            needed = f"with a standard deviation of {width:.6g} that costs ρ = {lost:.6g}"
+    if one.method in ("normal", "standard_normal"):
+        lost = _gaussian_loss(most, claim)
+        if lost is not None and lost > claim.amount * (1 + ROUNDING):
+            needed = f"with a standard deviation of {width:.6g} that costs {claim.symbol} = {lost:.6g}"
             yield TraceFinding("sensitivity", one.site, f"what is noised moves by {by:.6g}; {needed}", *texts)
+
+
+def _gaussian_loss(moved: float, claim: TestedClaim) -> float | None:
+    """What Gaussian noise loses where its centre moves by so many standard deviations, in the measure of the
+    claim; None where that is no matter of one number."""
+    if isinstance(claim, ConcentratedClaim):
+        return moved**2 / 2
+    return moved if isinstance(claim, GaussianClaim) else None
 
 
 # What has no influence -----------------------------------------------------------------------------------

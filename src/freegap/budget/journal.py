@@ -127,6 +127,13 @@ class Journal:
         found = query.where(table.c.parameters.contains(text, autoescape=True)).order_by(table.c.sequence)
         return [self._checked(row) for row in self._connection.execute(found)]
 
+    def reserved_with(self, who: str, text: str, after: int) -> list[Line]:
+        """The lines after `after` by which somebody reserved with this text in their parameters."""
+        table = schema.journal
+        query = select(table).where(table.c.sequence > after, table.c.kind == "reserve", table.c.who == who)
+        found = query.where(table.c.parameters.contains(text, autoescape=True)).order_by(table.c.sequence)
+        return [self._checked(row) for row in self._connection.execute(found)]
+
     def append(
         self,
         kind: str,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from freegap.budget.arguments import name_argument, parameters_text
 from freegap.budget.ledger import Ledger
+from freegap.budget.once import AskedBefore, Once, reserved_before
 from freegap.budget.reservation import Reservation
 from freegap.errors import InvalidArgument
 from freegap.values.measures import Measure
@@ -26,6 +27,8 @@ class LevelledLedger(Ledger):
 
     quotas: the accounts that pay beside the dataset's own.
     who: who asked; whoever makes this object must have made sure.
+    once: with it, nothing is reserved if it was before (`AskedBefore`). Its digest must be among the
+        parameters of what is reserved.
 
     >>> import tempfile
     >>> import freegap as fg
@@ -46,10 +49,12 @@ class LevelledLedger(Ledger):
         heads: str | Iterable[str] | None = None,
         quotas: Iterable[str] = (),
         who: str,
+        once: Once | None = None,
     ) -> None:
         super().__init__(url, heads=heads)
         self._quotas = [name_argument("quotas", quota) for quota in quotas]
         self._asking = name_argument("who", who)
+        self._once = once
         self.line: int | None = None
         """Of the newest reservation on a dataset."""
 
@@ -61,6 +66,9 @@ class LevelledLedger(Ledger):
     ) -> Reservation:
         """Hold what is asked for in the dataset and in every quota, or in none of them."""
         self._require_different(dataset)
+        before = None if self._once is None else reserved_before(journal, self._asking, self._once)
+        if before is not None:
+            raise AskedBefore(before.sequence)
         made = super()._reserved(journal, dataset, asked, what, parameters)
         paying = parameters_text({"dataset": made.dataset, "line": made.sequence})
         # What the dataset holds, which may have been rounded up: the release may spend all of that.

@@ -32,6 +32,12 @@ def audit(
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The claimed ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="The claimed δ beside it.")] = None,
     rho: Annotated[str | None, typer.Option(help="The claimed ρ, instead of ε.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="The order of a claimed Rényi divergence.")] = None,
+    renyi: Annotated[str | None, typer.Option(help="The claimed Rényi divergence of that order.")] = None,
+    mu: Annotated[str | None, typer.Option(help="The claimed μ of Gaussian privacy.")] = None,
+    tradeoff: Annotated[
+        str | None, typer.Option(help="The claimed trade-off curve: package.module:function.")
+    ] = None,
     command: Annotated[str | None, typer.Option(help="Audit a program over the line protocol.")] = None,
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
@@ -78,10 +84,11 @@ def audit(
     seed: Annotated[int | None, typer.Option(help="Replays an audit.")] = None,
     seeded: Annotated[bool, typer.Option("--seeded", help="With --command: the program uses SEED.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a report that stands alone.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the p-value curve (.svg, .png or .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a picture (.svg, .png or .pdf).")] = None,
+    picture: Annotated[str, typer.Option(help="Which: curve (of p-values), outputs, or tradeoff.")] = "curve",
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
-    """Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.
+    """Search for a counterexample to a claim of privacy: ε, (ε, δ), ρ, Rényi, μ or a trade-off curve.
 
     Exit code 0: no violation found; 1: violated (or, with --catalogue, a wrong verdict); 2: no verdict.
     """
@@ -110,15 +117,22 @@ def audit(
         return
     from freegap.auditor import audit as run
 
-    if epsilon is None and rho is None:
+    claim: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "alpha": alpha,
+        "renyi": renyi,
+        "mu": mu,
+    }
+    if all(amount is None for amount in (*claim.values(), tradeoff)):
         raise InvalidArgument("epsilon", None, "is missing", "Say which ε is claimed: --epsilon 0.7")
     if lengths is not None:
         settings["lengths"] = [int(n) if n.strip().isdecimal() else n for n in lengths.split(",")]
     report = run(
         _mechanism(target, command, seeded=seeded, run_limit=run_limit),
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        **claim,
+        tradeoff=None if tradeoff is None else load("tradeoff", tradeoff),
         inputs=None if inputs is None else _pairs(inputs),
         neighbours=cast("Neighbours", neighbours),
         sensitivity=sensitivity,
@@ -128,7 +142,7 @@ def audit(
     if html is not None:
         report.to_html(html)
     if plot is not None:
-        report.plot(plot)
+        report.plot(plot, what=picture)
     if as_json:
         print_json(report.to_dict())
     else:

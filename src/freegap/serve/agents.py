@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -29,7 +30,8 @@ import freegap
 from freegap.errors import FreegapError, InvalidArgument, printable
 from freegap.serve.desk import Desk
 from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, told
-from freegap.serve.people import Person
+from freegap.serve.keys import HEADER, key_argument
+from freegap.serve.people import Person, new_number
 from freegap.serve.redirects import NoRedirects
 
 _INSTRUCTIONS = (
@@ -58,8 +60,8 @@ class AgentVerbs(Protocol):
     def plan(self, asked: dict[str, Any]) -> Any:
         """What a question would cost and say."""
 
-    def ask(self, asked: dict[str, Any]) -> Any:
-        """Ask, and pay."""
+    def ask(self, asked: dict[str, Any], key: str | None = None) -> Any:
+        """Ask, and pay: once for a key."""
 
     def releases(self) -> Any:
         """What was asked before."""
@@ -91,9 +93,9 @@ class AtDesk:
         """What a question would cost and say."""
         return _answer(self.desk.plan(self.person, asked))
 
-    def ask(self, asked: dict[str, Any]) -> Any:
-        """Ask, and pay."""
-        return _answer(self.desk.ask(self.person, asked))
+    def ask(self, asked: dict[str, Any], key: str | None = None) -> Any:
+        """Ask, and pay: once for a key."""
+        return _answer(self.desk.ask(self.person, asked, key))
 
     def releases(self) -> Any:
         """What was asked before."""
@@ -143,9 +145,16 @@ class AtService:
         """What a question would cost and say."""
         return self._call("plans", asked)
 
-    def ask(self, asked: dict[str, Any]) -> Any:
-        """Ask, and pay."""
-        return self._call("releases", asked)
+    def ask(self, asked: dict[str, Any], key: str | None = None) -> Any:
+        """Ask, and pay: once for a key, which is made where none is given."""
+        sent = new_number() if key is None else key_argument(key)
+        try:
+            return self._call("releases", asked, {HEADER: sent})
+        except _NoReply:
+            raise ToolError(
+                f"There is no answer, and the question may have been paid for. Ask it again with "
+                f'idempotency_key="{sent}": then it is not paid twice.'
+            ) from None
 
     def releases(self) -> Any:
         """What was asked before."""
@@ -159,8 +168,14 @@ class AtService:
         """Its receipt."""
         return self._call(f"receipts/{line:d}")
 
-    def _call(self, verb: str, asked: dict[str, Any] | None = None) -> Any:
-        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+    def _call(
+        self, verb: str, asked: dict[str, Any] | None = None, more: Mapping[str, str] | None = None
+    ) -> Any:
+        headers = {
+            "authorization": f"Bearer {self.token}",
+            "content-type": "application/json",
+            **(more or {}),
+        }
         body = None if asked is None else json.dumps(asked).encode()
         request = Request(f"{self.url.rstrip('/')}/v1/{verb}", body, headers)  # noqa: S310
         try:
@@ -168,8 +183,12 @@ class AtService:
                 return json.load(reply)
         except HTTPError as error:
             raise ToolError(_error_of(error)) from None
-        except (URLError, TimeoutError, ValueError):
-            raise ToolError("The service cannot be reached.") from None
+        except (URLError, HTTPException, OSError, ValueError):
+            raise _NoReply("The service cannot be reached.") from None
+
+
+class _NoReply(ToolError):
+    """Nobody knows what became of a request."""
 
 
 def _error_of(error: HTTPError) -> str:
@@ -248,15 +267,17 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         group: str | None = None,
         threshold: Amount | None = None,
         measure: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Ask a question and pay for it: epsilon (or rho, where the source has it) is spent for good.
         `top_k` releases the k items of a column that most people have, with gaps, and with `measure` also
-        estimates; `above` the items that more people have than `threshold`."""
+        estimates; `above` the items that more people have than `threshold`. Send a random `idempotency_key`,
+        and the same one when you repeat a question to which no answer came: then it is not paid twice."""
         asked = _given(
             source=source, mechanism=mechanism, item=item, k=k, epsilon=epsilon, rho=rho, group=group,
             threshold=threshold, measure=measure,
         )  # fmt: skip
-        return dict(await called(context, "ask", asked, paid=True))
+        return dict(await called(context, "ask", asked, idempotency_key, paid=True))
 
     @server.tool(annotations=looks)
     async def list_releases(context: Context[Any, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, FastAPI, Path, Request, Response
+from fastapi import Depends, FastAPI, Header, Path, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +18,7 @@ import freegap
 from freegap.serve.console.pages import make_console
 from freegap.serve.desk import Desk
 from freegap.serve.door import Door, error_reply, explain, known_by, outcome_told, padded
+from freegap.serve.keys import HEADER
 from freegap.serve.people import Person
 
 _LARGEST_LINE = 2**63 - 1
@@ -36,7 +37,7 @@ class ErrorBody(_Body):
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 503)
 }
 
 
@@ -88,6 +89,13 @@ def _person(request: Request) -> Person:
 
 Known = Annotated[Person, Depends(_person)]
 Line = Annotated[int, Path(ge=1, le=_LARGEST_LINE)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="Of the client's choice: a question that is sent again with it is paid once.",
+    ),
+]
 JobName = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
 
@@ -144,16 +152,16 @@ def _add_questions(app: FastAPI, desk: Desk) -> None:
         return await _answer(lambda: desk.plan(who, asked.model_dump(exclude_none=True)), 0)
 
     @app.post("/v1/releases")
-    async def ask(who: Known, asked: QuestionBody) -> Response:
+    async def ask(who: Known, asked: QuestionBody, key: Key = None) -> Response:
         """Ask a question, and pay for it."""
         return await _answer(
-            lambda: desk.ask(who, asked.model_dump(exclude_none=True)), desk.settings.limits.pad_to
+            lambda: desk.ask(who, asked.model_dump(exclude_none=True), key), desk.settings.limits.pad_to
         )
 
     @app.post("/v1/jobs", status_code=202)
-    def start_job(who: Known, asked: QuestionBody) -> dict[str, Any]:
+    def start_job(who: Known, asked: QuestionBody, key: Key = None) -> dict[str, Any]:
         """Ask a question, pay for it, and have the answer later."""
-        return desk.start_job(who, asked.model_dump(exclude_none=True))
+        return desk.start_job(who, asked.model_dump(exclude_none=True), key)
 
     @app.get("/v1/jobs")
     def jobs(who: Known) -> list[dict[str, Any]]:

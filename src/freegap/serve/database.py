@@ -1,12 +1,13 @@
-"""The database of the service: tokens, jobs, and how often somebody asked. SQLite or PostgreSQL."""
+"""The database of the service: tokens, sessions, jobs, and how often somebody asked. SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Column, Connection, Integer, MetaData, NullPool, Table, Text, create_engine, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
@@ -56,11 +57,19 @@ sessions = Table(
     Column("token", Integer, nullable=False),
     Column("expires", Text, nullable=False),
 )
-sent_forms = Table(
-    "freegap_sent_forms",
+issuer_sessions = Table(
+    "freegap_issuer_sessions",
     _metadata,
-    Column("form", Text, primary_key=True),
-    Column("expires", Text, nullable=False),
+    Column("hash", Text, primary_key=True),
+    Column("sign_in", Text, nullable=False, unique=True),  # one sign-in is one session
+    *(Column(name, Text, nullable=False) for name in ("name", "role", "expires")),
+)
+job_keys = Table(
+    "freegap_job_keys",
+    _metadata,
+    Column("key", Text, primary_key=True),
+    Column("job", Text, nullable=False),
+    Column("question", Text, nullable=False),
 )
 
 
@@ -94,6 +103,11 @@ class ServiceDatabase:
             raise PeopleUnavailable(
                 f"The database of tokens cannot be used ({type(error).__name__}). Check `people` there."
             ) from None
+
+
+def insert_into(connection: Connection, table: Table) -> Any:
+    """An insertion that may say what to do where the row is there already."""
+    return (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(table)
 
 
 def now() -> datetime:

@@ -15,6 +15,7 @@ What somebody may not see is not there: the same error as for what does not exis
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, KeysView
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from typing import Any
 
 from freegap.budget.ledger import Ledger
 from freegap.budget.lines import lines_of
+from freegap.budget.once import Once
 from freegap.budget.records import plain
 from freegap.budget.statement import charges
 from freegap.errors import FreegapError, InvalidArgument, LedgerUnavailable
@@ -31,15 +33,17 @@ from freegap.receipts.receipt import make_receipt
 from freegap.serve.database import ServiceDatabase
 from freegap.serve.issuer import Issuer
 from freegap.serve.jobs import Job, Jobs
+from freegap.serve.keys import key_argument
 from freegap.serve.pace import Pace, TooMany
 from freegap.serve.people import OWN, People, Person
 from freegap.serve.plans import Planning, read_plan
 from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings
+from freegap.serve.sign_in import sign_in_of
 from freegap.serve.sources import Source
 from freegap.serve.totals import MONTH
 from freegap.serve.work import Asking, amount_of
-from freegap.serve.workers import WorkerProcesses
+from freegap.serve.workers import FAILED, WorkerProcesses
 from freegap.values.results import Release
 from freegap.values.written import json_text
 
@@ -48,6 +52,10 @@ _AT_ONCE = 4
 
 _AT_ONCE_OF_ALL = 30
 """Each holds a thread while it does, of the 40 that there are: the others are for looking."""
+
+
+_LOOK = 0.2
+"""Seconds between two looks at a question that somebody else's request has asked."""
 
 
 class Forbidden(FreegapError):
@@ -68,6 +76,7 @@ class Desk:
         self.database = ServiceDatabase(settings.people)
         self.people = People(self.database)
         self._issuer = None if settings.oidc is None else Issuer(settings.oidc)
+        self.sign_in = sign_in_of(self._issuer, settings.oidc)
         self._pace = Pace(self.database)
         self._jobs = Jobs(self.database, workers)
         self._opened: dict[str, KeysView[str]] = {}
@@ -144,21 +153,29 @@ class Desk:
             made["charges"] = [self._charge(name, amounts) for name in (fields.source.dataset, *quotas)]
         return made
 
-    def ask(self, person: Person, asked: Any) -> dict[str, Any]:
-        """Answer a question: its outcome, as `work` tells it."""
-        asking = self._asking(person, asked)
+    def ask(
+        self, person: Person, asked: Any, key: str | None = None, *, patient: bool = False
+    ) -> dict[str, Any]:
+        """Answer a question: its outcome, as `work` tells it. With the key of one that was asked before, the
+        outcome of that; patient: also where it is still to come."""
+        before, asking = self._asking(person, asked, key).looked_up(self._ledger)
+        if before is not None and not (patient and before["status"] == "unfinished"):
+            return before
         with self._room(person):
-            return self._workers.run(asking)
+            found = before or self._workers.run(asking)
+            until = time.monotonic() + self.settings.limits.seconds
+            while patient and found["status"] == "unfinished" and time.monotonic() < until:
+                time.sleep(_LOOK)
+                found = asking.looked_up(self._ledger)[0] or FAILED
+            return found
 
-    def start_job(self, person: Person, asked: Any) -> dict[str, Any]:
-        """Ask, and have the answer later."""
-        asking = self._asking(person, asked)
-        question = asking.question
+    def start_job(self, person: Person, asked: Any, key: str | None = None) -> dict[str, Any]:
+        """Ask, and have the answer later. With the key of a job that was begun before, that job."""
+        _, asking = self._asking(person, asked, key).looked_up(self._ledger)
+        digest = None if asking.once is None else asking.once.digest
         self._enter(person)
         try:
-            job = self._jobs.start(
-                person.name, question.source, question.mechanism, asking, lambda: self._leave(person)
-            )
+            job = self._jobs.start(person.name, asking.question, asking, lambda: self._leave(person), digest)
         except BaseException:
             self._leave(person)
             raise
@@ -271,7 +288,7 @@ class Desk:
     def _key(self) -> SigningKey:
         return SigningKey.made(self.settings.key_file)
 
-    def _asking(self, person: Person, asked: Any) -> Asking:
+    def _asking(self, person: Person, asked: Any, key: str | None) -> Asking:
         if person.role == "auditor":
             raise Forbidden("An auditor looks on, and asks nothing.")
         self._require_questions(person)
@@ -288,6 +305,8 @@ class Desk:
             who=person.name,
             memory_mb=self.settings.limits.memory_mb,
             pad_to=self.settings.limits.pad_to,
+            once=None if key is None else Once.of(person.name, key_argument(key)),
+            seconds=self.settings.limits.seconds,
         )
 
     def _visible(self, person: Person) -> dict[str, Source]:

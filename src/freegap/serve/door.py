@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from freegap.errors import BudgetExceeded, FreegapError, InvalidArgument, LedgerError
 from freegap.serve.database import PeopleUnavailable
 from freegap.serve.desk import Desk, Forbidden, NotThere
+from freegap.serve.keys import HEADER
 from freegap.serve.pace import TooMany
 from freegap.serve.people import Person
 from freegap.serve.plans import ALL_FIELDS
@@ -32,6 +33,7 @@ _TOO_LARGE = "The question is too large."
 UNFORESEEN = "The service has failed."
 _FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
 _OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
+_OUTCOMES |= {"unfinished": 409, "unanswered": 410}
 _IN_THE_URL = {b"token", b"access_token", b"id_token", b"authorization", b"api_key"}
 _STATUS: dict[type[FreegapError], int] = {
     InvalidArgument: 422,
@@ -40,7 +42,7 @@ _STATUS: dict[type[FreegapError], int] = {
     NotThere: 404,
     TooMany: 429,
 }
-_THEIRS = ("question", *ALL_FIELDS, "name", "role", "days", "number")
+_THEIRS = ("question", *ALL_FIELDS, HEADER, "name", "role", "days", "number")
 """Arguments of requests. Of others the library speaks to the owner: of files, for one."""
 
 Reply = TypeVar("Reply")
@@ -187,6 +189,8 @@ def _unclear(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
         return "A request has one length, in digits."
     if names.count(b"authorization") > 1:
         return "A request is by one person."
+    if names.count(HEADER.lower().encode()) > 1:
+        return f"A question has one {HEADER}."
     return None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import case
-from sqlalchemy.dialects import postgresql, sqlite
 
 from freegap.errors import FreegapError
 from freegap.serve import database
@@ -29,8 +28,7 @@ class Pace:
         row = {"name": name, "verb": verb, "minute": int(database.now().timestamp()) // _MINUTE, "number": 1}
 
         def counted(connection: Any) -> int:
-            insert: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            adding = insert(database.pace).values(row)
+            adding = database.insert_into(connection, database.pace).values(row)
             later = adding.excluded.minute > database.pace.c.minute
             # A clock that is behind, or goes back, does not begin a minute again.
             changed = {

@@ -74,8 +74,7 @@ class People:
             raise InvalidArgument("role", role, "is not known", f"Pass one of {', '.join(ROLES)}.")
         if count_argument("days", days) > _LONGEST_DAYS:
             raise InvalidArgument("days", days, f"must be at most {_LONGEST_DAYS}", "A token can be renewed.")
-        with not_noise():
-            secret = f"{SystemBits().bits(256):064x}"
+        secret = new_number()
         now = database.now()
         row = {
             "name": name,
@@ -128,6 +127,16 @@ class People:
         listing = select(database.tokens).order_by(database.tokens.c.number)
         rows = self._run(lambda connection: connection.execute(listing).all())
         return [Token(**{name: getattr(row, name) for name in Token.__dataclass_fields__}) for row in rows]
+
+
+def new_number() -> str:
+    """A number that nobody guesses, and that nobody else has.
+
+    >>> new_number() == new_number()
+    False
+    """
+    with not_noise():
+        return f"{SystemBits().bits(256):064x}"
 
 
 def number_of(token: str) -> int:

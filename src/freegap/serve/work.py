@@ -16,13 +16,18 @@ from __future__ import annotations
 
 import functools
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import freegap
 from freegap.bits import BitSource
+from freegap.budget.ledger import Ledger
 from freegap.budget.levels import LevelledLedger
+from freegap.budget.once import KEY, AskedBefore, Once, look_up
 from freegap.errors import BudgetExceeded, InvalidArgument, UnsettledWarning
+from freegap.serve.keys import outcome_before
 from freegap.serve.questions import AllowedQuestion
 from freegap.serve.sources import Source
 from freegap.serve.workers import FAILED
@@ -36,6 +41,7 @@ class Asking:
     """Everything that a process needs to answer a question for somebody.
 
     dataset: the account that protects the people in the table. quotas: those that pay beside it.
+    once: by which the same question is known when it is sent again. seconds: how long it may take.
     """
 
     question: AllowedQuestion
@@ -47,11 +53,28 @@ class Asking:
     who: str
     memory_mb: int
     pad_to: float = 0
+    once: Once | None = None
+    seconds: float = 60
 
-    def outcome(self, bits: BitSource | None = None) -> dict[str, Any]:
-        """The answer, or what may be said of why there is none."""
+    def looked_up(self, ledger: Ledger) -> tuple[dict[str, Any] | None, Asking]:
+        """What became of the question if it was asked before with its key; and what is to be asked if not."""
+        if self.once is None:
+            return None, self
+        line, once = look_up(ledger, self.who, self.once)
+        if line is None:
+            return None, replace(self, once=once)
+        return self._told_before(ledger, line.sequence), self
+
+    def _told_before(self, ledger: Ledger, line: int) -> dict[str, Any]:
+        return outcome_before(ledger, line, self.question, self.source, self.seconds)
+
+    def outcome(
+        self, bits: BitSource | None = None, *, told: Callable[[int], None] = lambda line: None
+    ) -> dict[str, Any]:
+        """The answer, or what may be said of why there is none. told: the line that has reserved for it,
+        before the table is looked at."""
         try:
-            return self._answer(bits)
+            return self._answer(bits, told)
         except InvalidArgument as error:
             if error.argument in _OWN_WORDS:
                 return {"status": "refused", "error": str(error)}
@@ -61,27 +84,54 @@ class Asking:
             return FAILED
         return FAILED
 
-    def _answer(self, bits: BitSource | None) -> dict[str, Any]:
-        ledger = LevelledLedger(self.ledger, heads=self.heads, quotas=self.quotas, who=self.who)
-        asked = self.question.arguments
+    def _answer(self, bits: BitSource | None, told: Callable[[int], None]) -> dict[str, Any]:
+        ledger = LevelledLedger(
+            self.ledger, heads=self.heads, quotas=self.quotas, who=self.who, once=self.once
+        )
+        parameters = dict(self.question.arguments)
+        if self.source.budget.monthly:
+            parameters["budget_renewed"] = "monthly"
+        if self.once is not None:
+            parameters[KEY] = self.once.digest
+        try:
+            return self._charged(ledger, parameters, bits, told)
+        except AskedBefore as before:
+            return self._told_before(ledger, before.line)
+
+    def _charged(
+        self,
+        ledger: LevelledLedger,
+        parameters: dict[str, Any],
+        bits: BitSource | None,
+        told: Callable[[int], None],
+    ) -> dict[str, Any]:
+        release = self._release(bits)
+        padded = functools.partial(freegap.pad_to, self.pad_to, release) if self.pad_to else release
+
+        def reserved() -> Any:
+            with suppress(OSError):  # nobody listens any more: the release is kept for later
+                told(ledger.line or 0)
+            return padded()
+
         with warnings.catch_warnings():
             warnings.simplefilter("error", UnsettledWarning)
-            release = ledger.charge(
+            made = ledger.charge(
                 self.dataset,
-                functools.partial(freegap.pad_to, self.pad_to, self._release(bits))
-                if self.pad_to
-                else self._release(bits),
+                reserved,
                 **amount_of(self.question, self.source),
                 what=self.question.mechanism,
-                parameters={**asked, **({"budget_renewed": "monthly"} if self.source.budget.monthly else {})},
+                parameters=parameters,
             )
-        return {"status": "released", "line": ledger.line, "release": release.to_dict()}
+        return {"status": "released", "line": ledger.line, "release": made.to_dict()}
 
-    def _release(self, bits: BitSource | None) -> Any:
+    def _release(self, bits: BitSource | None) -> Callable[[], Any]:
         function: Any = {"top_k": freegap.top_k, "above": freegap.above}[self.question.mechanism]
-        return lambda: function(
-            self.source.described(), **arguments_of(self.question, self.source), bits=bits
-        )
+
+        def release() -> Any:
+            with self.source.described() as table:
+                return function(table, **arguments_of(self.question, self.source), bits=bits)
+
+        return release
 
 
 def amount_of(question: AllowedQuestion, source: Source) -> dict[str, Any]:

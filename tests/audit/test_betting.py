@@ -1,0 +1,90 @@
+"""Wealth against a claim that holds hardly ever grows: proved for short games by adding up all of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from freegap.auditor.betting import Bets, log_wealth_of_difference
+from freegap.auditor.claims import ApproximateClaim
+from freegap.auditor.statistics import EventCounts, Look, PureClaim, Spending
+
+LEVELS = (0.05, 0.01, 0.001)
+
+
+def ever_refuted(bets: Bets, epsilon: float, truth: float, level: float, length: int) -> float:
+    """The chance that the wealth against ε is ever 1/level in so many hits, if the odds are e^truth."""
+    share = 1 / (1 + math.exp(-truth))
+    alive = np.array([1.0])  # by the number of successes
+    for number in range(1, length + 1):
+        alive = np.append(alive * (1 - share), 0.0) + np.append(0.0, alive * share)
+        hits = np.arange(number + 1.0)
+        wealth = bets.log_wealth(hits, number - hits, np.full(hits.shape, epsilon))
+        alive[wealth >= -math.log(level)] = 0.0
+    return 1 - float(alive.sum())
+
+
+@pytest.mark.parametrize("bets", [Bets(), Bets(aim=0.5)], ids=str)
+def test_wealth_against_a_true_share_hardly_ever_grows(bets: Bets) -> None:
+    for level in LEVELS:
+        assert 0 < ever_refuted(bets, 0.7, 0.7, level, 50) <= level
+    assert ever_refuted(bets, 0.7, 0.2, 0.05, 50) <= ever_refuted(bets, 0.7, 0.7, 0.05, 50)  # well within
+    assert ever_refuted(bets, 0.7, 2.5, 0.05, 50) > 0.9  # a violation is seen
+
+
+def test_wealth_against_a_true_difference_hardly_ever_grows() -> None:
+    epsilon, delta, p2, length = 0.7, 0.1, 0.15, 60
+    hits1, hits2 = np.indices((length + 1, length + 1)).astype(np.float64)
+    ratio = np.full(hits1.shape, math.exp(epsilon))
+    wealth = [
+        log_wealth_of_difference(hits1, hits2, np.maximum(n - hits1 - hits2, 0), ratio, delta)
+        for n in range(1, length + 1)
+    ]
+
+    def ever(p1: float, p2: float, level: float) -> float:
+        alive = np.zeros(hits1.shape)  # by the hits on the two sides
+        alive[0, 0] = 1.0
+        for now in wealth:
+            after = alive * (1 - (p1 + p2) / 2)
+            after[1:] += alive[:-1] * p1 / 2
+            after[:, 1:] += alive[:, :-1] * p2 / 2
+            alive = np.where(now >= -math.log(level), 0.0, after)
+        return 1 - float(alive.sum())
+
+    for level in (0.3, *LEVELS):
+        assert ever(math.exp(epsilon) * p2 + delta, p2, level) <= level
+    assert ever(1.0, 0.0, 0.3) > 0.5  # a violation is seen
+
+
+def test_wealth_falls_in_what_is_claimed() -> None:
+    epsilons = np.linspace(0, 6, 200)
+    assert (np.diff(Bets().log_wealth(900, 100, epsilons)) < 0).all()
+    assert (np.diff(log_wealth_of_difference(900, 100, 5000, np.exp(epsilons), 0.01)) <= 0).all()
+    assert (np.diff(log_wealth_of_difference(900, 100, 5000, 2.0, np.linspace(0, 1, 200))) < 0).all()
+
+
+@pytest.mark.parametrize("claim", [PureClaim(1.0), ApproximateClaim(1.0, 0.01)], ids=str)
+def test_bound_and_p_value_of_bets_agree(claim: PureClaim | ApproximateClaim) -> None:
+    for counts in (EventCounts(900, 100, 5000, 5000), EventCounts(10**6, 10**5, 10**7, 10**7)):
+        bound = claim.lower_bound(counts, 1e-6, Bets())
+        assert claim.p_value(counts, bound, Bets()) == pytest.approx(1e-6, rel=1e-3)
+        assert bound > 0.6 * math.log(10)
+
+
+def test_bets_on_the_difference_are_sharp_where_delta_decides() -> None:
+    """A threshold histogram: it happens on one side alone, twice as often as δ allows."""
+    delta = 1e-4
+    seen = EventCounts(200, 0, 1_000_000, 1_000_000)
+    claim = ApproximateClaim(1.0, delta)
+    assert claim.p_value(seen, 1.0, Bets()) < 0.01 * claim.p_value(seen, 1.0)  # than by the corner
+    bound = Spending.delta_lower_bound([Look(seen, 1.0, Bets())], 1.0, 1e-3)
+    assert delta < bound < 2 * delta
+
+
+def test_bets_cost_little_against_a_number_of_trials_that_was_fixed() -> None:
+    for hits in (300, 30_000, 3_000_000):
+        fixed = PureClaim(1.0).lower_bound(EventCounts(3 * hits, hits, 10**7, 10**7), 1e-6)
+        at_any_time = PureClaim(1.0).lower_bound(EventCounts(3 * hits, hits, 10**7, 10**7), 1e-6, Bets())
+        assert 1 < (math.log(3) - at_any_time) / (math.log(3) - fixed) < 1.35
