@@ -132,4 +132,4 @@ def test_the_words_for_neighbours_are_in_the_signature() -> None:
     assert get_args(Neighbours) == (*NEIGHBOURS,)
     assert get_args(Direction) == (*DIRECTIONS,)
     typed = [signature(function).parameters["neighbours"].annotation for function in (fg.audit, fg.prove)]
-    assert typed == ["Neighbours", "Neighbours | Direction"]
+    assert typed == ["Neighbours | Relation", "Neighbours | Direction"]

@@ -17,7 +17,7 @@ import freegap as fg
 from freegap.auditor.claims import claim_argument
 from freegap.auditor.inputs import own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
-from freegap.auditor.recorded import Drawn, Record, RecordingGenerator
+from freegap.auditor.recorded import RecordedNumber, RecordingGenerator, RunRecord
 from freegap.auditor.statistics import PureClaim
 from freegap.auditor.trace import trace
 from freegap.auditor.traced import TraceFinding, trace_lines
@@ -241,6 +241,9 @@ def test_gaussian_noise_is_judged_in_rho() -> None:
 
     exact = claim_argument(rho="1/8")
     assert kinds(gaussian, claim=exact) == set()
+    assert kinds(gaussian, claim=claim_argument(mu="1/2")) == set()
+    assert kinds(gaussian, claim=claim_argument(mu="1/3")) == {"sensitivity"}
+    assert kinds(gaussian, claim=claim_argument(alpha=8, renyi="1/10")) == set(), "not judged"
     less = claim_argument(rho="1/9")
     assert kinds(gaussian, claim=less) == {"sensitivity"}
 
@@ -302,7 +305,7 @@ def test_the_command_line_traces() -> None:
 
 
 def test_the_values_are_those_of_the_plain_generator() -> None:
-    plain, record = np.random.default_rng(5), Record()
+    plain, record = np.random.default_rng(5), RunRecord()
     recording = RecordingGenerator(np.random.default_rng(5).bit_generator, record)
     assert recording.laplace(1.0, 2.0) == plain.laplace(1.0, 2.0)
     assert (recording.normal(size=3) == plain.normal(size=3)).all()
@@ -313,10 +316,10 @@ def test_the_values_are_those_of_the_plain_generator() -> None:
 
 
 def test_a_draw_knows_its_centre_and_its_width() -> None:
-    record = Record()
+    record = RunRecord()
     rng = RecordingGenerator(np.random.default_rng(1).bit_generator, record)
     drawn = rng.laplace(scale=2.0)
-    assert isinstance(drawn, Drawn)
+    assert isinstance(drawn, RecordedNumber)
     assert type(5 + -3 * drawn / 2) is float
     assert record.draws[0].centres == [5.0]
     assert record.draws[0].width == 3.0
@@ -386,9 +389,7 @@ def test_a_measurement_of_opendp_is_recorded(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opendp.mod", SimpleNamespace(Measurement=FakeMeasurement))
     measurement = FakeMeasurement(loss, measure)
-    given = (
-        {} if claim is None else {"claim": claim_of(measure_argument(epsilon=None, rho=claim, delta=None))}
-    )
+    given: dict[str, Any] = {} if claim is None else {"claim": claim_argument(rho=claim)}
 
     def noisy(answers: list[float]) -> float:
         return float(measurement(sum(answers))) * 0.0 + 1.5

@@ -371,11 +371,16 @@ def _repeat(
         return
     rows = found.rows(many)
     drawn = [on_host(column.now()[:many]) for column in group.used]
+    rng, outputs = np.random.default_rng(0), []
     for i in range(len(rows)):
         draws = [float(column[i]) for column in drawn]
-        output, count = _replayed(program, answers, keywords, draws, np.random.default_rng(0))
-        if count != len(draws) or _cells(from_objects([output]), 0) != _cells(rows, i):
-            raise NotBatched("another output when it is run again")
+        output, count = _replayed(program, answers, keywords, draws, rng)
+        if count != len(draws):
+            raise NotBatched("another number of draws when it is run again")
+        outputs.append(output)
+    again = from_objects(outputs)  # what a cell holds depends on its own run alone
+    if any(_cells(again, i) != _cells(rows, i) for i in range(len(rows))):
+        raise NotBatched("another output when it is run again")
 
 
 def _cells(outputs: Outputs, row: int) -> dict[Any, Any]:

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from freegap.auditor.recorded import Draw, Record, call_site
+from freegap.auditor.recorded import RecordedDraw, RunRecord, call_site
 
 DIFFPRIVLIB = {
     # by the law whose loss is the move over the width
@@ -34,7 +34,7 @@ DIFFPRIVLIB = {
 
 
 @contextmanager
-def primitives_of(record: Record) -> Iterator[None]:
+def primitives_of(record: RunRecord) -> Iterator[None]:
     """Record the primitives of the libraries that are loaded."""
     with ExitStack() as stack:
         mechanisms = sys.modules.get("diffprivlib.mechanisms")
@@ -50,7 +50,7 @@ def primitives_of(record: Record) -> Iterator[None]:
         yield
 
 
-def _randomise(name: str, plain: Callable[..., Any], law: str, record: Record) -> Callable[..., Any]:
+def _randomise(name: str, plain: Callable[..., Any], law: str, record: RunRecord) -> Callable[..., Any]:
     """Of diffprivlib: noise of width sensitivity/ε. Where one mechanism asks another, the first counts."""
 
     @wraps(plain)
@@ -68,7 +68,7 @@ def _randomise(name: str, plain: Callable[..., Any], law: str, record: Record) -
     return randomise
 
 
-def _measure(kind: Any, record: Record) -> Callable[..., Any]:
+def _measure(kind: Any, record: RunRecord) -> Callable[..., Any]:
     """Of OpenDP: a measurement, as wide as what it loses where its input moves by one says."""
     plain = kind.__call__
 
@@ -93,11 +93,11 @@ def _unit_loss(measurement: Any) -> float | None:
     return lost if 0 < lost < math.inf else None
 
 
-def _noted(record: Record, law: str, name: str, width: float, value: Any) -> None:
+def _noted(record: RunRecord, law: str, name: str, width: float, value: Any) -> None:
     try:
         centre = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):  # a table, a text: nothing that is moved
         return
-    draw = Draw(law, f"{call_site()}, {name}", centre.shape, np.asarray(width), math.nan)
+    draw = RecordedDraw(law, f"{call_site()}, {name}", centre.shape, np.asarray(width), math.nan)
     draw.centres.append(centre)
     record.draws.append(draw)

@@ -37,7 +37,7 @@ OTHERS = ("random", "uniform", "integers", "choice", "binomial", "geometric", "p
 
 
 @dataclass
-class Draw:
+class RecordedDraw:
     """One draw.
 
     method: of the generator, or the law. site: where it was drawn. shape: of an array, or ().
@@ -81,29 +81,29 @@ class Draw:
             self.centres.append(centre)
 
 
-class Drawn(float):
+class RecordedNumber(float):
     """A number that was drawn."""
 
-    draw: Draw
+    draw: RecordedDraw
     factor: float
     place: int | None
 
     @staticmethod
-    def of(value: float, draw: Draw, factor: float = 1.0, place: int | None = None) -> Drawn:
+    def of(value: float, draw: RecordedDraw, factor: float = 1.0, place: int | None = None) -> RecordedNumber:
         """This number, as a part of that draw."""
-        made = Drawn(value)
+        made = RecordedNumber(value)
         made.draw, made.factor, made.place = draw, factor, place
         return made
 
     def _plus(self, other: Any, result: Any) -> Any:
-        if result is not NotImplemented and not isinstance(other, Drawn):
+        if result is not NotImplemented and not isinstance(other, RecordedNumber):
             self.draw.added_to(other, self.factor, self.place)
         return result
 
     def _times(self, factor: Any, result: Any) -> Any:
-        if result is NotImplemented or isinstance(factor, Drawn) or not isinstance(result, float):
+        if result is NotImplemented or isinstance(factor, RecordedNumber) or not isinstance(result, float):
             return result
-        return Drawn.of(result, self.draw, self.factor * float(factor), self.place)
+        return RecordedNumber.of(result, self.draw, self.factor * float(factor), self.place)
 
     def __add__(self, other: Any) -> Any:
         return self._plus(other, float.__add__(self, other))
@@ -133,11 +133,11 @@ class Drawn(float):
 class _Array(np.ndarray):
     """Numbers that were drawn at once, which remember their draw."""
 
-    draw: Draw | None = None
+    draw: RecordedDraw | None = None
     factor: float = 1.0
 
     @staticmethod
-    def of(values: Any, draw: Draw, factor: float = 1.0) -> _Array:
+    def of(values: Any, draw: RecordedDraw, factor: float = 1.0) -> _Array:
         made = np.asarray(values, dtype=np.float64).view(_Array)
         made.draw, made.factor = draw, factor
         return made
@@ -168,7 +168,7 @@ class _Array(np.ndarray):
             and np.ndim(found) == 0
             and isinstance(key, int | np.integer)
         ):
-            return Drawn.of(float(found), self.draw, self.factor, int(key) % len(self))
+            return RecordedNumber.of(float(found), self.draw, self.factor, int(key) % len(self))
         return found
 
     def __iter__(self) -> Iterator[Any]:
@@ -176,7 +176,7 @@ class _Array(np.ndarray):
 
 
 @dataclass
-class Record:
+class RunRecord:
     """What one run drew.
 
     seeds: of the generators that the mechanism made for itself from a fixed one.
@@ -184,7 +184,7 @@ class Record:
     inside: a primitive of another library is under way, whose own draws are no concern of ours.
     """
 
-    draws: list[Draw] = field(default_factory=list)
+    draws: list[RecordedDraw] = field(default_factory=list)
     seeds: list[str] = field(default_factory=list)
     altered: tuple[int, float] | None = None
     inside: bool = False
@@ -196,7 +196,7 @@ class Record:
         array = np.asarray(values)
         width = None if scale is None else np.asarray(scale, dtype=np.float64)
         raw = float(array.flat[0]) if array.size and array.dtype.kind in "fiub" else np.nan
-        draw = Draw(method, call_site(), array.shape, width, raw)
+        draw = RecordedDraw(method, call_site(), array.shape, width, raw)
         self.draws.append(draw)
         if width is None:
             return values
@@ -208,7 +208,7 @@ class Record:
         if loc is not None and np.any(np.asarray(loc) != 0):
             draw.added_to(np.broadcast_to(np.asarray(loc, dtype=np.float64), array.shape), 1.0)
             return values  # what it is added to later is no centre of the noise
-        return _Array.of(values, draw) if array.shape else Drawn.of(float(values), draw)
+        return _Array.of(values, draw) if array.shape else RecordedNumber.of(float(values), draw)
 
 
 def call_site() -> str:
@@ -226,7 +226,7 @@ def call_site() -> str:
 class RecordingGenerator(np.random.Generator):
     """A generator of NumPy whose draws are recorded."""
 
-    def __init__(self, bits: np.random.BitGenerator, record: Record) -> None:
+    def __init__(self, bits: np.random.BitGenerator, record: RunRecord) -> None:
         super().__init__(bits)
         self._record = record
 
@@ -251,7 +251,7 @@ for _name in (*ARGUMENTS, *OTHERS):
 class RecordingNoise(LabelledNoise[Any]):
     """Labelled noise whose draws are recorded."""
 
-    def __init__(self, rng: np.random.Generator, record: Record) -> None:
+    def __init__(self, rng: np.random.Generator, record: RunRecord) -> None:
         self._rng = rng
         self._record = record
 
@@ -265,7 +265,7 @@ class RecordingNoise(LabelledNoise[Any]):
 
 
 @contextmanager
-def generators_of(record: Record, rng: np.random.Generator) -> Iterator[None]:
+def generators_of(record: RunRecord, rng: np.random.Generator) -> Iterator[None]:
     """Generators that the mechanism makes for itself are recorded as well, and the functions of
     `numpy.random`; a fixed seed is noted."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from freegap.auditor.claims import ConcentratedClaim, GaussianClaim
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters, answers_text
 from freegap.auditor.outputs import Outputs
@@ -21,7 +22,13 @@ from freegap.auditor.parameters import parameter_grid
 from freegap.auditor.primitives import primitives_of
 from freegap.auditor.programs import limit_runs, released
 from freegap.auditor.reading import from_batch, from_objects
-from freegap.auditor.recorded import Draw, Record, RecordingGenerator, RecordingNoise, generators_of
+from freegap.auditor.recorded import (
+    RecordedDraw,
+    RecordingGenerator,
+    RecordingNoise,
+    RunRecord,
+    generators_of,
+)
 from freegap.auditor.statistics import TestedClaim
 from freegap.auditor.traced import TraceFinding
 from freegap.auditor.whole_inputs import handed_over, shown
@@ -39,15 +46,15 @@ _LOSES = frozenset(
 
 
 @dataclass(frozen=True)
-class Run:
+class TracedRun:
     """One run: the output, what of it is no real number, and what was drawn."""
 
     output: Outputs
     skeleton: tuple[Any, ...]
-    record: Record
+    record: RunRecord
 
     @property
-    def draws(self) -> list[Draw]:
+    def draws(self) -> list[RecordedDraw]:
         """In their order."""
         return self.record.draws
 
@@ -63,9 +70,9 @@ def run_once(
     parameters: Parameters,
     seed: int,
     altered: tuple[int, float] | None = None,
-) -> Run:
+) -> TracedRun:
     """One run on the random numbers of this seed."""
-    rng, record = np.random.default_rng(seed), Record(altered=altered)
+    rng, record = np.random.default_rng(seed), RunRecord(altered=altered)
     keywords: dict[str, Any] = {**mechanism.fixed, **dict(parameters)}
     if mechanism.noise is not None:
         recording = {
@@ -77,7 +84,7 @@ def run_once(
     with generators_of(record, rng), primitives_of(record):
         output = mechanism.function(handed_over(answers), **keywords, **({"size": 1} if many else {}))
     read = from_batch(output, 1) if many else from_objects([released(output)])
-    return Run(read, read.rows(1)[0], record)
+    return TracedRun(read, read.rows(1)[0], record)
 
 
 def trace(
@@ -115,14 +122,14 @@ def _text(answers: Answers) -> Any:
 # What shows in one run -----------------------------------------------------------------------------------
 
 
-def _alone(runs: Iterable[Run]) -> Iterator[TraceFinding]:
+def _alone(runs: Iterable[TracedRun]) -> Iterator[TraceFinding]:
     for run in runs:
         for seed in run.record.seeds:
             site, _, text = seed.partition(", ")
             yield TraceFinding(
                 "seed", site, f"a generator is made from a fixed one, {text}: every run has the same noise"
             )
-        seen: dict[tuple[str, float], Draw] = {}
+        seen: dict[tuple[str, float], RecordedDraw] = {}
         for draw in run.draws:
             if draw.scale is None:
                 continue
@@ -137,7 +144,7 @@ def _alone(runs: Iterable[Run]) -> Iterator[TraceFinding]:
                 )
 
 
-def _shared(draw: Draw) -> bool:
+def _shared(draw: RecordedDraw) -> bool:
     wider = any(centre.size > max(1, int(np.prod(draw.shape))) for centre in draw.centres)
     return wider or any(not _same(draw.centres[0], other) for other in draw.centres[1:])
 
@@ -150,7 +157,7 @@ def _same(one: Any, two: Any) -> bool:
 
 
 def _compared(
-    sides: Sequence[Sequence[Run]], claim: TestedClaim, texts: tuple[Any, Any]
+    sides: Sequence[Sequence[TracedRun]], claim: TestedClaim, texts: tuple[Any, Any]
 ) -> Iterator[TraceFinding]:
     by_output = [_grouped(runs) for runs in sides]
     if None in by_output:  # drawn again and again until something fits: the number is random itself
@@ -165,16 +172,16 @@ def _compared(
             yield from _draws(left, right, claim, texts)
 
 
-def _grouped(runs: Sequence[Run]) -> dict[tuple[Any, ...], Run] | None:
+def _grouped(runs: Sequence[TracedRun]) -> dict[tuple[Any, ...], TracedRun] | None:
     """A run for each output; None where runs with the same output drew differently on one input."""
-    found: dict[tuple[Any, ...], Run] = {}
+    found: dict[tuple[Any, ...], TracedRun] = {}
     for run in runs:
         if found.setdefault(run.skeleton, run).kinds != run.kinds:
             return None
     return found
 
 
-def _different(one: Run, two: Run, texts: tuple[Any, Any]) -> TraceFinding:
+def _different(one: TracedRun, two: TracedRun, texts: tuple[Any, Any]) -> TraceFinding:
     if len(one.draws) != len(two.draws) or [d.shape for d in one.draws] != [d.shape for d in two.draws]:
         numbers = [sum(max(1, int(np.prod(draw.shape))) for draw in run.draws) for run in (one, two)]
         text = f"{numbers[0]} and {numbers[1]} numbers are drawn, and the output does not show it"
@@ -187,8 +194,12 @@ def _different(one: Run, two: Run, texts: tuple[Any, Any]) -> TraceFinding:
     return TraceFinding("control flow", site, text, *texts)
 
 
-def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> Iterator[TraceFinding]:
+def _draws(
+    one: RecordedDraw, two: RecordedDraw, claim: TestedClaim, texts: tuple[Any, Any]
+) -> Iterator[TraceFinding]:
     if one.width is None or two.width is None:
+        return
+    if one.width.size == 0 or one.width.shape != two.width.shape:
         return
     if not np.allclose(one.width, two.width, rtol=ROUNDING, atol=0):
         both = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
@@ -197,9 +208,9 @@ def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> 
     if not one.centres or not two.centres or one.centres[0].shape != two.centres[0].shape:
         return
     moved = np.abs(one.centres[0] - two.centres[0])
-    widths = (
-        np.broadcast_to(one.width, moved.shape) if one.width.ndim == 0 else one.width.reshape(moved.shape)
-    )
+    if moved.size == 0 or one.width.size not in (1, moved.size):
+        return
+    widths = np.resize(one.width, moved.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.nan_to_num(moved / widths, nan=0.0, posinf=np.inf)
     place = int(np.argmax(apart))
@@ -207,11 +218,19 @@ def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> 
     if one.method in _LOSES and claim.epsilon is not None and most > claim.epsilon * (1 + ROUNDING):
         needed = f"noise of scale {width:.6g} hides {claim.epsilon * width:.6g} at ε = {claim.epsilon:g}"
         yield TraceFinding("sensitivity", one.site, f"what is noised moves by {by:.6g}; {needed}", *texts)
-    if one.method in ("normal", "standard_normal") and claim.epsilon is None:
-        lost = most**2 / 2
-        if lost > claim.amount * (1 + ROUNDING):
-            needed = f"with a standard deviation of {width:.6g} that costs ρ = {lost:.6g}"
+    if one.method in ("normal", "standard_normal"):
+        lost = _gaussian_loss(most, claim)
+        if lost is not None and lost > claim.amount * (1 + ROUNDING):
+            needed = f"with a standard deviation of {width:.6g} that costs {claim.symbol} = {lost:.6g}"
             yield TraceFinding("sensitivity", one.site, f"what is noised moves by {by:.6g}; {needed}", *texts)
+
+
+def _gaussian_loss(moved: float, claim: TestedClaim) -> float | None:
+    """What Gaussian noise loses where its centre moves by so many standard deviations, in the measure of the
+    claim; None where that is no matter of one number."""
+    if isinstance(claim, ConcentratedClaim):
+        return moved**2 / 2
+    return moved if isinstance(claim, GaussianClaim) else None
 
 
 # What has no influence -----------------------------------------------------------------------------------
@@ -243,7 +262,7 @@ def _changes(
     parameters: Parameters,
     seed: int,
     altered: tuple[int, float],
-    plain: Run,
+    plain: TracedRun,
 ) -> bool:
     try:
         other = run_once(mechanism, answers, parameters, seed, altered)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from freegap_evidence.scoreboard.subjects import FLOATING_KNOWN
+
 Record = dict[str, Any]
 
 _HEAD = """# Other libraries, audited
@@ -67,11 +69,8 @@ def _examples(rows: list[Record]) -> str:
     text = ""
     for row in rows:
         if row["verdict"] in ("violated", "floating point"):
-            known = (
-                f"Known: {row['known']}." if row["known"] else "Not known to be public: to be reported first."
-            )
-            if row["verdict"] == "floating point":
-                known = "Low digits of doubles (Mironov 2012)."
+            public = row["known"] if row["verdict"] == "violated" else FLOATING_KNOWN.get(row["library"])
+            known = f"Known: {public}." if public else "To be reported to its authors first."
             text += f"### {row['library']}: {row['mechanism']}\n\n{known}\n\n```\n{row['example']}\n```\n\n"
     return f"## Counterexamples\n\n{text}" if text else ""
 

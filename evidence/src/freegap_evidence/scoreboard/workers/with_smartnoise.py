@@ -8,13 +8,13 @@ from typing import Any
 Mechanism = Callable[[list[Any]], Any]
 
 
-def _noise(name: str, kind: type) -> Callable[[float], Mechanism]:
+def _noise(name: str, kind: type, **settings: float) -> Callable[[float], Mechanism]:
     """A mechanism that adds noise to a number of sensitivity 1, of which a person changes one."""
 
     def make(epsilon: float) -> Mechanism:
         import snsql.sql._mechanisms as mechanisms
 
-        made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=1, max_contrib=1)
+        made = getattr(mechanisms, name)(epsilon=epsilon, sensitivity=kind(1), max_contrib=1, **settings)
         return lambda answers: made.release([kind(sum(answers))])[0]
 
     return make
@@ -22,5 +22,5 @@ def _noise(name: str, kind: type) -> Callable[[float], Mechanism]:
 
 MECHANISMS: dict[str, Callable[[float], Mechanism]] = {
     "laplace": _noise("Laplace", float),
-    "geometric": _noise("Geometric", int),
+    "gaussian": _noise("Gaussian", float, delta=1e-5),
 }
