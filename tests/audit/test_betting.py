@@ -83,6 +83,36 @@ def test_bets_on_the_difference_are_sharp_where_delta_decides() -> None:
     assert delta < bound < 2 * delta
 
 
+def stopped(spending: Spending, p1: float, p2: float, epsilon: float, rng: np.random.Generator) -> int:
+    """After how many trials a claim is refuted, by bets where there are any and at the fixed looks."""
+    counts, claim, bets = EventCounts(0, 0, 0, 0), PureClaim(epsilon), Bets()
+    for until, share in spending.checkpoints.items():
+        first = int(rng.binomial(until - counts.trials, 0.5))
+        second = until - counts.trials - first
+        hits = int(rng.binomial(first, p1)), int(rng.binomial(second, p2))
+        counts = counts + EventCounts(*hits, first, second)
+        by_bets = spending.always and claim.against(counts, 1e-6 * spending.always, bets) > 0
+        if by_bets or (share and claim.against(counts, 1e-6 * share) > 0):
+            break
+    return counts.trials
+
+
+def test_what_is_blatant_takes_far_fewer_runs_than_by_looks_that_are_fixed() -> None:
+    """Those of before: after 1/64, 1/16, 1/4 and all of a million, and four and sixteen times as many."""
+    rng = np.random.default_rng(1)
+    trials = (15_625, 62_500, 250_000, 1_000_000, 4_000_000, 16_000_000)
+    before = Spending(trials, (0.05, 0.05, 0.1, 0.6, 0.1, 0.1), 1_000_000)
+    now = Spending.of(1_000_000, 1.0, 16)
+    ratios = {}
+    for p1, over in ((0.5, 2.0), (0.5, 1.1), (0.05, 4.0), (0.05, 1.3), (0.005, 2.0)):
+        p2 = p1 * math.exp(-0.7 * over)
+        means = [np.mean([stopped(plan, p1, p2, 0.7, rng) for _ in range(10)]) for plan in (now, before)]
+        ratios[p1, over] = means[0] / means[1]
+    assert ratios[0.5, 2.0] < 1 / 5
+    assert ratios[0.05, 4.0] < 1 / 3
+    assert max(ratios.values()) < 1.1
+
+
 def test_bets_cost_little_against_a_number_of_trials_that_was_fixed() -> None:
     for hits in (300, 30_000, 3_000_000):
         fixed = PureClaim(1.0).lower_bound(EventCounts(3 * hits, hits, 10**7, 10**7), 1e-6)

@@ -14,7 +14,7 @@ from scipy import stats
 
 import freegap as fg
 from freegap.auditor.columns import OnePath, run_batch
-from freegap.auditor.confirm import Confirmation, confirm_there
+from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
 from freegap.auditor.device_runs import DeviceSource, countable, happened
 from freegap.auditor.events import Between, Event, OneOf
@@ -298,7 +298,7 @@ def test_the_sides_are_tossed_and_so_is_their_order() -> None:
         source,
         result,
         spending,
-        PureClaim(1.0),
+        Test(PureClaim(1.0), 1e-6),
         number=0,
         settled=lambda so_far: False,
         promising=lambda so_far: False,
