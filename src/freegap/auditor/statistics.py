@@ -165,7 +165,7 @@ class TestedClaim(ABC):
         wanted = np.asarray(amounts, dtype=np.float64)
         low, high = np.full_like(wanted, -700.0), np.zeros_like(wanted)
         rejected = self.value(*corner(counts, np.ones_like(wanted), bets)) > wanted
-        for _ in range(60):
+        for _ in range(40 if rejected.any() else 0):
             middle = (low + high) / 2
             above = self.value(*corner(counts, np.exp(middle), bets)) > wanted
             low, high = np.where(above, low, middle), np.where(above, middle, high)
