@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -320,3 +322,75 @@ def test_a_draw_knows_its_centre_and_its_width() -> None:
     assert record.draws[0].width == 3.0
     rng.exponential(4.0) * 2.0 + drawn  # noise on noise is no centre
     assert record.draws[1].centres == []
+
+
+# Other libraries, as far as their primitives are recorded: the same names, and no more --------------------
+
+
+class FakeLaplace:
+    def __init__(self, *, epsilon: float, sensitivity: float) -> None:
+        self.epsilon, self.sensitivity = epsilon, sensitivity
+
+    def randomise(self, value: float) -> float:
+        return value + float(np.random.default_rng().laplace(scale=self.sensitivity / self.epsilon or 1e-9))
+
+
+class FakeFolded(FakeLaplace):
+    def randomise(self, value: float) -> float:
+        return abs(super().randomise(value))
+
+
+class FakeMeasurement:
+    def __init__(self, loss: float, measure: str) -> None:
+        self.loss, self.output_measure = loss, measure
+
+    def map(self, moved: Any) -> float:
+        if not isinstance(moved, int):
+            raise TypeError
+        return self.loss
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "expected"), [(1.0, set()), (0.5, {"sensitivity"}), (0.0, {"sensitivity"})]
+)
+def test_a_primitive_of_diffprivlib_is_recorded(
+    sensitivity: float, expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = SimpleNamespace(Laplace=FakeLaplace, LaplaceFolded=FakeFolded)
+    monkeypatch.setitem(sys.modules, "diffprivlib.mechanisms", module)
+
+    def noisy(answers: list[float], epsilon: float) -> float:
+        return FakeFolded(epsilon=epsilon, sensitivity=sensitivity).randomise(sum(answers))
+
+    findings = found(noisy)
+    assert {finding.kind for finding in findings} == expected
+    assert all(finding.site.endswith("diffprivlib.LaplaceFolded") for finding in findings)
+    assert FakeFolded.randomise.__qualname__ == "FakeFolded.randomise"
+    assert not hasattr(FakeFolded.randomise, "__wrapped__"), "left as it was"
+
+
+@pytest.mark.parametrize(
+    ("loss", "measure", "claim", "expected"),
+    [
+        (1.0, "MaxDivergence", None, set()),
+        (2.0, "MaxDivergence", None, {"sensitivity"}),
+        (1 / 8, "ZeroConcentratedDivergence", "1/8", set()),
+        (1 / 4, "ZeroConcentratedDivergence", "1/8", {"sensitivity"}),
+    ],
+)
+def test_a_measurement_of_opendp_is_recorded(
+    loss: float, measure: str, claim: str | None, expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opendp.mod", SimpleNamespace(Measurement=FakeMeasurement))
+    measurement = FakeMeasurement(loss, measure)
+    given = (
+        {} if claim is None else {"claim": claim_of(measure_argument(epsilon=None, rho=claim, delta=None))}
+    )
+
+    def noisy(answers: list[float]) -> float:
+        return float(measurement(sum(answers))) * 0.0 + 1.5
+
+    assert kinds(noisy, **given) == expected

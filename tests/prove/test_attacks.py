@@ -23,6 +23,7 @@ from freegap.prover.schema import Composed
 from freegap.symbolic import real
 
 from .attacks import ATTACKS
+from .more_attacks import MORE_ATTACKS
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -47,6 +48,15 @@ def test_attacks(program: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("program", ATTACKS, ids=name_of)
 def test_attacks_without_an_alignment(program: Callable[..., Any]) -> None:
     assert fg.prove(program, epsilon=TINY, queries=1, growth=False, tightness=False).holds is not True
+
+
+@pytest.mark.parametrize("program", MORE_ATTACKS, ids=name_of)
+def test_more_attacks(program: Callable[..., Any]) -> None:
+    """What one of them tells is certain, or has too little noise for ε = 1."""
+    assert fg.prove(program, stay, epsilon=TINY, queries=1, growth=False, tightness=False).holds is not True
+    found = fg.prove(program, epsilon=1, queries=1, growth=False, tightness=False)
+    assert found.holds is not True
+    assert found.refutation is not None or found.reason
 
 
 def noisy(answers: Any, noise: Any) -> Any:

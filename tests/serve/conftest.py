@@ -112,7 +112,10 @@ def call(
         if not messages:
             raise
     start = messages[0]
-    named = {name.decode(): value.decode() for name, value in start["headers"]}
+    named: dict[str, str] = {}
+    for name, value in start["headers"]:  # several cookies stand one below the other
+        before = f"{named[name.decode()]}\n" if name == b"set-cookie" and "set-cookie" in named else ""
+        named[name.decode()] = before + value.decode()
     return Reply(start["status"], named, b"".join(message.get("body", b"") for message in messages[1:]))
 
 
@@ -124,7 +127,8 @@ class HereWorkers(WorkerProcesses):
         self._bits = bits
 
     def answer(self, task: ServiceTask, ticket: Ticket) -> dict[str, Any]:
-        found = task.outcome(self._bits()) if isinstance(task, Asking) else task.outcome()
+        given = (self._bits(),) if isinstance(task, Asking) else ()
+        found = task.outcome(*given, told=ticket.reserved)
         return json.loads(json.dumps(found, default=str))  # type: ignore[no-any-return]
 
 

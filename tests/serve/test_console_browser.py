@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
@@ -21,6 +23,7 @@ from tests.serve.browsers import Visitors, browsing
 from tests.serve.conftest import QUESTION, Service
 from tests.serve.running import listening, running
 from tests.serve.test_console import HOSTILE
+from tests.serve.test_sign_in import Provider, configured
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine to open the console")
 LONG = "a product with a very long name " + "W" * 300
@@ -217,6 +220,48 @@ def test_names_do_nothing_but_stand_there(
         people.leave()
         assert people.hosts == {url.removeprefix("http://")}
         assert people.said == []
+
+
+def test_by_an_issuer_on_another_site_and_an_answer_for_later(
+    browser: Browser, folder: Path, serving: Callable[..., Service]
+) -> None:
+    """The browser keeps the session's cookie back from another site's links: it must come to the page all the
+    same. Then a question is paid for, looked at later, and its release is opened."""
+    provider, made = Provider(), []
+
+    async def later(scope: Any, receive: Any, send: Any) -> None:
+        await made[0](scope, receive, send)
+
+    with listening(later) as url:
+        configured(folder, provider, f"{url}/console/sign-in/return")
+        service = serving()
+        made.append(service.app)
+        people = Visitors(browser, url)
+        ann = people.come()
+        ann.goto(url)
+        people.look(ann, "sign-in-issuer")
+        ann.get_by_role("link", name="Sign in by localhost").click()
+        expect(ann).to_have_title("Data · freegap")
+        expect(ann.locator(".me")).to_contain_text("ann, analyst")
+        go(ann, "Ask")
+        ann.get_by_label("How many, at most").fill("1")
+        ann.get_by_label("ε, at most").fill("1/2")
+        ann.get_by_role("button", name="Plan, for free").click()
+        ann.get_by_role("button", name="Pay, and look later").click()
+        expect(ann).to_have_title("Jobs · freegap")
+        while ann.get_by_role("link", name="Release 7").count() == 0:
+            ann.get_by_role("link", name="Look again").click()
+        people.look(ann, "jobs")
+        ann.get_by_role("link", name="Release 7").click()
+        expect(ann.get_by_role("heading", level=1)).to_have_text("Private top 1, by number of people")
+        ann.go_back()
+        ann.get_by_role("button", name="Sign out").click()
+        expect(ann).to_have_title("Sign in · freegap")
+        people.leave()
+        assert people.hosts == {url.removeprefix("http://"), urlsplit(provider.url).netloc}
+        assert people.said == []
+    provider.server.shutdown()
+    provider.server.server_close()
 
 
 def tab_to(page: Page, wanted: str) -> None:

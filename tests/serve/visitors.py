@@ -49,8 +49,9 @@ class Visitor:
         sent = {"content-type": "application/x-www-form-urlencoded", "cookie": cookie, **headers}
         app = self.service.app
         reply = call(app, method, f"/console{path}", body=body, query=query, headers=sent)
-        for name, morsel in SimpleCookie(reply.headers.get("set-cookie", "")).items():
-            self.cookies[name] = morsel.value
+        for line in reply.headers.get("set-cookie", "").splitlines():
+            for name, morsel in SimpleCookie(line).items():
+                self.cookies[name] = morsel.value
         text = reply.body.decode(errors="replace")
         self.form = next(iter(_HIDDEN.findall(text)), self.form)
         self.once = next(iter(_ONCE.findall(text)), self.once)

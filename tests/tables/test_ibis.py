@@ -25,6 +25,7 @@ from tests.tables.test_counting import NUMBERS as NUMBER_CHOICES
 from tests.tables.test_counting import TEXTS as TEXT_CHOICES
 from tests.tables.test_quantiles import counted as cells_of
 from tests.tables.test_quantiles import doubles
+from tests.tables.test_quantiles_of_dates import cells as cells_of_dates
 from tests.tables.test_same_release import NUMBERS, TEXTS, released
 from tests.tables.test_same_release import TEXT_DOMAIN as ITEMS
 
@@ -157,6 +158,20 @@ def test_decimals_of_postgresql_beyond_all_doubles(backend: Any) -> None:
     assert cells_of(backend.table(name), grid) == {0: 2, 3: 1, 4: 1, 5: 1, 6: 2}
     above = fg.source(backend.table(name), where="item > 2")
     assert cells_of(above, grid) == {4: 1, 5: 1, 6: 2}
+
+
+def test_dates_of_postgresql(backend: Any) -> None:
+    if backend.name != "postgres":
+        pytest.skip("for PostgreSQL; SQLite has no dates, and DuckDB tests of its own")
+    days = ["infinity", "-infinity", "2024-02-29", "5874897-12-31", "4713-01-01 BC"]
+    times = ["infinity", "-infinity", "2024-02-29 23:59:59.999999", "1969-12-31 23:59:59.5"]
+    for kind, moments in (("date", days), ("timestamp", times)):
+        name = next(_names)
+        rows = ", ".join(f"('{moment}'::{kind}, {place})" for place, moment in enumerate([*moments]))
+        create = f"CREATE TABLE {name} AS SELECT * FROM (VALUES {rows}) AS _(item, person)"  # noqa: S608
+        backend.raw_sql(create).close()
+        found = cells_of_dates(backend.table(name), "2024-02-20", "2024-03-10")
+        assert found == {0: 2, 9: 1, 19: 2 if kind == "date" else 1}
 
 
 def test_a_domain_in_another_database_of_the_same_name() -> None:

@@ -253,10 +253,10 @@ def test_a_range_is_found(numbers: Any, low: int, high: int, step: int) -> None:
 
 def test_the_search_is_paid_for() -> None:
     asked: dict[str, Any] = {"resolution": 1, "intervals": False, "asked": Pure(Fraction(8))}
-    plan, search = read_plan(0.5, None, None, **asked)
+    _, plan, search = read_plan(0.5, None, None, **asked)
     assert isinstance(search, RangeSearch)
     assert [plan.charge, search.epsilon, plan.each] == [8, 1, 7]
-    assert read_plan(0.5, 0, 9, **asked)[0].each == 8
+    assert read_plan(0.5, 0, 9, **asked)[1].each == 8
 
 
 def test_the_search_is_one_sparse_vector_for_each_side() -> None:

@@ -7,9 +7,12 @@ One test and one session: parallel test processes would each start a Spark of th
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import freegap as fg
+from freegap.serve.desk import Desk
+from freegap.serve.people import Person
+from freegap.serve.settings import read_settings
+from tests.serve.conftest import HereWorkers
 from tests.tables.engines import arrow, counts_of, expected
 from tests.tables.test_counting import NEWCOMER, PERSONS
 from tests.tables.test_counting import NUMBERS as ITEMS
@@ -105,11 +112,49 @@ def in_groups(table: Any, domain: Any) -> Any:
     return fg.top_k(table, bits=fg.SeededBits(9), **shared)
 
 
-def test_counts_releases_and_privacy(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_releases_and_privacy(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    the_service_asks_the_same(spark, tmp_path, monkeypatch)
     one_person_moves_every_count_by_at_most_one_and_none_down(spark)
     the_order_of_rows_does_not_matter(spark)
     collations_do_not_merge_items(spark)
     the_same_release(spark, monkeypatch)
+
+
+_SERVICE = """
+ledger = "sqlite:///ledger.db"
+people = "sqlite:///people.db"
+[sources.shop]
+function = "spark_of_the_owner:texts"
+person = "person"
+budget = { epsilon = "5" }
+[sources.shop.quotas.person]
+ann = { epsilon = "1" }
+[sources.shop.items]
+"""
+_OWNER = """
+from pyspark.sql import SparkSession
+def texts():
+    return SparkSession.builder.getOrCreate().table("texts")
+"""
+
+
+def the_service_asks_the_same(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a function that the owner names in the settings."""
+    frame(spark, TEXTS).createOrReplaceTempView("texts")
+    (folder / "spark_of_the_owner.py").write_text(_OWNER)
+    (folder / "freegap.toml").write_text(f"{_SERVICE}item = {json.dumps(TEXT_DOMAIN)}\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    settings = read_settings(folder / "freegap.toml")
+    desk = Desk(settings, HereWorkers(settings.limits, lambda: fg.SeededBits(3)))
+    desk.open()
+    question = {"source": "shop", "mechanism": "top_k", "item": "item", "k": 2, "epsilon": "1/2"}
+    found = desk.ask(Person("ann", "analyst"), question)
+    made = fg.top_k(
+        arrow(TEXTS), item="item", person="person", domain=TEXT_DOMAIN, k=2, epsilon="1/2",
+        bits=fg.SeededBits(3),
+    )  # fmt: skip
+    assert found["release"]["labels"] == list(made.labels)
+    assert found["release"] == json.loads(json.dumps(made.to_dict(), default=str))
 
 
 def the_same_release(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

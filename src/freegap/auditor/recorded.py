@@ -130,7 +130,7 @@ class Drawn(float):
         return float, (float(self),)
 
 
-class _Array(np.ndarray):  # type: ignore[type-arg]
+class _Array(np.ndarray):
     """Numbers that were drawn at once, which remember their draw."""
 
     draw: Draw | None = None
@@ -181,21 +181,24 @@ class Record:
 
     seeds: of the generators that the mechanism made for itself from a fixed one.
     altered: the place of a draw to be changed, and by how many widths.
+    inside: a primitive of another library is under way, whose own draws are no concern of ours.
     """
 
     draws: list[Draw] = field(default_factory=list)
     seeds: list[str] = field(default_factory=list)
     altered: tuple[int, float] | None = None
+    inside: bool = False
 
     def note(self, method: str, scale: Any, values: Any, loc: Any = None) -> Any:
         """Record a draw; what the mechanism gets instead."""
+        if self.inside:
+            return values
         array = np.asarray(values)
-        followed = scale is not None
-        width = np.asarray(scale, dtype=np.float64) if followed else None
+        width = None if scale is None else np.asarray(scale, dtype=np.float64)
         raw = float(array.flat[0]) if array.size and array.dtype.kind in "fiub" else np.nan
         draw = Draw(method, call_site(), array.shape, width, raw)
         self.draws.append(draw)
-        if not followed:
+        if width is None:
             return values
         if self.altered is not None and self.altered[0] == len(self.draws) - 1:
             steps = np.arange(1, array.size + 1).reshape(
@@ -213,7 +216,8 @@ def call_site() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         path = PurePath(frame.f_code.co_filename)
-        if path.name not in ("recorded.py", "labelled.py") and "numpy" not in path.parts:
+        ours = path.name in ("recorded.py", "primitives.py", "labelled.py")
+        if not ours and not {"numpy", "diffprivlib", "opendp"} & {*path.parts}:
             return f"{path.name}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

@@ -18,6 +18,7 @@ from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters, answers_text
 from freegap.auditor.outputs import Outputs
 from freegap.auditor.parameters import parameter_grid
+from freegap.auditor.primitives import primitives_of
 from freegap.auditor.programs import limit_runs, released
 from freegap.auditor.reading import from_batch, from_objects
 from freegap.auditor.recorded import Draw, Record, RecordingGenerator, RecordingNoise, generators_of
@@ -73,7 +74,7 @@ def run_once(
         }
         keywords[mechanism.noise] = recording[mechanism.noise]
     many = mechanism.vectorized and mechanism.noise != "noise"
-    with generators_of(record, rng):
+    with generators_of(record, rng), primitives_of(record):
         output = mechanism.function(handed_over(answers), **keywords, **({"size": 1} if many else {}))
     read = from_batch(output, 1) if many else from_objects([released(output)])
     return Run(read, read.rows(1)[0], record)
@@ -190,8 +191,8 @@ def _draws(one: Draw, two: Draw, claim: TestedClaim, texts: tuple[Any, Any]) -> 
     if one.width is None or two.width is None:
         return
     if not np.allclose(one.width, two.width, rtol=ROUNDING, atol=0):
-        widths = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
-        yield TraceFinding("scale", one.site, f"how wide the noise is depends on the data: {widths}", *texts)
+        both = f"{one.width.flat[0]:.6g} and {two.width.flat[0]:.6g}"
+        yield TraceFinding("scale", one.site, f"how wide the noise is depends on the data: {both}", *texts)
         return
     if not one.centres or not two.centres or one.centres[0].shape != two.centres[0].shape:
         return
@@ -223,7 +224,10 @@ def _unused(mechanism: Mechanism, pairs: Sequence[Pair], scale: float) -> Iterat
         parameters = parameter_grid(mechanism.found, pair, scale)[0]
         plain = run_once(mechanism, pair.first, parameters, seed)
         for place, draw in enumerate(plain.draws[:MOST_ALTERED]):
-            if draw.scale is not None and not matters.get(draw.site, False):
+            alterable = draw.scale is not None and not np.isnan(
+                draw.raw
+            )  # the noise of another library is not
+            if alterable and not matters.get(draw.site, False):
                 matters[draw.site] = any(
                     _changes(mechanism, pair.first, parameters, seed, (place, by), plain)
                     for by in (FAR, -FAR)

@@ -42,7 +42,16 @@ def audit(
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Audit every mechanism of the catalogue.")
     ] = False,
-    entries: Annotated[str, typer.Option(help="With --catalogue: these, separated by commas.")] = "",
+    libraries: Annotated[
+        bool, typer.Option("--libraries", help="Audit mechanisms of other libraries, as pip installs them.")
+    ] = False,
+    entries: Annotated[
+        str, typer.Option(help="With --catalogue or --libraries: these, separated by commas.")
+    ] = "",
+    page: Annotated[Path | None, typer.Option(help="With --libraries: write the page of the docs.")] = None,
+    environments: Annotated[
+        Path | None, typer.Option(help="With --libraries: the folder of their virtual environments.")
+    ] = None,
     neighbours: Annotated[str, typer.Option(help=NEIGHBOURS)] = "each",
     sensitivity: Annotated[str, typer.Option(help="How much one person can change an answer.")] = "1",
     lengths: Annotated[str | None, typer.Option(help="Of the inputs to try, such as 1,2,10.")] = None,
@@ -99,6 +108,9 @@ def audit(
         "seed": seed,
         "progress": False if as_json else None,
     }
+    if libraries:
+        _libraries([name for name in entries.split(",") if name], page, environments, as_json)
+        return
     given = dict(map(_in_doubles, map(name_and_value, parameter or [])))
     if catalogue:
         _catalogue([name for name in entries.split(",") if name], epsilon, given, settings, as_json)
@@ -194,6 +206,31 @@ def _catalogue(
     else:
         typer.echo(f"{len(rows) - len(wrong)} of {len(rows)} verdicts as expected")
     if wrong:
+        raise typer.Exit(1)
+
+
+def _libraries(names: list[str], page: Path | None, environments: Path | None, as_json: bool) -> None:
+    """Audit other libraries; exit code 1 where a known fault was not found."""
+    scoreboard = evidence("scoreboard")
+    known = {subject.title: subject for subject in scoreboard.SUBJECTS}
+    unknown = [name for name in names if not any(title.startswith(name) for title in known)]
+    if unknown:
+        raise InvalidArgument(
+            "entries", unknown[0], "is no library that is audited", f"Known: {', '.join(known)}."
+        )
+    chosen = [s for title, s in known.items() if not names or any(title.startswith(name) for name in names)]
+    folder = environments or evidence("environments").cache_folder()
+
+    def told(row: dict[str, Any]) -> None:
+        bound = "" if "lower_bound" not in row else f"  ≥ {row['lower_bound']:.3f}, {row['seconds']} s"
+        typer.echo(f"{row['library']} {row['mechanism']}: {row['verdict']}{bound}", err=as_json)
+
+    result = scoreboard.run(folder=folder, subjects=chosen, told=told)
+    if page is not None:
+        page.write_text(scoreboard.page(result, command=f"freegap audit --libraries --page {page}"), "utf-8")
+    if as_json:
+        print_json(result)
+    if any(row["known"] and row["verdict"] not in ("violated", "not audited") for row in result["rows"]):
         raise typer.Exit(1)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from freegap.laws import NORMAL, Law, ShiftPrice
 from freegap.prover.check import claim_of
 from freegap.prover.classes import OutputClass, classes_of
+from freegap.prover.elimination import reduced
 from freegap.prover.largest import largest_of
 from freegap.prover.outputs import Node
 from freegap.prover.pieces import on_lattice
@@ -197,18 +198,7 @@ def _solved(problem: Problem, draws: Sequence[Draw], told: Sequence[Symbol]) -> 
 
 def _independent(rows: Sequence[Sequence[Fraction]], width: int) -> list[list[Fraction]]:
     """The rows in reduced form, by their first `width` columns; a row without these must be 0 throughout."""
-    left = [list(row) for row in rows]
-    done: list[list[Fraction]] = []
-    for column in range(width):
-        pivot = next((row for row in left if row[column]), None)
-        if pivot is None:
-            continue
-        left.remove(pivot)
-        pivot = [value / pivot[column] for value in pivot]
-        for others in (left, done):
-            for i, row in enumerate(others):
-                others[i] = [a - row[column] * b for a, b in zip(row, pivot, strict=True)]
-        done.append(pivot)
+    done, left = reduced(rows, width)
     if any(any(row) for row in left):
         raise NotDecided("an answer is compared or put out without noise, or with the same noise as another")
     return done

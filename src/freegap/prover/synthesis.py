@@ -105,6 +105,12 @@ class _ShiftSearch:
             label: [z3.Bool(f"pick[{label!r}][{c}]") for c in range(len(choices))]
             for label, choices in template.choices.items()
         }
+        self._plain = [
+            z3.Not(pick)
+            for label, picks in self._picks.items()
+            for pick, choice in zip(picks, template.choices[label], strict=True)
+            if choice.uses_rise
+        ]
         self._solver = self.problem.limits.solver("a search")
         for picks in self._picks.values():
             self._solver.add(z3.PbEq([(pick, 1) for pick in picks], 1))
@@ -130,7 +136,10 @@ class _ShiftSearch:
         raise NotDecided(f"the search for {self.output.name} did not end after {_MOST_ROUNDS} proposals")
 
     def _propose(self) -> _Proposal | None:
-        answer = self._solver.check()
+        """Choices that work at all points so far; without a maximum, which has many pieces, if there are."""
+        answer = self._solver.check(*self._plain)
+        if answer != z3.sat:
+            answer = self._solver.check()
         if answer == z3.unknown:
             raise NotDecided(f"z3 did not decide which alignment of {self.output.name} to try")
         if answer == z3.unsat:

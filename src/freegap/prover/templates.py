@@ -6,7 +6,7 @@ For each kind of output, each draw's shift is one of
 
 where i is the answer that the draw is added to, and rise is the change of the largest unselected noisy
 answer, for outputs that name answers by their place; or the change of a weighted sum of answers that a number
-is put out of with this draw, and no other, added.
+is put out of with this draw added, and with others that numbers which are put out share.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from typing import Any
 
 from freegap.laws import ShiftPrice
 from freegap.prover.classes import OutputClass, generic
+from freegap.prover.elimination import reduced
 from freegap.prover.outputs import Hole, pattern, whole_numbers
 from freegap.prover.pieces import Piece
 from freegap.prover.problem import Alignment
-from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, both
+from freegap.symbolic import Condition, NotDecided, Symbol, both
 from freegap.symbolic.subset import remember_source
 
-_MOST_SUMS = 3
+_MOST_SUMS = 4
 
 Owners = Mapping[Any, tuple[int, ...]]
 """For each draw, the answers that it is added to wherever it occurs."""
@@ -157,27 +158,31 @@ def _template(output: OutputClass, owners: Owners, sums: Mapping[Any, Sequence[s
 
 
 def _sums(classes: list[OutputClass]) -> dict[Any, tuple[str, ...]]:
-    """For each draw, what makes up for the change of a sum of answers that it is added to; few are tried."""
+    """For each draw, what makes up for the change of the sums of answers that it is put out with.
+
+    Numbers that are put out stay as they are if Σ c·shift = Σ l·(q − q') for each, where c are the weights of
+    its draws, and l those of its answers: draws may be shared among them. Where that leaves a choice, some
+    draws stay, the last ones or the first ones. Few are tried.
+    """
     found: dict[Any, dict[str, None]] = {}
     for output in classes:
-        places = {next(iter(q.variables)): i for i, q in enumerate(output.problem.answers)}
+        answers = [next(iter(q.variables)) for q in output.problem.answers]
+        drawn = {label: next(iter(value.variables)) for label, value in output.noise.items()}
         for numbers in output.numbers:
-            for number in numbers:
-                for label, drawn in output.noise.items():
-                    weight = number.terms.get((next(iter(drawn.variables)),))
-                    if weight and len(number.variables & output.noise_variables) == 1:
-                        parts = {places[v]: c / weight for (v,), c in _linear(number) if v in places}
-                        found.setdefault(label, {})[_change(parts)] = None
+            linear = [number for number in numbers if all(len(m) < 2 for m in number.terms)]
+            for labels in (list(drawn), list(drawn)[::-1]):
+                columns = [*(drawn[label] for label in labels), *answers]
+                rows = [[number.terms.get((v,), Fraction(0)) for v in columns] for number in linear]
+                for row in reduced(rows, len(labels))[0]:
+                    place = next(i for i, value in enumerate(row) if value)
+                    text = _change(dict(enumerate(row[len(labels) :])))
+                    found.setdefault(labels[place], {})[text] = None
     return {label: tuple(texts)[:_MOST_SUMS] for label, texts in found.items()}
-
-
-def _linear(number: Symbol) -> Sequence[tuple[tuple[SymbolicVariable, ...], Fraction]]:
-    return [(monomial, c) for monomial, c in number.terms.items() if len(monomial) == 1]
 
 
 def _change(parts: Mapping[int, Fraction]) -> str:
     texts = []
-    for i, c in sorted(parts.items()):
+    for i, c in sorted((i, c) for i, c in parts.items() if c):
         change = f"answers[{i}] - neighbour[{i}]"
         weight = f" * {c.numerator}" * (c.numerator != 1) + f" / {c.denominator}" * (c.denominator != 1)
         texts.append(f"({change}){weight}" if weight else change)

@@ -57,6 +57,13 @@ sessions = Table(
     Column("token", Integer, nullable=False),
     Column("expires", Text, nullable=False),
 )
+issuer_sessions = Table(
+    "freegap_issuer_sessions",
+    _metadata,
+    Column("hash", Text, primary_key=True),
+    Column("sign_in", Text, nullable=False, unique=True),  # one sign-in is one session
+    *(Column(name, Text, nullable=False) for name in ("name", "role", "expires")),
+)
 job_keys = Table(
     "freegap_job_keys",
     _metadata,

@@ -39,6 +39,7 @@ from freegap.serve.people import OWN, People, Person
 from freegap.serve.plans import Planning, read_plan
 from freegap.serve.questions import read_question
 from freegap.serve.settings import Settings
+from freegap.serve.sign_in import sign_in_of
 from freegap.serve.sources import Source
 from freegap.serve.totals import MONTH
 from freegap.serve.work import Asking, amount_of
@@ -75,6 +76,7 @@ class Desk:
         self.database = ServiceDatabase(settings.people)
         self.people = People(self.database)
         self._issuer = None if settings.oidc is None else Issuer(settings.oidc)
+        self.sign_in = sign_in_of(self._issuer, settings.oidc)
         self._pace = Pace(self.database)
         self._jobs = Jobs(self.database, workers)
         self._opened: dict[str, KeysView[str]] = {}

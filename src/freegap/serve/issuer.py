@@ -52,13 +52,20 @@ _PATIENCE = 5
 
 @dataclass(frozen=True)
 class IssuerSettings:
-    """Whose tokens are good, and what their claims mean. roles: by role, the values that stand for it."""
+    """Whose tokens are good, and what their claims mean. roles: by role, the values that stand for it.
+
+    client_id: as which the issuer knows the console, where people may sign in there by it. console: its
+        address as browsers have it. scopes: what is asked for.
+    """
 
     issuer: str
     audience: str
     name_claim: str
     role_claim: str
     roles: Mapping[Role, tuple[str, ...]]
+    client_id: str | None = None
+    console: str = ""
+    scopes: tuple[str, ...] = ("openid",)
 
     @classmethod
     def read(cls, table: ConfigTable) -> IssuerSettings | None:
@@ -73,10 +80,17 @@ class IssuerSettings:
             of.text("name_claim"),
             of.text("role_claim"),
             {role: _values(roles, role) for role in _STRONGEST_FIRST if role in roles.content},
+            of.text_or_none("client_id"),
+            of.text("console", "").rstrip("/"),
+            tuple(str(scope) for scope in of.listed("scopes", ("openid",))),
         )
         roles.done()
         of.done()
         _require_safe(read.issuer)
+        if read.client_id is not None:
+            _require_safe(read.console, "oidc.console")
+            if "openid" not in read.scopes:
+                raise InvalidArgument("oidc.scopes", read.scopes, "must have openid", 'Write ["openid", …].')
         return read
 
 
@@ -101,17 +115,18 @@ class Issuer:
         self._fetch = fetch or fetch_json
         self._lock = threading.Lock()
         self._keys: Any = None
+        self._discovered: Any = None
         self._fetched = -float("inf")
         self._tried = -float("inf")
 
-    def known(self, token: str) -> Person | None:
-        """Whose token it is; None where it is nobody's."""
+    def known(self, token: str, client: str | None = None, nonce: str | None = None) -> Person | None:
+        """Whose token it is; None where it is nobody's. client, nonce: of an identity token, for a client."""
         from joserfc.errors import InvalidKeyIdError, JoseError
 
         claims = None
         for again in (False, True):
             try:
-                claims = self._claims(token, self._current(again=again))
+                claims = self._claims(token, self._current(again=again), client, nonce)
                 break
             except InvalidKeyIdError:  # a new key, perhaps
                 continue
@@ -119,19 +134,36 @@ class Issuer:
                 return None
         return None if claims is None else self._person(claims)
 
-    def _claims(self, token: str, keys: Any) -> dict[str, Any]:
+    @property
+    def name(self) -> str:
+        """By which the issuer calls itself."""
+        return self._settings.issuer
+
+    def endpoint(self, name: str) -> str:
+        """An address that the issuer publishes."""
+        self._current(again=False)
+        found = self._discovered.get(name)
+        try:
+            _require_safe(found)
+        except InvalidArgument:
+            raise PeopleUnavailable(f"The issuer has no {name} that can be used.") from None
+        return str(found)
+
+    def _claims(self, token: str, keys: Any, client: str | None, nonce: str | None) -> dict[str, Any]:
         from joserfc import jwt
 
         said = jwt.decode(token, keys, algorithms=_ALGORITHMS).claims
         registry = jwt.JWTClaimsRegistry(
             leeway=_LEEWAY,
             iss={"essential": True, "value": self._settings.issuer},
-            aud={"essential": True, "value": self._settings.audience},
+            aud={"essential": True, "value": client or self._settings.audience},
             exp={"essential": True},
         )
         registry.validate(said)
         if said["exp"] > time.time() + _LONGEST:
             raise ValueError("a token that cannot be revoked must not be good for so long")
+        if client is not None and (said.get("nonce") != nonce or said.get("azp", client) != client):
+            raise ValueError("made for another sign-in")
         return said
 
     def _person(self, claims: dict[str, Any]) -> Person | None:
@@ -159,12 +191,14 @@ class Issuer:
                 self._tried = now
                 # Where that fails, what is known is used for a while.
                 with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-                    self._keys, self._fetched = self._published(), now
+                    self._keys, self._discovered = self._published()
+                    self._fetched = now
             if self._keys is None or now - self._fetched > _STALE:
                 raise PeopleUnavailable("The keys of the issuer cannot be had. Check `oidc` there.")
             return self._keys
 
-    def _published(self) -> Any:
+    def _published(self) -> tuple[Any, Any]:
+        """The issuer's keys, and its discovery document."""
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet, OctKey
 
@@ -182,7 +216,7 @@ class Issuer:
         ]
         if not usable:
             raise ValueError("no keys for signatures")
-        return KeySet(usable)
+        return KeySet(usable), discovered
 
 
 def _claim(claims: Any, path: str) -> Any:
@@ -194,7 +228,7 @@ def _claim(claims: Any, path: str) -> Any:
     return claims
 
 
-def _require_safe(address: Any) -> None:
+def _require_safe(address: Any, field: str = "oidc.issuer") -> None:
     """Keys come encrypted and from who they say, or from this machine."""
     parts = urlsplit(address) if isinstance(address, str) else None
     local = parts is not None and parts.hostname in ("localhost", "127.0.0.1", "::1")
@@ -203,7 +237,7 @@ def _require_safe(address: Any) -> None:
         or not parts.hostname
         or parts.scheme not in (("https", "http") if local else ("https",))
     ):
-        raise InvalidArgument("oidc.issuer", address, "must be an https address", "Write https://….")
+        raise InvalidArgument(field, address, "must be an https address", "Write https://….")
 
 
 def fetch_json(address: str) -> Any:

@@ -3,8 +3,10 @@
     waiting → running → released | refused | spent | failed | cancelled | ended, with its process
 
 A job is known to all processes of the service, in its database: what was asked by whom, its state, and what
-became of it. Of how far it is there is its place in the queue and whether it runs, and no more: how many rows
-were read is private. One that was cancelled or ended stays charged as the ledger's rules say.
+became of it. Of how far it is there is its place in the queue, whether it runs, and the line that has
+reserved for it, which is written before the table is read; and no more. When the table was read and when the
+noise was drawn is not told, nor how many rows there are: these depend on the data. One that was cancelled or
+ended stays charged as the ledger's rules say.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -26,7 +29,9 @@ from freegap.serve.keys import question_text, refused_key
 from freegap.serve.questions import AllowedQuestion
 from freegap.serve.workers import FAILED, ServiceTask, Ticket, WorkerProcesses
 
-_OPEN = ("waiting", "running")
+OPEN = ("waiting", "running")
+"""The states of jobs that are not over."""
+
 _BEAT = 1.0
 _SILENCE = 30
 """Seconds without a sign after which a process of the service is taken for dead."""
@@ -46,12 +51,12 @@ class Job:
     created: str
     state: str
     position: int | None
-    outcome: dict[str, Any] | None
+    outcome: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what became of it under its own names."""
         fields = {name: value for name, value in vars(self).items() if name != "outcome"}
-        found = {name: value for name, value in (self.outcome or {}).items() if name != "status"}
+        found = {name: value for name, value in self.outcome.items() if name != "status"}
         return {**fields, **found}
 
 
@@ -102,7 +107,7 @@ class Jobs:
                 raise refused_key()
             over()
             return str(before.job)
-        ticket = Ticket(lambda: self._note(job, {"status": "running"}))
+        ticket = Ticket(lambda line: self._note_running(job, line))
         with self._lock:
             self._tickets[job] = ticket
             beat, self._beating = not self._beating, True
@@ -145,11 +150,11 @@ class Jobs:
         return [self._job(row) for row in rows]
 
     def _job(self, row: Any) -> Job:
-        outcome = None if row.outcome is None else json.loads(row.outcome)
+        outcome = {} if row.outcome is None else json.loads(row.outcome)
         state, ticket = row.state, self._tickets.get(row.job)
         silent = row.seen is None or row.seen < database.now().timestamp() - _SILENCE
-        if state in _OPEN and ticket is None and (silent or row.server == self._server):
-            state, outcome = "ended", _ENDED
+        if state in OPEN and ticket is None and (silent or row.server == self._server):
+            state, outcome = "ended", {**outcome, **_ENDED}
         position = None if ticket is None or state != "waiting" else self._workers.position(ticket)
         return Job(row.job, row.who, row.source, row.mechanism, row.created, state, position, outcome=outcome)
 
@@ -159,7 +164,7 @@ class Jobs:
             found = self._workers.run(task, ticket)
         finally:
             try:
-                self._finish(job, found)
+                self._finish(job, {"line": ticket.line, **found})
             finally:
                 with self._lock:
                     del self._tickets[job]
@@ -174,8 +179,12 @@ class Jobs:
             except PeopleUnavailable:
                 time.sleep(_BEAT)
 
+    def _note_running(self, job: str, line: int | None) -> None:
+        with suppress(PeopleUnavailable):  # the question goes on
+            self._note(job, {"status": "running", "line": line})
+
     def _note(self, job: str, found: dict[str, Any]) -> None:
-        outcome = None if found["status"] == "running" else json.dumps(found, default=str)
+        outcome = json.dumps(found, default=str)
         noting = update(database.jobs).where(database.jobs.c.job == job)
         self._run(
             lambda connection: connection.execute(noting.values(state=found["status"], outcome=outcome))
@@ -186,7 +195,7 @@ class Jobs:
         asked = select(database.jobs.c.job).where(
             database.jobs.c.server == self._server,
             database.jobs.c.cancel == 1,
-            database.jobs.c.state.in_(_OPEN),
+            database.jobs.c.state.in_(OPEN),
         )
 
         def beat(connection: Connection) -> list[str]:

@@ -6,7 +6,7 @@ question, the owner's settings, a release that was paid for, and what whoever as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,8 +104,8 @@ class Planning:
     memory_mb: int
     pad_to: float = 0
 
-    def outcome(self) -> dict[str, Any]:
-        """The plan, or why there is none: both depend on public things only."""
+    def outcome(self, *, told: Callable[[int], None] = lambda line: None) -> dict[str, Any]:
+        """The plan, or why there is none: both depend on public things only. Nothing is reserved for it."""
         try:
             return {"status": "planned", **self._made()}
         except InvalidArgument as error:

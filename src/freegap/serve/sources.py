@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import freegap
 from freegap.errors import InvalidArgument
 from freegap.receipts.assess import RENEWAL
 from freegap.serve.configuration import ConfigTable, located, name_of_person, named
+from freegap.serve.own_tables import OwnTable, read_own_table
 from freegap.serve.totals import MONTH, AccountTotal
 from freegap.tables.databases import database_kind
 from freegap.tables.domains import OBSERVED, UNKNOWN, require_usable
@@ -21,6 +23,7 @@ MECHANISMS = ("top_k", "above")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RANGE = re.compile(r"(-?\d{1,30})\.\.(-?\d{1,30})")
 _USUAL = ("1/1000", "1")
+_NO_TABLE: dict[str, Any] = {}
 _WHERE_FROM = ("name", "query", "where", "format", "delimiter", "encoding")
 
 
@@ -61,14 +64,14 @@ class GroupColumn:
 class Source:
     """A table that may be asked about.
 
-    table, reading: where it is, and how it is read: arguments of `freegap.source`.
+    table, reading: where it is, and how it is read: arguments of `freegap.source`. table: or who opens it.
     person: the column of persons; None where each row is protected by itself.
     bounds: by measure, the least and the most that one question may cost.
     totals: of the dataset, of teams and of people: whoever has none, and is in no team that has, cannot ask.
     """
 
     name: str
-    table: str
+    table: str | OwnTable
     reading: Mapping[str, Any]
     person: str | None
     items: Mapping[str, ItemColumn]
@@ -79,9 +82,11 @@ class Source:
     team_quotas: Mapping[str, AccountTotal]
     person_quotas: Mapping[str, AccountTotal]
 
-    def described(self) -> Any:
-        """The table, as the library takes it."""
-        return freegap.source(self.table, **self.reading)
+    @contextmanager
+    def described(self) -> Iterator[Any]:
+        """The table, as the library takes it, for as long as it is looked at."""
+        with nullcontext(self.table) if isinstance(self.table, str) else self.table.opened() as table:
+            yield freegap.source(table, **self.reading)
 
     def public(self) -> dict[str, Any]:
         """What analysts may know of it: no path, no person."""
@@ -133,7 +138,9 @@ class Source:
 
     def checked(self) -> Source:
         """The same with the sizes of its domains; one that no question could use is refused, since whoever
-        asks would only hear that it cannot be answered."""
+        asks would only hear that it cannot be answered, and so is a table that nobody could open."""
+        if not isinstance(self.table, str):
+            self.table.check()
         items = {
             name: replace(column, size=self._size("items", name, column.domain))
             for name, column in self.items.items()
@@ -172,10 +179,11 @@ def read_source(name: str, table: ConfigTable, teams: Mapping[str, Any]) -> Sour
             raise InvalidArgument(
                 f"{items.name}{column}", UNKNOWN, "needs items_per_person for above", "Say it, or drop above."
             )
+    own = read_own_table(table)
     read = Source(
         name=name,
-        table=table.path("table"),
-        reading=_reading(table),
+        table=table.path("table") if own is None else own,
+        reading=_reading(table, own),
         person=_person(table),
         items=columns,
         groups={column: _group(groups, column) for column in groups.content},
@@ -187,12 +195,13 @@ def read_source(name: str, table: ConfigTable, teams: Mapping[str, Any]) -> Sour
     )
     quotas.done()
     table.done()
-    read.described()
+    freegap.source(read.table if own is None else _NO_TABLE, **read.reading)  # how it is read must be right
     return read
 
 
-def _reading(table: ConfigTable) -> dict[str, Any]:
-    said: dict[str, Any] = {field: table.text_or_none(field) for field in _WHERE_FROM}
+def _reading(table: ConfigTable, own: OwnTable | None) -> dict[str, Any]:
+    fields = _WHERE_FROM if own is None else ("where",)
+    said: dict[str, Any] = {field: table.text_or_none(field) for field in fields}
     said["protect"] = table.text_or_none("protect")
     if said["protect"] not in (None, "rows"):
         raise InvalidArgument(f"{table.name}protect", said["protect"], 'must be "rows"', "Leave it out.")

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,10 +68,13 @@ class Asking:
     def _told_before(self, ledger: Ledger, line: int) -> dict[str, Any]:
         return outcome_before(ledger, line, self.question, self.source, self.seconds)
 
-    def outcome(self, bits: BitSource | None = None) -> dict[str, Any]:
-        """The answer, or what may be said of why there is none."""
+    def outcome(
+        self, bits: BitSource | None = None, *, told: Callable[[int], None] = lambda line: None
+    ) -> dict[str, Any]:
+        """The answer, or what may be said of why there is none. told: the line that has reserved for it,
+        before the table is looked at."""
         try:
-            return self._answer(bits)
+            return self._answer(bits, told)
         except InvalidArgument as error:
             if error.argument in _OWN_WORDS:
                 return {"status": "refused", "error": str(error)}
@@ -79,7 +84,7 @@ class Asking:
             return FAILED
         return FAILED
 
-    def _answer(self, bits: BitSource | None) -> dict[str, Any]:
+    def _answer(self, bits: BitSource | None, told: Callable[[int], None]) -> dict[str, Any]:
         ledger = LevelledLedger(
             self.ledger, heads=self.heads, quotas=self.quotas, who=self.who, once=self.once
         )
@@ -89,31 +94,44 @@ class Asking:
         if self.once is not None:
             parameters[KEY] = self.once.digest
         try:
-            return self._charged(ledger, parameters, bits)
+            return self._charged(ledger, parameters, bits, told)
         except AskedBefore as before:
             return self._told_before(ledger, before.line)
 
     def _charged(
-        self, ledger: LevelledLedger, parameters: dict[str, Any], bits: BitSource | None
+        self,
+        ledger: LevelledLedger,
+        parameters: dict[str, Any],
+        bits: BitSource | None,
+        told: Callable[[int], None],
     ) -> dict[str, Any]:
+        release = self._release(bits)
+        padded = functools.partial(freegap.pad_to, self.pad_to, release) if self.pad_to else release
+
+        def reserved() -> Any:
+            with suppress(OSError):  # nobody listens any more: the release is kept for later
+                told(ledger.line or 0)
+            return padded()
+
         with warnings.catch_warnings():
             warnings.simplefilter("error", UnsettledWarning)
-            release = ledger.charge(
+            made = ledger.charge(
                 self.dataset,
-                functools.partial(freegap.pad_to, self.pad_to, self._release(bits))
-                if self.pad_to
-                else self._release(bits),
+                reserved,
                 **amount_of(self.question, self.source),
                 what=self.question.mechanism,
                 parameters=parameters,
             )
-        return {"status": "released", "line": ledger.line, "release": release.to_dict()}
+        return {"status": "released", "line": ledger.line, "release": made.to_dict()}
 
-    def _release(self, bits: BitSource | None) -> Any:
+    def _release(self, bits: BitSource | None) -> Callable[[], Any]:
         function: Any = {"top_k": freegap.top_k, "above": freegap.above}[self.question.mechanism]
-        return lambda: function(
-            self.source.described(), **arguments_of(self.question, self.source), bits=bits
-        )
+
+        def release() -> Any:
+            with self.source.described() as table:
+                return function(table, **arguments_of(self.question, self.source), bits=bits)
+
+        return release
 
 
 def amount_of(question: AllowedQuestion, source: Source) -> dict[str, Any]:

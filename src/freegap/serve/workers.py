@@ -49,18 +49,26 @@ class ServiceTask(Protocol):
     def pad_to(self) -> float:
         """Seconds for which it holds its place at least."""
 
-    def outcome(self) -> dict[str, Any]:
-        """What became of it, as JSON can have it."""
+    def outcome(self, *, told: Callable[[int], None]) -> dict[str, Any]:
+        """What became of it, as JSON can have it. told: is called with the line that has reserved for it,
+        if there is one, before anything private is looked at."""
 
 
 class Ticket:
     """A task's place in the queue; by it the task can be cancelled."""
 
-    def __init__(self, started: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, noted: Callable[[int | None], None] = lambda line: None) -> None:
         self.cancelled = False
-        self.started = started
-        """Called when the task leaves the queue."""
+        self.line: int | None = None
+        """Of the ledger, that has reserved for the task."""
+        self.noted = noted
+        """Called when the task leaves the queue, and with that line when there is one."""
         self.process: Any = None
+
+    def reserved(self, line: int) -> None:
+        """The task is charged."""
+        self.line = line
+        self.noted(line)
 
 
 class WorkerProcesses:
@@ -94,7 +102,7 @@ class WorkerProcesses:
             self._free -= 1
         until = time.monotonic() + task.pad_to
         try:
-            ticket.started()
+            ticket.noted(None)
             found = self.answer(task, ticket)
             while not ticket.cancelled and (left := until - time.monotonic()) > 0:
                 time.sleep(min(left, 0.5))
@@ -131,9 +139,13 @@ class WorkerProcesses:
         with self._changed:
             ticket.process = process
         try:
-            if ticket.cancelled or not here.poll(seconds):
-                return FAILED
-            return dict(json.loads(here.recv_bytes()))
+            until = time.monotonic() + seconds
+            while not ticket.cancelled and here.poll(max(0.0, until - time.monotonic())):
+                said = dict(json.loads(here.recv_bytes()))
+                if "status" in said:
+                    return said
+                ticket.reserved(said["line"])
+            return FAILED
         except (EOFError, OSError):  # it ended without a word
             return FAILED
         finally:
@@ -155,4 +167,8 @@ def _child(there: Connection, task: ServiceTask, folder: str, seconds: float) ->
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold rows
         signal.alarm(math.ceil(seconds) + GRACE)
-    there.send_bytes(json.dumps(task.outcome(), default=str).encode("ascii"))
+
+    def say(said: dict[str, Any]) -> None:
+        there.send_bytes(json.dumps(said, default=str).encode("ascii"))
+
+    say(task.outcome(told=lambda line: say({"line": line})))

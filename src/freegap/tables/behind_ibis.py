@@ -61,7 +61,7 @@ def doubles_of(table: Any, columns: list[str]) -> Any:
     if backend_name(table) != "postgres" or not decimals:
         return table
     as_doubles = {name: _AS_DOUBLE.format(name) for name in decimals}
-    return _with(table, as_doubles, type(schema)({**schema, **dict.fromkeys(decimals, "float64")}))
+    return with_columns(table, as_doubles, dict.fromkeys(decimals, "float64"))
 
 
 def of_their_types(table: Any) -> Any:
@@ -112,12 +112,17 @@ def byte_by_byte(table: Any, texts: list[str]) -> Any:
     collated = _COLLATED.get(backend_name(table) or "")
     if collated is None or not texts:
         return table
-    return _with(table, {name: collated.format(name) for name in texts}, table.schema())
+    return with_columns(table, {name: collated.format(name) for name in texts}, {})
 
 
-def _with(table: Any, columns: dict[str, str], schema: Any) -> Any:
-    """The table, these columns computed as SQL says. All names are ours: item, person and the like."""
+def with_columns(table: Any, columns: dict[str, str], types: dict[str, str]) -> Any:
+    """The table, these columns computed as SQL says, some of which have other types then.
+
+    All names are ours: item, person and the like.
+    """
     import ibis.expr.operations as ops
+
+    schema = type(table.schema())({**table.schema(), **types})
 
     listed = ", ".join(f"{columns[name]} AS {name}" if name in columns else name for name in table.columns)
     alias = f"freegap_{uuid.uuid4().hex}"

@@ -7,7 +7,8 @@ makes the histogram; at most as many rows travel as the public grid has cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,13 +18,14 @@ import numpy as np
 
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
-from freegap.errors import InvalidArgument
+from freegap.errors import REDACTED, InvalidArgument
 from freegap.mechanisms.quantiles import Grid, QuantilesPlan, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread
 from freegap.tables.described import ProtectName, described, groups_of
 from freegap.tables.files import is_path
 from freegap.tables.grouping import GroupArguments, Grouping
 from freegap.tables.groups import read_groups
+from freegap.tables.quantiles_dates import Calendar
 from freegap.tables.quantiles_grid import PeopleListed, numbers_of
 from freegap.tables.quantiles_people import GroupsOfPeople, PeopleInTable, PerPerson, per_person_argument
 from freegap.tables.quantiles_range import SEARCHING, RangeSearch
@@ -53,9 +55,9 @@ def quantiles(
     protect: ProtectName | None = None,
     where: Any = None,
     q: Any,
-    low: Rational | None = None,
-    high: Rational | None = None,
-    resolution: Rational = 1,
+    low: Rational | datetime.date | None = None,
+    high: Rational | datetime.date | None = None,
+    resolution: Rational | datetime.timedelta = 1,
     per_person: PerPerson = "median",
     intervals: bool = False,
     epsilon: Rational | None = None,
@@ -81,9 +83,10 @@ def quantiles(
         accuracy of one, not nine times.
     epsilon, rho: the budget, in one of the two measures. Under ρ many quantiles cost less.
     low, high: the range of the numbers, chosen without looking at them; what lies outside is clipped. Left
-        out, an eighth of the budget finds one, by powers of four.
+        out, an eighth of the budget finds one, by powers of four. Of a column of dates or times two dates, or
+        two times, which come out then: "2024-01-01".
     resolution: the grid of what comes out; numbers are rounded down to it. Where the range is to be found,
-        the finest that it may be.
+        the finest that it may be. Of dates a number of days, of times of seconds; or a timedelta.
     per_person: which of a person's rows counts: "median", the lower one of two; "smallest" or "largest",
         which engines find faster. Or "spread": by how much the largest of a person's rows is above the
         smallest, from 0 to high − low; rows are clipped to low and high first.
@@ -114,7 +117,7 @@ def quantiles(
     [('north', 30), ('south', 50)]
     """
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
+    calendar, plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
     rule = rule_on(range_, per_person)
     source = source_or_system(bits)
     account = ledger_argument(ledger)
@@ -129,7 +132,7 @@ def quantiles(
             "per_person", rule, "is of several rows of one person", "Pass a table with persons, person='…'."
         )
     require(account, plan.asked)
-    with _opened(table, value, person, rule, by_group, plan.asked) as opened:
+    with _opened(table, value, person, rule, by_group, plan.asked, calendar) as opened:
         people, grouping = opened.people, opened.grouping
         plan, range_ = in_parts(plan, range_, 1 if grouping is None else grouping.touched)
         plan = replace(plan, parameters={**plan.parameters, **opened.columns})
@@ -142,18 +145,22 @@ def quantiles(
                 # The claim is open: an engine that fails here costs the whole, as the range is drawn already.
                 grid = range_.find(counted, source)
                 tallies = people.cells(grid)
-            privacy = _privacy(opened.protected, grid, rule if opened.columns else None)
+            said = _named(calendar, grid)
+            privacy = _privacy(opened.protected, said, rule if opened.columns else None)
             grid = spreads_on(grid) if rule == "spread" else grid
             drawn = [draw_quantiles(plan, grid, Spread(*tally, grid.cells), source) for tally in tallies]
             bounds = [one.intervals for one in drawn if one.intervals is not None]
+            name = _names(calendar, rule)
             return Quantiles(
                 plan=plan,
                 q=plan.q,
-                values=tuple(value for one in drawn for value in one.values),
-                intervals=tuple(pair for pairs in bounds for pair in pairs) if plan.intervals else None,
-                low=grid.low,
-                high=grid.high,
-                resolution=grid.step,
+                values=tuple(name(value) for one in drawn for value in one.values),
+                intervals=tuple((name(a), name(b)) for pairs in bounds for a, b in pairs)
+                if plan.intervals
+                else None,
+                low=name(grid.low),
+                high=name(grid.high),
+                resolution=grid.step if calendar is None else calendar.length(grid.step),
                 rank_error=plan.rank_error(grid.cells),
                 tied=plan.tied,
                 privacy=privacy,
@@ -167,18 +174,24 @@ def quantiles(
 
 def read_plan(
     q: Any, low: Any, high: Any, resolution: Any, *, intervals: Any, asked: Pure | ZeroConcentrated
-) -> tuple[QuantilesPlan, Grid | RangeSearch]:
-    """What is asked for, and the range, or the search for one where none is given."""
+) -> tuple[Calendar | None, QuantilesPlan, Grid | RangeSearch]:
+    """What the numbers mean, what is asked for, and the range, or the search for one where none is given."""
+    dated = Calendar.read(low, high, resolution)
     searched = low is None and high is None
     plan = QuantilesPlan.read(q, asked, intervals, SEARCHING if searched else Fraction(0))
     range_: Grid | RangeSearch
-    if searched:
+    if dated is not None:
+        calendar, range_ = dated
+        ends = {"low": str(calendar.named(range_.low)), "high": str(calendar.named(range_.high))}
+        said: dict[str, Any] = {**ends, "resolution": calendar.length(range_.step)}
+    elif searched:
         range_ = RangeSearch.read(resolution, plan.search)
-        said: dict[str, Any] = {"resolution": range_.step}
+        said = {"resolution": range_.step}
     else:
         range_ = Grid.read(low, high, resolution)
         said = {"low": range_.low, "high": range_.high, "resolution": range_.step}
-    return replace(plan, parameters={**plan.parameters, **said, "noise": "Gumbel"}), range_
+    plan = replace(plan, parameters={**plan.parameters, **said, "noise": "Gumbel"})
+    return None if dated is None else dated[0], plan, range_
 
 
 def rule_on(range_: Grid | RangeSearch, per_person: Any) -> PerPerson:
@@ -240,9 +253,14 @@ def _opened(
     rule: PerPerson,
     of: GroupArguments,
     asked: Pure | ZeroConcentrated,
+    calendar: Calendar | None,
 ) -> Iterator[_OpenedPeople]:
     """The people, what is protected, and what was said of columns and groups."""
     if value is None and person is None and _is_list(table):
+        if calendar is not None:
+            raise InvalidArgument(
+                "table", REDACTED, "must have a column of dates", "Pass a table, or numbers for dates."
+            )
         if of.group is not None:
             raise InvalidArgument(
                 "group", of.group, "names a column, and a list has none", "Pass a table, or leave it out."
@@ -256,7 +274,7 @@ def _opened(
             grouping = of.grouping(listed.items, by_row=source.by_row)
             bounded = grouping.enforced and not source.by_row  # a row is in one group
             among = GroupsOfPeople(listed, grouping.touched if bounded else None)
-        numbers = numbers_of(source)
+        numbers = numbers_of(source, calendar)
         said = source.public()
         columns = {"value": said.pop("item"), **said, "per_person": rule, **_of_groups(grouping)}
         people = PeopleInTable(numbers, rule, among)
@@ -300,11 +318,23 @@ def _is_list(table: Any) -> bool:
     )
 
 
-def _privacy(protected: PrivacyUnit, grid: Grid, rule: str | None) -> PrivacyUnit:
-    low, high, step = map(readable, (grid.low, grid.high, grid.step))
+def _names(calendar: Calendar | None, rule: PerPerson) -> Callable[[Fraction], Any]:
+    """What a number of the grid is called: a date, a number of days, or itself."""
+    if calendar is None:
+        return lambda number: number
+    return calendar.length if rule == "spread" else calendar.named
+
+
+def _named(calendar: Calendar | None, grid: Grid) -> str:
+    """What is said of the range."""
+    if calendar is None:
+        low, high, step = map(readable, (grid.low, grid.high, grid.step))
+        return f"the numbers from {low} to {high} in steps of {step}; numbers outside are clipped, others"
+    step = f"{readable(calendar.length(grid.step))} {calendar.length_unit}"
+    ends = f"from {calendar.named(grid.low)} to {calendar.named(grid.high)}"
+    return f"the times {ends} in steps of {step}; times outside are clipped, others"
+
+
+def _privacy(protected: PrivacyUnit, range_: str, rule: str | None) -> PrivacyUnit:
     one = "" if rule is None else f"; {_RULES[rule]}"
-    return replace(
-        protected,
-        domain=f"the numbers from {low} to {high} in steps of {step}; numbers outside are clipped, others "
-        f"rounded down{one}",
-    )
+    return replace(protected, domain=f"{range_} rounded down{one}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,9 +65,9 @@ class QuantilesForecast:
 def forecast_quantiles(
     *,
     q: Any,
-    low: Rational | None = None,
-    high: Rational | None = None,
-    resolution: Rational = 1,
+    low: Rational | datetime.date | None = None,
+    high: Rational | datetime.date | None = None,
+    resolution: Rational | datetime.timedelta = 1,
     per_person: str = "median",
     intervals: bool = False,
     epsilon: Rational | None = None,
@@ -85,7 +86,7 @@ def forecast_quantiles(
     29
     """
     asked = measure_argument(epsilon=epsilon, rho=rho)
-    read = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
-    rule_on(read[1], per_person)
+    _, plan, range_ = read_plan(q, low, high, resolution, intervals=intervals, asked=asked)
+    rule_on(range_, per_person)
     touched = touched_by(read_grouping(group, groups, groups_per_person, one_group_per_person))
-    return QuantilesForecast(*in_parts(*read, max(touched, 1)), touched)
+    return QuantilesForecast(*in_parts(plan, range_, max(touched, 1)), touched)

@@ -27,6 +27,7 @@ import pyarrow as pa
 from freegap.errors import REDACTED, InvalidArgument
 from freegap.mechanisms.quantiles import Grid
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.quantiles_dates import Calendar
 from freegap.tables.quantiles_range import RangeSearch, Tally
 from freegap.tables.sources import TableSource, frame_of
 from freegap.tables.values import as_doubles
@@ -37,17 +38,20 @@ _FEW = 1000
 _NUMBERS = frozenset({"integer", "number", "float", "decimal"})
 
 
-def numbers_of(source: TableSource) -> TableSource:
+def numbers_of(source: TableSource, calendar: Calendar | None = None) -> TableSource:
     """A table whose items are numbers; text, in formats without types, read row by row.
 
     Only the schema is looked at, which is public, and never a row.
+    calendar: of dates and times, what they are counted in.
     """
+    if calendar is not None:
+        return replace(source, frame=ask_engine(lambda: calendar.numbers_of(source)), kind="float")
     read = source.read_as("number")
     if read.kind not in _NUMBERS:
         raise InvalidArgument(
             "value",
             source.item,
-            "must be a column of numbers",
+            "must be a column of numbers; or of dates, where low and high are dates",
             "Convert the column first; in pandas, table.astype({…: float}).",
         )
     return replace(read, frame=ask_engine(lambda: as_doubles(read.frame, "item")))

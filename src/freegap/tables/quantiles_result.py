@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from freegap.mechanisms.quantiles import Bounds
 from freegap.tables.grouping import Grouping
 from freegap.tables.results import PrivacyUnit
 from freegap.values.columns import Column
@@ -21,7 +21,8 @@ class Quantiles(Release):
     """Quantiles of people's numbers.
 
     q: the quantiles, rising. values: one for each, a multiple of `resolution` from `low` to `high`; in
-        groups, those of one group after those of the other.
+        groups, those of one group after those of the other. Fractions; or dates, or times, where the range
+        was of these, and `resolution` is then in days or in seconds.
     intervals: for each, where asked for: with probability 95 % all of them, in groups all of one group, hold
         their quantile.
     rank_error, tied: by how many people, and by which part of all people in addition, all values are off in
@@ -32,10 +33,10 @@ class Quantiles(Release):
     """
 
     q: tuple[Fraction, ...]
-    values: tuple[Fraction, ...]
-    intervals: tuple[Bounds, ...] | None
-    low: Fraction
-    high: Fraction
+    values: tuple[Any, ...]
+    intervals: tuple[tuple[Any, Any], ...] | None
+    low: Any
+    high: Any
     resolution: Fraction
     rank_error: float
     tied: float
@@ -57,13 +58,17 @@ class Quantiles(Release):
     def columns(self) -> list[Column]:
         """Group where there are any, quantile, value, and interval where there is one."""
         form = ",.0f" if self.resolution.denominator == 1 else ",.6g"
+        dated = isinstance(self.low, datetime.date)
         times = len(self.values) // len(self.q)
         columns = [
             *([] if self.groups is None else self.groups.columns()[:1]),
             Column("quantile", tuple(f"{float(100 * q):.6g} %" for q in self.q) * times),
-            Column("value", self.values, float, "estimate", form),
+            Column("value", self.values, str if dated else float, "estimate", form),
         ]
-        if self.intervals is not None:
+        if self.intervals is not None and dated:
+            ends = zip(*self.intervals, strict=True)
+            columns += [Column(name, tuple(some)) for name, some in zip(("low", "high"), ends, strict=True)]
+        elif self.intervals is not None:
             columns.append(Column("95 % interval", self.intervals, tuple, form=form))
         return columns
 
@@ -86,8 +91,8 @@ class Quantiles(Release):
         return {
             "release": "quantiles",
             "q": [plain(q) for q in self.q],
-            "values": [as_double(value) for value in self.values],
-            "intervals": None if intervals is None else [[as_double(e) for e in pair] for pair in intervals],
+            "values": [_plain(value) for value in self.values],
+            "intervals": None if intervals is None else [[_plain(e) for e in pair] for pair in intervals],
             "low": jsonable(self.low),
             "high": jsonable(self.high),
             "resolution": jsonable(self.resolution),
@@ -98,3 +103,7 @@ class Quantiles(Release):
             "remarks": remarks_on(self.asked),
             **self._common(),
         }
+
+
+def _plain(value: Any) -> Any:
+    return as_double(value) if isinstance(value, Fraction) else jsonable(value)

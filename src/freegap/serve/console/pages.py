@@ -6,58 +6,33 @@ everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-import freegap
-from freegap.errors import FreegapError, InvalidArgument, LedgerDamaged, printable
-from freegap.serve.console.forms import fields_of, number_of, plan_of, question_of
+from freegap.errors import FreegapError, InvalidArgument, LedgerDamaged
+from freegap.serve.console.forms import number_of, plan_of, question_of
+from freegap.serve.console.jobs import JobPages
+from freegap.serve.console.rendering import part_of
 from freegap.serve.console.replies import HEADERS, download
-from freegap.serve.console.sessions import Sessions, form_number
+from freegap.serve.console.signing import SignInPages
 from freegap.serve.console.views import (
     account_view,
-    amount,
     bounds_of,
     budget_views,
-    figure,
     plan_view,
     release_view,
     source_view,
 )
-from freegap.serve.console.visits import (
-    Handler,
-    NotSignedIn,
-    PageRefused,
-    Visit,
-    own_form,
-    session_of,
-    with_cookie,
-)
+from freegap.serve.console.visits import Handler, PageRefused, Visit
 from freegap.serve.database import in_seconds, now
 from freegap.serve.desk import Desk, Forbidden, NotThere
-from freegap.serve.door import UNFORESEEN, outcome_told, padded, told
+from freegap.serve.door import outcome_told, told
 from freegap.serve.people import ROLES, new_number
 from freegap.values.written import json_text
-
-_PER_PAGE = 50
-_OPEN = {
-    "analyst": ("data", "ask", "releases"),
-    "owner": ("data", "ask", "releases", "budgets", "sources", "people", "journal"),
-    "auditor": ("data", "releases", "budgets", "sources", "journal"),
-}
-"""The pages in the menu. Whoever opens another one is turned away by the desk."""
-
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_console(desk: Desk) -> Starlette:
@@ -65,34 +40,23 @@ def make_console(desk: Desk) -> Starlette:
     return Console(desk).application()
 
 
-class Console:
+class Console(JobPages, SignInPages):
     """The pages of a desk."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._sessions = Sessions(desk.database, desk.people)
-        self._style = (files("freegap.serve.console") / "assets" / "console.css").read_text(encoding="utf-8")
-        self._templates = Environment(
-            loader=PackageLoader("freegap.serve.console"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=_shown,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= {"amount": amount, "figure": figure}
 
     def application(self) -> Starlette:
         """All pages with their addresses."""
         pages: dict[str, Handler] = {
             "/": self.data,
             "/sign-in": self.sign_in_form,
+            "/sign-in/issuer": self.to_issuer,
+            "/sign-in/return": self.from_issuer,
             "/ask": self.ask_form,
             "/releases": self.releases,
             "/releases/{line}.json": self.release_json,
             "/releases/{line}.csv": self.release_csv,
             "/releases/{line}": self.release,
             "/receipts/{line}.json": self.receipt,
+            "/jobs": self.jobs,
             "/budgets": self.budgets,
             "/sources": self.sources,
             "/people": self.people,
@@ -103,6 +67,7 @@ class Console:
         actions: dict[str, Handler] = {
             "/sign-in": self.sign_in,
             "/sign-out": self.sign_out,
+            "/jobs/cancel": self.cancel_job,
             "/people": self.add_token,
             "/people/revoke": self.revoke_token,
         }
@@ -111,7 +76,7 @@ class Console:
                 Route("/console.css", self._stylesheet),
                 *(Route(path, self._get(handler), methods=["GET"]) for path, handler in pages.items()),
                 *(Route(path, self._post(handler), methods=["POST"]) for path, handler in actions.items()),
-                Route("/ask", self._ask, methods=["POST"]),
+                Route("/ask", self._padded(self.ask), methods=["POST"]),
             ],
             exception_handlers={HTTPException: self._not_served, Exception: self._failed},
         )
@@ -133,7 +98,7 @@ class Console:
     def releases(self, visit: Visit) -> Response:
         """What was asked before, the latest first."""
         made = self._desk.releases(visit.who)[::-1]
-        return self._page(visit, "releases.html", **_part_of(visit, made))
+        return self._page(visit, "releases.html", **part_of(visit, made))
 
     def release(self, visit: Visit) -> Response:
         """One release."""
@@ -186,7 +151,7 @@ class Console:
         damaged = verified is not None and not verified["ok"]  # then no line of it is worth anything
         lines = [] if damaged else self._desk.journal(visit.who)[::-1]
         receipted = set() if damaged else {made["sequence"] for made in self._desk.releases(visit.who)}
-        part = _part_of(visit, lines)
+        part = part_of(visit, lines)
         return self._page(visit, "journal.html", verified=verified, receipted=receipted, **part)
 
     def journal_json(self, visit: Visit) -> Response:
@@ -201,9 +166,13 @@ class Console:
         return self._asking(visit)
 
     def ask(self, visit: Visit) -> Response:
-        """Ask, and go to the release. A form that is sent twice asks once, and leads to the same release."""
+        """Ask, and go to the release, or to the jobs where it is to come later. A form that is sent twice
+        asks once, and leads to the same."""
         try:
             once = visit.fields.get("once", "")
+            if "later" in visit.fields:
+                self._desk.start_job(visit.who, question_of(visit.fields), once)
+                return RedirectResponse(f"{visit.home}/jobs", 303, HEADERS)
             found = self._desk.ask(visit.who, question_of(visit.fields), once, patient=True)
             text, status = outcome_told(found)
         except FreegapError as error:
@@ -253,28 +222,6 @@ class Console:
         settings = self._desk.settings
         return [n for n, s in settings.sources.items() if settings.quotas(s, visit.who.name) is not None]
 
-    # Signing in and out
-
-    def sign_in_form(self, visit: Visit) -> Response:
-        """The page for a token."""
-        return self._page(visit, "sign-in.html", error=None)
-
-    def sign_in(self, visit: Visit) -> Response:
-        """A new session for who has a token, and then always the same page."""
-        session = self._sessions.begin(visit.fields.get("token", "").strip())
-        if session is None:
-            text = "This token is not known, or is over."
-            return self._page(visit, "sign-in.html", 401, error=text)
-        if visit.person is not None:
-            self._sessions.end(visit.session)
-        return with_cookie(visit, RedirectResponse(f"{visit.home}/", 303, HEADERS), session)
-
-    def sign_out(self, visit: Visit) -> Response:
-        """End the session."""
-        self._sessions.end(visit.session)
-        gone = RedirectResponse(f"{visit.home}/sign-in", 303, HEADERS)
-        return with_cookie(visit, gone, new_number())
-
     # People
 
     def people(self, visit: Visit) -> Response:
@@ -305,66 +252,6 @@ class Console:
         values = {"tokens": tokens, "roles": ROLES, "made": made, "error": error, "fields": fields}
         return self._page(visit, "people.html", status, now=in_seconds(now()), **values)
 
-    # How a page comes about
-
-    def _get(self, handler: Handler) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(self._answer, handler, request, request.scope["query_string"])
-
-        return endpoint
-
-    def _post(self, handler: Handler) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(self._answer, own_form(handler), request, await request.body())
-
-        return endpoint
-
-    async def _ask(self, request: Request) -> Response:
-        sent, pad_to = await request.body(), self._desk.settings.limits.pad_to
-        return await padded(pad_to, self._answer, own_form(self.ask), request, sent)
-
-    def _answer(self, handler: Handler, request: Request, sent: bytes) -> Response:
-        visit = Visit(request, session_of(request), None, {})
-        try:
-            visit = Visit(request, visit.session, self._sessions.holder(visit.session), fields_of(sent))
-            if visit.person is not None:
-                self._desk.require_pace(visit.person)
-            return handler(visit)
-        except NotSignedIn:
-            return RedirectResponse(f"{visit.home}/sign-in", 303, HEADERS)
-        except PageRefused as refused:
-            return self._error(visit, refused.text, refused.status)
-        except FreegapError as error:
-            return self._error(visit, *told(error))
-
-    def _page(self, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-        text = self._templates.get_template(template).render(
-            home=visit.home,
-            person=visit.person,
-            form=form_number(visit.session),
-            version=freegap.__version__,
-            page="releases" if template == "release.html" else template.partition(".")[0],
-            open=_OPEN[visit.person.role] if visit.person else (),
-            **values,
-        )
-        return with_cookie(visit, HTMLResponse(text, status, HEADERS), visit.session)
-
-    def _error(self, visit: Visit, text: str, status: int) -> Response:
-        return self._page(visit, "error.html", status, text=text, code=status)
-
-    def _not_served(self, request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        text = "There is no such page." if status == 404 else "This page does not do that."
-        return self._error(Visit(request, session_of(request), None, {}), text, status)
-
-    def _failed(self, request: Request, _error: Exception) -> Response:
-        return self._error(Visit(request, session_of(request), None, {}), UNFORESEEN, 500)
-
-    def _stylesheet(self, _request: Request) -> Response:
-        return Response(
-            self._style, headers=HEADERS | {"cache-control": "max-age=3600"}, media_type="text/css"
-        )
-
 
 def _line(visit: Visit) -> int:
     """The line in the address."""
@@ -372,17 +259,3 @@ def _line(visit: Visit) -> int:
     if not isinstance(line, int):
         raise NotThere("There is no such line.")
     return line
-
-
-def _part_of(visit: Visit, rows: list[Any]) -> dict[str, Any]:
-    """A part of a long list, by the number of the page in the address."""
-    pages = max(1, -(-len(rows) // _PER_PAGE))
-    wanted = number_of(visit.fields.get("page", "1"))
-    number = min(max(wanted, 1), pages) if isinstance(wanted, int) else 1
-    part = rows[(number - 1) * _PER_PAGE : number * _PER_PAGE]
-    return {"rows": part, "number": number, "pages": pages, "all": len(rows)}
-
-
-def _shown(value: Any) -> Any:
-    """Texts without control characters; what a template has escaped already stays as it is."""
-    return printable(value, lines=True) if type(value) is str else value

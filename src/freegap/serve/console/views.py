@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 from freegap.errors import InvalidArgument
 from freegap.receipts.assess import RENEWAL
 from freegap.serve.console.pictures import BarChart, bar_chart, chance_chart, error_chart
+from freegap.serve.jobs import OPEN
+from freegap.serve.people import Person
 from freegap.serve.questions import FIELDS
 from freegap.serve.sources import Source
 from freegap.serve.totals import AccountTotal
@@ -99,6 +101,38 @@ def account_view(account: Mapping[str, str]) -> AccountView:
     percent = round(100 * float(left / total), 1) if total else 0.0
     symbol = _SYMBOLS.get(account["unit"], account["unit"])
     return AccountView(account["account"], symbol, amount(total), amount(left), max(0.0, percent))
+
+
+_STATES = {
+    "waiting": ("waiting", "note", "Nothing is charged yet."),
+    "starting": ("starting", "note", "Nothing is charged yet."),
+    "running": ("running", "note", "It is charged: cancelled now, it stays so."),
+    "released": ("answered", "good", ""),
+    "cancelled": ("cancelled", "", ""),
+}
+
+
+def job_view(job: Mapping[str, Any], person: Person) -> dict[str, Any]:
+    """What a page shows of a job: its state in words, and whether this person may end it.
+
+    >>> ann = Person("ann", "analyst")
+    >>> found = job_view({"state": "running", "line": 7, "who": "ann"}, ann)
+    >>> found["tag"], found["said"], found["may_cancel"]
+    (('running', 'note'), 'It is charged: cancelled now, it stays so.', True)
+    """
+    state = job["state"]
+    open_still = state in OPEN
+    if state == "running" and job.get("line") is None:
+        state = "starting"
+    word, kind, said = _STATES.get(state, (state, "bad", ""))
+    if state == "waiting" and job.get("position") is not None:
+        word = f"waiting, place {job['position']}"
+    if not open_still and state != "released":
+        paid = "Nothing was charged." if job.get("line") is None else "It stays charged in full."
+        said = job.get("error") or (paid if state in ("cancelled", "failed") else "")
+    may_cancel = open_still and (job["who"] == person.name or person.role == "owner")
+    line = job.get("line")
+    return {**job, "line": line, "tag": (word, kind), "said": said, "may_cancel": may_cancel}
 
 
 def budget_views(

@@ -18,6 +18,7 @@ from freegap.serve.console.sessions import is_form_of
 from freegap.serve.people import Person, new_number
 
 _COOKIE = "freegap_session"
+_SIGN_IN = "freegap_sign_in"
 _NUMBER = re.compile(r"[0-9a-f]{64}")
 _NOT_OURS = "This form is too old, or does not come from here. Go back, load the page again and send it."
 
@@ -78,21 +79,36 @@ def own_form(handler: Handler) -> Handler:
     return checked
 
 
-def session_of(request: Request) -> str:
-    """The number in the cookie; a new one where there is none."""
-    found = request.cookies.get(_cookie_name(secure=request.url.scheme == "https"), "")
+def sign_in_number(request: Request) -> str:
+    """The number in the cookie of a sign-in that has begun; a new one where there is none."""
+    found = request.cookies.get(_cookie_name(_SIGN_IN, secure=request.url.scheme == "https"), "")
     return found if _NUMBER.fullmatch(found) else new_number()
 
 
-def _cookie_name(*, secure: bool) -> str:
+def with_sign_in(visit: Visit, answer: Response, number: str | None) -> Response:
+    """The answer with the number of a sign-in, for ten minutes; None: without. Unlike that of the session,
+    this cookie comes along when the issuer sends the browser back."""
+    secure = visit.request.url.scheme == "https"
+    name, age = _cookie_name(_SIGN_IN, secure=secure), 0 if number is None else 600
+    answer.set_cookie(name, number or "", max_age=age, path="/", secure=secure, httponly=True, samesite="lax")
+    return answer
+
+
+def session_of(request: Request) -> str:
+    """The number in the cookie; a new one where there is none."""
+    found = request.cookies.get(_cookie_name(_COOKIE, secure=request.url.scheme == "https"), "")
+    return found if _NUMBER.fullmatch(found) else new_number()
+
+
+def _cookie_name(name: str, *, secure: bool) -> str:
     """With TLS a name that no other host, and no page without TLS, can set."""
-    return f"__Host-{_COOKIE}" if secure else _COOKIE
+    return f"__Host-{name}" if secure else name
 
 
 def with_cookie(visit: Visit, answer: Response, session: str) -> Response:
     """The answer with the number of the session, where the browser has not got it."""
     secure = visit.request.url.scheme == "https"
-    name = _cookie_name(secure=secure)
+    name = _cookie_name(_COOKIE, secure=secure)
     if visit.request.cookies.get(name) != session:
         answer.set_cookie(name, session, path="/", secure=secure, httponly=True, samesite="strict")
     return answer

@@ -1,0 +1,1 @@
+"""Programs that run in the environment of another library, and import nothing of ours."""
