@@ -386,9 +386,7 @@ def test_a_measurement_of_opendp_is_recorded(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opendp.mod", SimpleNamespace(Measurement=FakeMeasurement))
     measurement = FakeMeasurement(loss, measure)
-    given = (
-        {} if claim is None else {"claim": claim_of(measure_argument(epsilon=None, rho=claim, delta=None))}
-    )
+    given = {} if claim is None else {"claim": claim_argument(rho=claim)}
 
     def noisy(answers: list[float]) -> float:
         return float(measurement(sum(answers))) * 0.0 + 1.5
