@@ -34,28 +34,34 @@ def test_wealth_against_a_true_share_hardly_ever_grows(bets: Bets) -> None:
     assert ever_refuted(bets, 0.7, 2.5, 0.05, 50) > 0.9  # a violation is seen
 
 
-def test_wealth_against_a_true_difference_hardly_ever_grows() -> None:
-    epsilon, delta, p2, length = 0.7, 0.1, 0.15, 60
-    hits1, hits2 = np.indices((length + 1, length + 1)).astype(np.float64)
-    ratio = np.full(hits1.shape, math.exp(epsilon))
-    wealth = [
-        log_wealth_of_difference(hits1, hits2, np.maximum(n - hits1 - hits2, 0), ratio, delta)
-        for n in range(1, length + 1)
-    ]
+def ever_beyond(epsilon: float, delta: float, p1: float, p2: float, levels: tuple[float, ...]) -> list[float]:
+    """For each level, the chance that the wealth against (ε, δ) is ever 1/level in sixty trials."""
+    hits1, hits2 = np.indices((61, 61)).astype(np.float64)
+    alive = np.zeros((len(levels), *hits1.shape))  # by the hits on the two sides
+    alive[:, 0, 0] = 1.0
+    for number in range(1, 61):
+        misses = np.maximum(number - hits1 - hits2, 0)
+        wealth = log_wealth_of_difference(
+            hits1, hits2, misses, np.full(hits1.shape, math.exp(epsilon)), delta
+        )
+        after = alive * (1 - (p1 + p2) / 2)
+        after[:, 1:] += alive[:, :-1] * p1 / 2
+        after[:, :, 1:] += alive[:, :, :-1] * p2 / 2
+        for kept, level in zip(after, levels, strict=True):
+            kept[wealth >= -math.log(level)] = 0.0
+        alive = after
+    return [1 - float(kept.sum()) for kept in alive]
 
-    def ever(p1: float, p2: float, level: float) -> float:
-        alive = np.zeros(hits1.shape)  # by the hits on the two sides
-        alive[0, 0] = 1.0
-        for now in wealth:
-            after = alive * (1 - (p1 + p2) / 2)
-            after[1:] += alive[:-1] * p1 / 2
-            after[:, 1:] += alive[:, :-1] * p2 / 2
-            alive = np.where(now >= -math.log(level), 0.0, after)
-        return 1 - float(alive.sum())
 
-    for level in (0.3, *LEVELS):
-        assert ever(math.exp(epsilon) * p2 + delta, p2, level) <= level
-    assert ever(1.0, 0.0, 0.3) > 0.5  # a violation is seen
+@pytest.mark.parametrize(("epsilon", "delta", "p2"), [(0.7, 0.1, 0.15), (0.0, 0.9, 0.0)])
+def test_wealth_against_a_true_difference_hardly_ever_grows(epsilon: float, delta: float, p2: float) -> None:
+    levels = (0.3, *LEVELS)
+    found = ever_beyond(epsilon, delta, math.exp(epsilon) * p2 + delta, p2, levels)
+    assert all(chance <= level for chance, level in zip(found, levels, strict=True))
+
+
+def test_a_violation_of_a_difference_is_seen() -> None:
+    assert ever_beyond(0.7, 0.1, 1.0, 0.0, (0.3,))[0] > 0.5
 
 
 def test_wealth_falls_in_what_is_claimed() -> None:

@@ -303,7 +303,8 @@ def test_the_sides_are_tossed_and_so_is_their_order() -> None:
         settled=lambda so_far: False,
         promising=lambda so_far: False,
     )
-    pairs = list(zip(calls[::2], calls[1::2], strict=True))
+    blocks = [[call for call in calls if call[2][2] == piece] for piece in {call[2][2] for call in calls}]
+    pairs = [(block[0], block[1]) for block in blocks if len(block) == 2]  # a few have one side alone
     assert {one[0] for one, _ in pairs} == {1, 2}  # each comes first now and then
     assert all({one[0], two[0]} == {1, 2} for one, two in pairs)
     assert len({key for _, _, key in calls}) == len(calls)  # noise of its own
