@@ -34,28 +34,34 @@ def test_wealth_against_a_true_share_hardly_ever_grows(bets: Bets) -> None:
     assert ever_refuted(bets, 0.7, 2.5, 0.05, 50) > 0.9  # a violation is seen
 
 
-def test_wealth_against_a_true_difference_hardly_ever_grows() -> None:
-    epsilon, delta, p2, length = 0.7, 0.1, 0.15, 60
-    hits1, hits2 = np.indices((length + 1, length + 1)).astype(np.float64)
-    ratio = np.full(hits1.shape, math.exp(epsilon))
-    wealth = [
-        log_wealth_of_difference(hits1, hits2, np.maximum(n - hits1 - hits2, 0), ratio, delta)
-        for n in range(1, length + 1)
-    ]
+def ever_beyond(epsilon: float, delta: float, p1: float, p2: float, levels: tuple[float, ...]) -> list[float]:
+    """For each level, the chance that the wealth against (ε, δ) is ever 1/level in sixty trials."""
+    hits1, hits2 = np.indices((61, 61)).astype(np.float64)
+    alive = np.zeros((len(levels), *hits1.shape))  # by the hits on the two sides
+    alive[:, 0, 0] = 1.0
+    for number in range(1, 61):
+        misses = np.maximum(number - hits1 - hits2, 0)
+        wealth = log_wealth_of_difference(
+            hits1, hits2, misses, np.full(hits1.shape, math.exp(epsilon)), delta
+        )
+        after = alive * (1 - (p1 + p2) / 2)
+        after[:, 1:] += alive[:, :-1] * p1 / 2
+        after[:, :, 1:] += alive[:, :, :-1] * p2 / 2
+        for kept, level in zip(after, levels, strict=True):
+            kept[wealth >= -math.log(level)] = 0.0
+        alive = after
+    return [1 - float(kept.sum()) for kept in alive]
 
-    def ever(p1: float, p2: float, level: float) -> float:
-        alive = np.zeros(hits1.shape)  # by the hits on the two sides
-        alive[0, 0] = 1.0
-        for now in wealth:
-            after = alive * (1 - (p1 + p2) / 2)
-            after[1:] += alive[:-1] * p1 / 2
-            after[:, 1:] += alive[:, :-1] * p2 / 2
-            alive = np.where(now >= -math.log(level), 0.0, after)
-        return 1 - float(alive.sum())
 
-    for level in (0.3, *LEVELS):
-        assert ever(math.exp(epsilon) * p2 + delta, p2, level) <= level
-    assert ever(1.0, 0.0, 0.3) > 0.5  # a violation is seen
+@pytest.mark.parametrize(("epsilon", "delta", "p2"), [(0.7, 0.1, 0.15), (0.0, 0.9, 0.0)])
+def test_wealth_against_a_true_difference_hardly_ever_grows(epsilon: float, delta: float, p2: float) -> None:
+    levels = (0.3, *LEVELS)
+    found = ever_beyond(epsilon, delta, math.exp(epsilon) * p2 + delta, p2, levels)
+    assert all(chance <= level for chance, level in zip(found, levels, strict=True))
+
+
+def test_a_violation_of_a_difference_is_seen() -> None:
+    assert ever_beyond(0.7, 0.1, 1.0, 0.0, (0.3,))[0] > 0.5
 
 
 def test_wealth_falls_in_what_is_claimed() -> None:
@@ -81,6 +87,36 @@ def test_bets_on_the_difference_are_sharp_where_delta_decides() -> None:
     assert claim.p_value(seen, 1.0, Bets()) < 0.01 * claim.p_value(seen, 1.0)  # than by the corner
     bound = Spending.delta_lower_bound([Look(seen, 1.0, Bets())], 1.0, 1e-3)
     assert delta < bound < 2 * delta
+
+
+def stopped(spending: Spending, p1: float, p2: float, epsilon: float, rng: np.random.Generator) -> int:
+    """After how many trials a claim is refuted, by bets where there are any and at the fixed looks."""
+    counts, claim, bets = EventCounts(0, 0, 0, 0), PureClaim(epsilon), Bets()
+    for until, share in spending.checkpoints.items():
+        first = int(rng.binomial(until - counts.trials, 0.5))
+        second = until - counts.trials - first
+        hits = int(rng.binomial(first, p1)), int(rng.binomial(second, p2))
+        counts = counts + EventCounts(*hits, first, second)
+        by_bets = spending.always and claim.against(counts, 1e-6 * spending.always, bets) > 0
+        if by_bets or (share and claim.against(counts, 1e-6 * share) > 0):
+            break
+    return counts.trials
+
+
+def test_what_is_blatant_takes_far_fewer_runs_than_by_looks_that_are_fixed() -> None:
+    """Those of before: after 1/64, 1/16, 1/4 and all of a million, and four and sixteen times as many."""
+    rng = np.random.default_rng(1)
+    trials = (15_625, 62_500, 250_000, 1_000_000, 4_000_000, 16_000_000)
+    before = Spending(trials, (0.05, 0.05, 0.1, 0.6, 0.1, 0.1), 1_000_000)
+    now = Spending.of(1_000_000, 1.0, 16)
+    ratios = {}
+    for p1, over in ((0.5, 2.0), (0.5, 1.1), (0.05, 4.0), (0.05, 1.3), (0.005, 2.0)):
+        p2 = p1 * math.exp(-0.7 * over)
+        means = [np.mean([stopped(plan, p1, p2, 0.7, rng) for _ in range(10)]) for plan in (now, before)]
+        ratios[p1, over] = means[0] / means[1]
+    assert ratios[0.5, 2.0] < 1 / 5
+    assert ratios[0.05, 4.0] < 1 / 3
+    assert max(ratios.values()) < 1.1
 
 
 def test_bets_cost_little_against_a_number_of_trials_that_was_fixed() -> None:

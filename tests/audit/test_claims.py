@@ -233,16 +233,16 @@ def p_values(mechanism: Any, count: int, **claim: Any) -> Any:
 @pytest.mark.parametrize("claim", ["delta", "rho"])
 def test_false_alarms_in_a_few_audits(claim: str) -> None:
     mechanism, claims = boundary(claim)
-    found = p_values(mechanism, 40, **claims)
+    found = p_values(mechanism, 30, **claims)
     for level in LEVELS:
         assert (found <= level).sum() <= most(len(found), level)
-    assert len(set(found)) > 10
+    assert len(set(found)) > 5  # the p-values are not stuck at 1
     less = {name: value / 4 for name, value in claims.items()}
     assert (p_values(mechanism, 10, **less) <= 0.05).mean() > 0.6  # power
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("claim", ["delta", "rho"])
+@pytest.mark.parametrize("claim", ["delta", "rho", "mu", "renyi"])
 def test_false_alarms_in_thousands_of_audits(claim: str) -> None:
     mechanism, claims = boundary(claim)
     found = p_values(mechanism, 3400, **claims)
@@ -252,6 +252,10 @@ def test_false_alarms_in_thousands_of_audits(claim: str) -> None:
 
 
 def boundary(claim: str) -> tuple[Any, dict[str, float]]:
+    if claim == "mu":  # coins of 0.6 and 0.4 are told apart as Gaussians are at this distance
+        return fair_coin, {"mu": float(special.ndtri(0.6) - special.ndtri(0.4)) + 1e-9}
+    if claim == "renyi":
+        return fair_coin, {"alpha": 8, "renyi": float(RenyiClaim(1.0, 8.0).value(0.6, 0.4)) + 1e-9}
     if claim == "rho":
         return fair_coin, {"rho": coins_rho()}
     return uneven_coin, {"epsilon": 0.7, "delta": 0.1}

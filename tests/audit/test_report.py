@@ -178,7 +178,7 @@ def test_the_page_stands_alone(violated: fg.AuditReport, tmp_path: Path) -> None
     assert all(link.startswith("#") for link in links.found)
     assert "script" not in links.tags
     assert not re.search(r"url\((?!#)", text)
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 3
     assert "content=\"default-src 'none'" in text
 
 
@@ -212,7 +212,7 @@ def test_the_page_opens_in_a_browser(violated: fg.AuditReport, tmp_path: Path) -
         capture_output=True, text=True, timeout=120, check=True,
     ).stdout  # fmt: skip
     assert "VIOLATED" in dump
-    assert dump.count("<svg") == 2
+    assert dump.count("<svg") == 3
     subprocess.run(  # noqa: S603
         [str(chromium), *flags, f"--screenshot={picture}", "--window-size=900,1500", page.as_uri()],
         capture_output=True, timeout=120, check=True,

@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 STEPS = 8 * 0.65 ** np.arange(32.0)  # the logarithms d of the odds
 STAKES = 0.5 * 0.7 ** np.arange(64.0)  # the shares λ
 AROUND = np.array([0.7, 1.0, 1.4])  # of what is aimed at
-FARTHEST, HALVINGS = 60.0, 60
+FARTHEST, HALVINGS = 60.0, 46
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,7 @@ class Bets:
         odds, stakes = (part.reshape(-1, *[1] * chance.ndim) for part in self._parts)
         won = np.asarray(successes, dtype=np.float64)
         paid = won * odds - (won + np.asarray(failures)) * np.log1p(chance * np.expm1(odds))
-        found: Floats = special.logsumexp(stakes + paid, axis=0)
-        return found
+        return _log_sum(stakes + paid)
 
     def lower(self, successes: float, failures: float, level: ArrayLike) -> Floats:
         """A lower bound for the log odds of a success, at all times at once; -inf where there is none.
@@ -114,5 +113,12 @@ def log_wealth_of_difference(
             + np.asarray(hits2) * np.log1p(-np.minimum(lost, 1 - 1e-12))
             + np.asarray(misses) * np.log1p(-stake * chance)
         )
-    found: Floats = special.logsumexp(np.where(lost < 1 - 1e-12, paid, -np.inf), axis=0) - np.log(len(STAKES))
+    return _log_sum(np.where(lost < 1 - 1e-12, paid, -np.inf) - np.log(len(STAKES)))
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """The logarithm of the sum of numbers given by theirs, along the first axis."""
+    most = np.maximum(logs.max(axis=0), -1e300)
+    with np.errstate(divide="ignore"):
+        found: Floats = most + np.log(np.exp(logs - most).sum(axis=0))
     return found

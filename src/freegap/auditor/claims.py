@@ -79,6 +79,13 @@ class ApproximateClaim(TestedClaim):
             low, high = (middle, high) if refuted else (low, middle)
         return low
 
+    def against(self, counts: EventCounts, level: float, bets: Bets | None = None) -> float:
+        """By the corner, or how far the wealth is beyond what is needed."""
+        if bets is None:
+            return super().against(counts, level)
+        wealth = float(log_wealth_against(counts, math.exp(self.amount), self.delta))
+        return max(wealth, -1e300) + math.log(level)
+
     def p_value(self, counts: EventCounts, amounts: ArrayLike, bets: Bets | None = None) -> Any:
         """By the corner, or what the wealth says."""
         if bets is None:
@@ -197,9 +204,8 @@ class GaussianClaim(TestedClaim):
     def value(self, p1: ArrayLike, p2: ArrayLike, *, fine: bool = True) -> Floats:
         """Φ⁻¹(P1) - Φ⁻¹(P2); P1 is taken as at most 1 - 1e-9 and P2 as at least 1e-300, which takes less."""
         first = np.minimum(np.asarray(p1, dtype=np.float64), 1 - CERTAIN)
-        second = np.maximum(np.asarray(p2, dtype=np.float64), 1e-300)
-        with np.errstate(invalid="ignore"):
-            found = special.ndtri(first) - special.ndtri(second)
+        second = np.clip(np.asarray(p2, dtype=np.float64), 1e-300, 1.0)
+        found = special.ndtri(np.maximum(first, 1e-300)) - special.ndtri(second)
         return np.where(first > 0, found - QUANTILE_ROUNDING, -np.inf)
 
 

@@ -37,18 +37,32 @@ DEPENDENT = 1e-12
 LEAST_EXPECTED = 10
 
 
+@dataclass(frozen=True)
+class Test:
+    """What is tested, and at which level."""
+
+    claim: TestedClaim
+    alpha: float
+
+    __test__ = False  # not one of pytest's
+
+
 @dataclass
 class Confirmation:
     """A lead and the looks at its fresh samples.
 
     fixed: the looks at numbers of trials that were fixed before.
     strongest, latest: of the looks by bets, the one that says the most against the claim, and the last.
+    against: what it says.
+    refuted: whether a look refutes the claim.
     """
 
     lead: Lead
     fixed: list[Look] = field(default_factory=list)
     strongest: Look | None = None
     latest: Look | None = None
+    against: float = -math.inf
+    refuted: bool = False
     histogram: Histogram | None = None
     blocks: list[EventCounts] = field(default_factory=list)
 
@@ -70,16 +84,18 @@ class Confirmation:
         """The counts at the last look."""
         return self.looks[-1].counts if self.looks else EventCounts(0, 0, 0, 0)
 
-    def look(self, counts: EventCounts, share: float, always: float, bets: Bets, claim: TestedClaim) -> None:
-        """Look at the counts: with a share, at a number of trials that was fixed before; always, by bets."""
+    def look(self, counts: EventCounts, spending: Spending, bets: Bets, test: Test) -> None:
+        """Look at the counts: at a number of trials that was fixed before, and always, by bets."""
+        share = spending.checkpoints.get(counts.trials, 0.0)
         if share:
             self.fixed.append(Look(counts, share))
-        if always:
-            self.latest = Look(counts, always, bets)
-            now = claim.p_value(counts, claim.amount, bets)
-            before = self.strongest
-            if before is None or now < claim.p_value(before.counts, claim.amount, bets):
-                self.strongest = self.latest
+            self.refuted |= test.claim.against(counts, test.alpha * share) > 0
+        if spending.always:
+            self.latest = Look(counts, spending.always, bets)
+            now = test.claim.against(counts, test.alpha * spending.always, bets)
+            self.refuted |= now > 0
+            if self.strongest is None or now > self.against:
+                self.strongest, self.against = self.latest, now
 
     def promising(self, claim: TestedClaim, *, expected: bool) -> bool:
         """Whether the counts lean towards a violation, more so where the search did not expect one. It
@@ -95,7 +111,7 @@ def confirm(
     workers: Workers,
     result: Confirmation,
     spending: Spending,
-    claim: TestedClaim,
+    test: Test,
     *,
     number: int,
     settled: Callable[[Confirmation], bool],
@@ -110,8 +126,8 @@ def confirm(
     """
     lead, one_by_one = result.lead, source.mechanism.one_by_one
     parameters = lead.candidate.parameters
-    counts, trials, piece, bets = EventCounts(0, 0, 0, 0), 0, 0, bets_on(lead, claim)
-    for until, share in spending.checkpoints.items():
+    counts, trials, piece, bets = EventCounts(0, 0, 0, 0), 0, 0, bets_on(lead, test.claim)
+    for until in spending.checkpoints:
         if trials >= spending.usual and trials in spending.trials and not promising(result):
             break
         sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
@@ -132,7 +148,7 @@ def confirm(
             report(counts.trials, max(until, spending.usual))
         if not one_by_one and result.dependent:
             raise carried(lead)
-        result.look(counts, share, spending.always, bets, claim)
+        result.look(counts, spending, bets, test)
         if settled(result):
             break
     return result
@@ -142,7 +158,7 @@ def confirm_there(
     source: DeviceSource,
     result: Confirmation,
     spending: Spending,
-    claim: TestedClaim,
+    test: Test,
     *,
     number: int,
     settled: Callable[[Confirmation], bool],
@@ -156,9 +172,9 @@ def confirm_there(
     lead = result.lead
     inputs, parameters, event = (lead.first, lead.second), lead.candidate.parameters, lead.finding.event
     coin = np.random.default_rng(np.random.SeedSequence(source.seed, spawn_key=(CONFIRM_KEY, number)))
-    counts, piece, bets = EventCounts(0, 0, 0, 0), 0, bets_on(lead, claim)
+    counts, piece, bets = EventCounts(0, 0, 0, 0), 0, bets_on(lead, test.claim)
     most = 2 * source.batch(lead.first)
-    for until, share in spending.checkpoints.items():
+    for until in spending.checkpoints:
         if counts.trials >= spending.usual and counts.trials in spending.trials and not promising(result):
             break
         trials = until - counts.trials
@@ -176,7 +192,7 @@ def confirm_there(
             report(counts.trials, max(until, spending.usual))
         if result.dependent:
             raise carried(lead)
-        result.look(counts, share, spending.always, bets, claim)
+        result.look(counts, spending, bets, test)
         if settled(result):
             break
 

@@ -131,15 +131,15 @@ class Counterexample:
         for piece, size in enumerate(pieces(runs)):
             added = added + count_again(source, inputs, self.parameters, self.event, size, (piece,))
             look = Look(last.counts + added, last.share, last.bets)
-            if self._against(look) < self._against(strongest):
+            if self._against(look) > self._against(strongest):
                 strongest = look
-            if self._against(look) <= 1 - self.confidence:
+            if self._against(look) > 0:
                 break
         looks = tuple(dict.fromkeys((*self.looks, strongest, look)))
         return replace(self, looks=looks, parts=(*self.parts, (entropy, added)))
 
     def _against(self, look: Look) -> float:
-        return float(self.claim.p_value(look.counts, self.claim.amount, look.bets)) / look.share
+        return self.claim.against(look.counts, (1 - self.confidence) * look.share, look.bets)
 
     @property
     def rows(self) -> list[tuple[str, str]]:

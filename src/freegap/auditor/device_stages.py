@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from freegap.auditor.confirm import Confirmation, confirm_there
+from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device_runs import DeviceSource, countable, happened
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
 from freegap.auditor.events import Between, Clause, Event
@@ -330,7 +330,7 @@ class DeviceStages(Stages):
             self.there,
             result,
             spending,
-            self.claim,
+            Test(self.claim, self.alpha),
             number=number,
             settled=settled,
             promising=promising,

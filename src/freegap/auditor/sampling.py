@@ -285,6 +285,11 @@ class Progress:
                 self._bar.console.print(line, highlight=False)
 
     @property
+    def watched(self) -> bool:
+        """Whether somebody looks."""
+        return self._bar is not None
+
+    @property
     def hurried(self) -> bool:
         """Whether more than half of the time is over."""
         return time.monotonic() > self._half

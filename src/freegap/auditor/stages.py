@@ -11,7 +11,7 @@ from scipy import special
 
 from freegap.auditor.carried import NOT_REPLAYED, carried_notes
 from freegap.auditor.computed import LowestBit, ZeroSign
-from freegap.auditor.confirm import Confirmation, confirm
+from freegap.auditor.confirm import Confirmation, Test, confirm
 from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair, SearchCandidate
@@ -224,14 +224,13 @@ class Stages:
         spending = Spending.of(2 * plan.confirm, share, plan.patience)
 
         def settled(so_far: Confirmation) -> bool:
-            return self.stop_early and self._bound(so_far) > self.claim.amount
+            return self.stop_early and so_far.refuted
 
         def promising(so_far: Confirmation) -> bool:
-            undecided = self._bound(so_far) <= self.claim.amount
-            return undecided and so_far.promising(self.claim, expected=expected)
+            return not so_far.refuted and so_far.promising(self.claim, expected=expected)
 
         def show(done: int, total: int) -> None:
-            progress.update(stage, done, total, self._bound(result))
+            progress.update(stage, done, total, self._bound(result) if progress.watched else 0.0)
 
         self._run_confirmation(
             result, spending, number=number, settled=settled, promising=promising, report=show
@@ -252,7 +251,7 @@ class Stages:
             self.workers,
             result,
             spending,
-            self.claim,
+            Test(self.claim, self.alpha),
             number=number,
             settled=settled,
             promising=promising,

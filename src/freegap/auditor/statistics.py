@@ -39,6 +39,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,12 +156,16 @@ class TestedClaim(ABC):
         """A lower confidence bound for the true amount: P(bound > amount | claim) ≤ α. At least 0."""
         return max(0.0, float(self.value(*corner(counts, alpha, bets))))
 
+    def against(self, counts: EventCounts, level: float, bets: Bets | None = None) -> float:
+        """What counts have to say against the claim: above 0 if they refute it at this level."""
+        return float(self.value(*corner(counts, level, bets))) - self.amount
+
     def p_value(self, counts: EventCounts, amounts: ArrayLike, bets: Bets | None = None) -> Any:
         """A valid p-value for each amount: the smallest level whose bound is above it, rounded up."""
         wanted = np.asarray(amounts, dtype=np.float64)
         low, high = np.full_like(wanted, -700.0), np.zeros_like(wanted)
         rejected = self.value(*corner(counts, np.ones_like(wanted), bets)) > wanted
-        for _ in range(60):
+        for _ in range(40 if rejected.any() else 0):
             middle = (low + high) / 2
             above = self.value(*corner(counts, np.exp(middle), bets)) > wanted
             low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -216,6 +221,13 @@ class PureClaim(TestedClaim):
             return max(0.0, float(bets.lower(counts.hits1, counts.hits2, alpha)))
         other = special.betainccinv(counts.hits2 + 1, counts.hits1, alpha)  # 1 - θ, exact near 0 too
         return float(max(0.0, np.log1p(-other) - np.log(other)))
+
+    def against(self, counts: EventCounts, level: float, bets: Bets | None = None) -> float:
+        """How far the logarithm of the p-value is below that of the level."""
+        if bets is not None:
+            return float(bets.log_wealth(counts.hits1, counts.hits2, self.amount)) + math.log(level)
+        p_value = float(self.p_value(counts, self.amount))
+        return math.log(level) - math.log(p_value) if p_value else math.inf
 
     def p_value(self, counts: EventCounts, amounts: ArrayLike, bets: Bets | None = None) -> Any:
         """The binomial tail, or what the wealth says.
@@ -320,13 +332,18 @@ class Spending:
     def lower_bound(looks: Sequence[Look], claim: TestedClaim, alpha: float) -> float:
         """The lower bound in the measure of the claim over the looks made so far, corrected for having
         looked."""
-        found = (claim.lower_bound(look.counts, alpha * look.share, look.bets) for look in looks)
+        found = (_bound_at(claim, look.counts, alpha * look.share, look.bets) for look in looks)
         return max(found, default=0.0)
 
     @staticmethod
     def delta_lower_bound(looks: Sequence[Look], epsilon: float, alpha: float) -> float:
         """A lower bound for the δ that an ε needs: for P1 - e^ε·P2. At least 0."""
         return max((_least_delta(look, epsilon, alpha * look.share) for look in looks), default=0.0)
+
+
+@lru_cache(maxsize=1024)
+def _bound_at(claim: TestedClaim, counts: EventCounts, level: float, bets: Bets | None) -> float:
+    return claim.lower_bound(counts, level, bets)
 
 
 def _least_delta(look: Look, epsilon: float, level: float) -> float:
