@@ -129,7 +129,11 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize(("mechanism", "kind"), PLANTED.items(), ids=lambda value: getattr(value, "__name__", value))
+def name_of(value: Any) -> str:
+    return str(getattr(value, "__name__", value))
+
+
+@pytest.mark.parametrize(("mechanism", "kind"), PLANTED.items(), ids=name_of)
 def test_a_planted_fault_is_noticed_at_its_line(mechanism: Callable[..., Any], kind: str) -> None:
     findings = found(mechanism)
     assert {finding.kind for finding in findings} == {kind}
@@ -230,7 +234,7 @@ CLEAN = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "neighbours"), CLEAN, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(("mechanism", "neighbours"), CLEAN, ids=name_of)
 def test_a_clean_mechanism_has_no_finding(mechanism: Callable[..., Any], neighbours: str) -> None:
     assert found(mechanism, neighbours) == []
 

@@ -78,7 +78,7 @@ class Bets:
         """A lower bound for the log odds of a success, at all times at once; -inf where there is none.
 
         >>> at, later = (float(Bets().lower(9 * n, n, 1e-6)) for n in (100, 10_000))
-        >>> at < later < np.log(9)
+        >>> bool(at < later < np.log(9))
         True
         """
         levels = np.asarray(level, dtype=np.float64)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from freegap.laws import Law
+from freegap.laws import UNIFORM, Law
 from freegap.laws.labelled import LabelledNoise
 
 Floats = NDArray[np.float64]
@@ -261,7 +261,7 @@ class RecordingNoise(LabelledNoise[Any]):
         """A draw of this law, followed but for uniform noise, which has no centre."""
         unit = 1.0 if resolution is None else float(resolution)
         value = float(unit * law.sample(self._rng, float(scale) / unit, None))
-        return self._record.note(law.name, None if law.name == "uniform" else float(scale), value)
+        return self._record.note(law.name, None if law is UNIFORM else float(scale), value)
 
 
 @contextmanager

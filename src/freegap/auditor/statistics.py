@@ -308,7 +308,7 @@ class Spending:
         """When the counts are looked at: numbers of trials, each with the share of its fixed look or 0.
 
         >>> list(Spending.of(100).checkpoints.items())
-        [(16, 0.0), (21, 0.0), (28, 0.0), (38, 0.0), (51, 0.0), (68, 0.0), (91, 0.0), (100, 0.6)]
+        [(16, 0.0), (21, 0.0), (29, 0.0), (39, 0.0), (53, 0.0), (71, 0.0), (96, 0.0), (100, 0.6)]
         """
         found = dict.fromkeys(self.trials, 0.0)
         if self.always:

@@ -43,6 +43,7 @@ _LOSES = frozenset(
     "laplace exponential standard_exponential geometric discrete_laplace gumbel logistic".split()
 )
 """Methods whose noise of width b loses d/b, or more, where its centre moves by d."""
+_GAUSSIAN = frozenset({"normal", "standard_normal"})
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ def _draws(
     if one.method in _LOSES and claim.epsilon is not None and most > claim.epsilon * (1 + ROUNDING):
         needed = f"noise of scale {width:.6g} hides {claim.epsilon * width:.6g} at ε = {claim.epsilon:g}"
         yield TraceFinding("sensitivity", one.site, f"what is noised moves by {by:.6g}; {needed}", *texts)
-    if one.method in ("normal", "standard_normal"):
+    if one.method in _GAUSSIAN:
         lost = _gaussian_loss(most, claim)
         if lost is not None and lost > claim.amount * (1 + ROUNDING):
             needed = f"with a standard deviation of {width:.6g} that costs {claim.symbol} = {lost:.6g}"

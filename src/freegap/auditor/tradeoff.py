@@ -47,7 +47,7 @@ def errors(histogram: Histogram, level: float) -> ErrorBand | None:
     >>> one = Histogram((), (90, 10), (10, 90), (100, 100), (0, 1))
     >>> found = errors(one, 0.05)
     >>> found.alarm.tolist(), found.miss.round(6).tolist()
-    ([0.0, 0.1, 1.0], [1.0, 0.1, 0.0])
+    ([0.0, 0.1, 1.0, 1.0], [1.0, 0.1, 0.0, 0.0])
     >>> bool(0.1 < found.alarm_bounds[1][1] < 0.3)
     True
     """

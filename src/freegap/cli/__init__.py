@@ -45,7 +45,8 @@ _OURS = {
     "serve": "Let a team ask, and nobody read.",
     "mcp": "Let an assistant ask within a quota and never read a row, by the Model Context Protocol.",
     "receipt": "Make and check signed receipts of releases.",
-    "audit": "Search for a counterexample to a claim of privacy: ε, (ε, δ) or ρ.",
+    "audit": "Search for a counterexample to a claim of privacy: "
+    "ε, (ε, δ), ρ, Rényi, μ or a trade-off curve.",
     "prove": "Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not.",
     "cite": "Say how to cite this version and the papers behind it.",
 }

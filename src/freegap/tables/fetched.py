@@ -19,7 +19,13 @@ def few_rows(frame: nw.LazyFrame[Any]) -> Mapping[str, Sequence[Any]]:
     if frame.implementation.is_duckdb() and all(
         kind.is_integer() or kind == nw.String for kind in schema.values()
     ):
-        rows = nw.to_native(frame).fetchall()
+        rows = all_rows(nw.to_native(frame))
         return {name: [row[place] for row in rows] for place, name in enumerate(schema)}
     collected = frame.collect()
     return {name: collected[name].to_list() for name in schema}
+
+
+def all_rows(relation: Any) -> list[tuple[Any, ...]]:
+    """The rows of a relation of DuckDB."""
+    rows: list[tuple[Any, ...]] = relation.fetchall()
+    return rows

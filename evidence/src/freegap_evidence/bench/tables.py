@@ -83,7 +83,7 @@ def measure(path: str, items: int) -> dict[str, Any]:
     import narwhals.stable.v2 as nw
 
     import freegap
-    from freegap.tables import domains, in_engine, people, readers, sources
+    from freegap.tables import domains, fetched, in_engine, people, readers, sources
 
     connection = duckdb.connect()  # held, because older DuckDBs close one that nobody holds
     warm = connection.sql("SELECT unnest([0, 0, 1]) AS item, unnest([1, 2, 1]) AS person")
@@ -99,7 +99,15 @@ def measure(path: str, items: int) -> dict[str, Any]:
         left[0] += collected.to_arrow().nbytes
         return collected
 
+    all_rows = fetched.all_rows
+
+    def weighed_rows(relation: Any) -> Any:
+        rows = all_rows(relation)
+        left[0] += sum(len(value.encode()) if isinstance(value, str) else 8 for row in rows for value in row)
+        return rows
+
     nw.LazyFrame.collect = weighed  # type: ignore[assignment,method-assign]
+    fetched.all_rows = weighed_rows
     tracemalloc.start()
     begin = time.perf_counter()
     freegap.top_k(path, item="item", person="person", k=10, epsilon=1, measure=True, domain=range(items))
