@@ -281,7 +281,8 @@ def test_by_keyboard_alone(browser: Browser, service: Service) -> None:
         people = Visitors(browser, url)
         ann = people.come()
         ann.goto(url)
-        ann.keyboard.type(service.token("ann"))  # the field has the focus
+        expect(ann.get_by_label("Token")).to_be_focused()
+        ann.keyboard.type(service.token("ann"))
         ann.keyboard.press("Enter")
         expect(ann).to_have_title("Data · freegap")
         ann.keyboard.press("Tab")
