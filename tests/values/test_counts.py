@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -135,3 +137,30 @@ def test_domains_beyond_int64(start: int) -> None:
     counts = fg.Counts.over(range(start, start + 9), items=items, values=[9, 5])
     alone = {counts.label(group, 0) for group, size in enumerate(counts.sizes) if size == 1}
     assert alone == {start + 1, start + 8}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3, 900, 5],
+        [3.5, 900.25, 5.0],
+        [3, 900.5, 5],
+        [True, False, True],
+        [2**70, 3, 5],
+        [2**63 + 5, 3, 5],
+        [-(2**62), 2**62, 0],
+        [np.int64(3), np.int64(900), np.int64(5)],
+        [Fraction(1, 3), Fraction(900), Fraction(5)],
+        [Decimal("0.1"), Decimal(9), Decimal(3)],
+    ],
+    ids=str,
+)
+def test_a_mapping_is_read_as_its_items_and_values_are(values: list[Any]) -> None:
+    """Also where no array of numbers holds them."""
+    counts = dict(zip((17, 99, 5), values, strict=True))
+    both = (
+        fg.Counts.over(range(10**6), counts),
+        fg.Counts.over(range(10**6), items=list(counts), values=list(counts.values())),
+    )
+    one, two = (fg.noisy_top_k(c, 2, epsilon=1, bits=fg.SeededBits(3)) for c in both)
+    assert one == two

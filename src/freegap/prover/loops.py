@@ -75,6 +75,15 @@ def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
         return None
 
 
+def names_of(node: ast.FunctionDef) -> tuple[str, str, list[str]]:
+    """What a program calls its answers, its noise and its parameters."""
+    arguments = node.args
+    placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+    if arguments.vararg or arguments.kwarg or len(placed) < 2:
+        raise NoLoop
+    return placed[0], placed[1], [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
+
+
 class _LoopReading:
     """The parts of one program."""
 
@@ -82,12 +91,7 @@ class _LoopReading:
         if not isinstance(node, ast.FunctionDef):
             raise NoLoop
         self.function, self.given = function, given_to(function, given)
-        arguments = node.args
-        placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-        if arguments.vararg or arguments.kwarg or len(placed) < 2:
-            raise NoLoop
-        self.answers, self.noise = placed[:2]
-        self.parameters = [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
+        self.answers, self.noise, self.parameters = names_of(node)
         prefix, loop, self.suffix = split(node.body)
         self.answer, self.place = self._targets(loop)
         self.body = loop.body

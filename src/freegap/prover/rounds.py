@@ -49,7 +49,7 @@ from freegap.prover.loop_text import (
     plain_targets,
     stored_in,
 )
-from freegap.prover.loops import given_to, outside_of
+from freegap.prover.loops import given_to, names_of, outside_of
 from freegap.prover.problem import Problem
 from freegap.symbolic import NotDecided, Symbol
 from freegap.symbolic.given import GivenNoise
@@ -95,12 +95,7 @@ class _RoundReading:
             raise NoLoop
         self.function, self.problem = function, problem
         self.given = given_to(function, problem.keywords(function, all_given=True))
-        arguments = node.args
-        placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-        if arguments.vararg or arguments.kwarg or len(placed) < 2:
-            raise NoLoop
-        self.answers, self.noise = placed[:2]
-        self.parameters = [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
+        self.answers, self.noise, self.parameters = names_of(node)
         outside = outside_of(function)
         if outside is None:
             raise NoLoop
