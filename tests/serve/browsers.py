@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, sync_playwright
 
 from tests.docs.browser import chromium
 
@@ -27,6 +27,12 @@ def browsing() -> Iterator[Browser]:
         browser = driver.chromium.launch(executable_path=chromium(), args=_FLAGS)
         yield browser
         browser.close()
+
+
+def turn(page: Page, leads: Locator) -> None:
+    """Click on what leads to another page, and wait until that one is there: a click alone ends before."""
+    with page.expect_navigation():
+        leads.click()
 
 
 class Visitors:
@@ -57,7 +63,7 @@ class Visitors:
         page = self.come()
         page.goto(self.home)
         page.get_by_label("Token").fill(token)
-        page.get_by_role("button", name="Sign in").click()
+        turn(page, page.get_by_role("button", name="Sign in"))
         return page
 
     def _dismiss(self, dialog: Dialog) -> None:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from freegap.cli import app as command_line
 from freegap.serve.people import Person
 from tests.docs.browser import chromium
-from tests.serve.browsers import Visitors, browsing
+from tests.serve.browsers import Visitors, browsing, turn
 from tests.serve.conftest import QUESTION, Service
 from tests.serve.running import listening, running
 from tests.serve.test_console import HOSTILE
@@ -59,7 +59,7 @@ def command(*words: str) -> str:
 
 
 def go(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name=name).click()
+    turn(page, page.get_by_role("navigation", name="Pages").get_by_role("link", name=name))
 
 
 def downloaded(page: Page, link: str) -> Path:
@@ -79,10 +79,10 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
     expect(olga).to_have_title("Sign in · freegap")
     people.look(olga, "sign-in")
     olga.get_by_label("Token").fill(token[:-1])
-    olga.get_by_role("button", name="Sign in").click()
+    turn(olga, olga.get_by_role("button", name="Sign in"))
     expect(olga.get_by_role("alert")).to_have_text("This token is not known, or is over.")
     olga.get_by_label("Token").fill(token)
-    olga.get_by_role("button", name="Sign in").click()
+    turn(olga, olga.get_by_role("button", name="Sign in"))
     expect(olga.get_by_role("heading", level=1)).to_have_text("Data")
     people.look(olga, "data-owner")
     go(olga, "Sources")
@@ -91,26 +91,26 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
     # She lets somebody in.
     go(olga, "People")
     olga.get_by_label("Name").fill("bob")
-    olga.get_by_role("button", name="Make a token").click()
+    turn(olga, olga.get_by_role("button", name="Make a token"))
     people.look(olga, "people")
     bob = people.signed_in(olga.locator("#made").inner_text())
 
     # He plans before he spends: is it right with 95 %?
     expect(bob.get_by_role("navigation", name="Pages").get_by_role("link")).to_have_count(4)
-    bob.get_by_role("link", name="Plan and ask").click()
+    turn(bob, bob.get_by_role("link", name="Plan and ask"))
     people.look(bob, "ask")
     bob.get_by_label("Estimate how many people").check()
-    bob.get_by_role("button", name="Plan, for free").click()
+    turn(bob, bob.get_by_role("button", name="Plan, for free"))
     expect(bob.locator(".answer")).to_contain_text("exactly the right items come out with a chance of 95 %")
     expect(bob.locator("figure")).to_have_count(2)
-    bob.get_by_role("link", name="Take the suggested ε").click()
+    turn(bob, bob.get_by_role("link", name="Take the suggested ε"))
     expect(bob.get_by_text("Nothing was read, drawn or charged.")).to_be_visible()
     people.look(bob, "plan")
     go(olga, "Budgets")
     expect(olga.get_by_text("Nothing has been asked.")).to_be_visible()
 
     # He asks, and she sees at once that he did.
-    bob.get_by_role("button", name=re.compile("Ask, and pay")).click()
+    turn(bob, bob.get_by_role("button", name=re.compile("Ask, and pay")))
     expect(bob.get_by_role("heading", level=1)).to_have_text("Private top 5, by number of people")
     expect(bob.get_by_role("heading", name="What is protected")).to_be_visible()
     expect(bob.get_by_text("times as likely with one person's data as without")).to_be_visible()
@@ -129,15 +129,15 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
         window.get_by_label("Those above a threshold").check()
         window.get_by_label("More people than").fill("300")
         window.get_by_label("ε, at most").fill("2")
-        window.get_by_role("button", name="Plan, for free").click()
+        turn(window, window.get_by_role("button", name="Plan, for free"))
     pay = re.compile("Ask, and pay ε = 2")
-    bob.get_by_role("button", name=pay).click()
+    turn(bob, bob.get_by_role("button", name=pay))
     expect(bob.get_by_role("heading", level=1)).to_contain_text("5 items with more than 300 people")
     people.look(bob, "release-above")
-    other.get_by_role("button", name=pay).click()
+    turn(other, other.get_by_role("button", name=pay))
     expect(other.get_by_role("alert")).to_contain_text("'shop / team sales' has")
     people.look(other, "exhausted")
-    other.get_by_role("button", name="Plan, for free").click()
+    turn(other, other.get_by_role("button", name="Plan, for free"))
     expect(other.get_by_role("alert")).to_contain_text("This cannot be asked. shop / team sales has")
     expect(other.get_by_role("button", name=pay)).to_have_count(0)
     people.look(other, "plan-too-dear")
@@ -160,7 +160,7 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
     # The auditor reads the journal again, and has every receipt.
     ada = people.signed_in(demo.tokens["ada"])
     go(ada, "Journal")
-    ada.get_by_role("link", name="Read the whole journal again").click()
+    turn(ada, ada.get_by_role("link", name="Read the whole journal again"))
     expect(ada.get_by_role("status")).to_contain_text("lines hold")
     people.look(ada, "journal")
     assert ada.get_by_role("link", name="Receipt of line").count() == 2
@@ -174,10 +174,10 @@ def test_from_the_first_start_to_an_exhausted_budget(browser: Browser, demo: Dem
 
     # Whose token is ended is out at once.
     go(olga, "People")
-    olga.get_by_role("button", name=re.compile("Revoke token .* of bob")).click()
+    turn(olga, olga.get_by_role("button", name=re.compile("Revoke token .* of bob")))
     go(bob, "Data")
     expect(bob).to_have_title("Sign in · freegap")
-    olga.get_by_role("button", name="Sign out").click()
+    turn(olga, olga.get_by_role("button", name="Sign out"))
     olga.go_back()
     olga.reload()
     expect(olga).to_have_title("Sign in · freegap")
@@ -241,22 +241,22 @@ def test_by_an_issuer_on_another_site_and_an_answer_for_later(
         ann = people.come()
         ann.goto(url)
         people.look(ann, "sign-in-issuer")
-        ann.get_by_role("link", name="Sign in by localhost").click()
+        turn(ann, ann.get_by_role("link", name="Sign in by localhost"))
         expect(ann).to_have_title("Data · freegap")
         expect(ann.locator(".me")).to_contain_text("ann, analyst")
         go(ann, "Ask")
         ann.get_by_label("How many, at most").fill("1")
         ann.get_by_label("ε, at most").fill("1/2")
-        ann.get_by_role("button", name="Plan, for free").click()
-        ann.get_by_role("button", name="Pay, and look later").click()
+        turn(ann, ann.get_by_role("button", name="Plan, for free"))
+        turn(ann, ann.get_by_role("button", name="Pay, and look later"))
         expect(ann).to_have_title("Jobs · freegap")
         while ann.get_by_role("link", name="Release 7").count() == 0:
-            ann.get_by_role("link", name="Look again").click()
+            turn(ann, ann.get_by_role("link", name="Look again"))
         people.look(ann, "jobs")
-        ann.get_by_role("link", name="Release 7").click()
+        turn(ann, ann.get_by_role("link", name="Release 7"))
         expect(ann.get_by_role("heading", level=1)).to_have_text("Private top 1, by number of people")
         ann.go_back()
-        ann.get_by_role("button", name="Sign out").click()
+        turn(ann, ann.get_by_role("button", name="Sign out"))
         expect(ann).to_have_title("Sign in · freegap")
         people.leave()
         assert people.hosts == {url.removeprefix("http://"), urlsplit(provider.url).netloc}
