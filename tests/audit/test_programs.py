@@ -95,6 +95,36 @@ def test_more_paths_than_repeated_runs_are_run_at_once(name: str) -> None:
     assert len(outputs) == 2000
 
 
+@pytest.mark.usefixtures("all_repeated")
+def test_what_was_drawn_first_is_known_after_many_partings() -> None:
+    def walk(answers: Any, noise: Any) -> Any:
+        first = noise.laplace(1)
+        steps = 1 if first > 0 else 0
+        for _ in range(1200):
+            if noise.exponential(1) > 7:  # one run in a thousand parts from the others
+                steps = steps + 1
+        return [steps, first]
+
+    outputs = run_batch(walk, [], {}, 300, rng())
+    assert outputs is not None
+    assert len(outputs) == 300
+
+
+def test_a_program_that_goes_another_way_when_it_is_called_again_is_run_one_by_one() -> None:
+    calls: list[int] = []
+
+    def forgetful(answers: Any, noise: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 40:  # when no run is repeated any more
+            noise.laplace(1)
+        place = 0
+        while place < 20 and noise.exponential(1) < 1.6:
+            place = place + 1
+        return place
+
+    assert run_batch(forgetful, [], {}, 10_000, rng()) is None
+
+
 def test_the_order_of_the_runs_tells_nothing_of_their_paths() -> None:
     """The rows stand as they were drawn, not path by path: parts of a sample are samples."""
 

@@ -12,17 +12,17 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
+from freegap.auditor.device_moves import Known, moved_events
 from freegap.auditor.device_runs import DeviceSource, countable, happened
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
-from freegap.auditor.events import Between, Clause, Event
 from freegap.auditor.families import Finding
-from freegap.auditor.features import Component, whole_keys
+from freegap.auditor.features import whole_keys
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import REAL
+from freegap.auditor.plan import Plan
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
@@ -32,8 +32,9 @@ from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
 WEIGH_KEY, PACE_KEY = 6, 7
+RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.12  # how many, by how many events, in how much of the time
 POOL, KEPT, MOST_EVENTS = 10, 3, 16
-SEARCH_PART, WEIGHED_RUNS = 0.4, 50  # of the time; how many candidates are weighed in half of it, about
+SEARCH_PART, WEIGHED_RUNS = 0.34, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
 MOST_LOOKED_AT, SURVIVORS = 300, (60, 20, 6)  # of the first looks, which have half of that time
@@ -42,8 +43,6 @@ MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far fr
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 CAUTION = 1.5
-
-Known = tuple[Event, bool]
 
 
 @dataclass
@@ -74,6 +73,30 @@ class Weighed:
 
 
 @dataclass
+class _Runner:
+    """A candidate in the run-off, and how often its events have happened in it."""
+
+    candidate: SearchCandidate
+    known: Sequence[Known]
+    hits: dict[Known, tuple[int, int]] = field(default_factory=dict)
+    runs: int = 0
+
+    def see(self, weighed: Weighed, runs: int) -> None:
+        """Take in another look."""
+        self.runs += runs
+        for finding in weighed.findings:
+            before = self.hits.get((finding.event, finding.swapped), (0, 0))
+            both = (before[0] + finding.hits1, before[1] + finding.hits2)
+            self.hits[finding.event, finding.swapped] = both
+
+    def weighed(self, plan: Plan) -> Weighed:
+        """What all looks came to."""
+        forecast = plan.forecast(self.runs, CAUTION)
+        found = [scored(event, swapped, *both, forecast) for (event, swapped), both in self.hits.items()]
+        return Weighed(self.candidate, _by_merit(found, []), [])
+
+
+@dataclass
 class DeviceStages(Stages):
     """The stages of an audit on a device."""
 
@@ -101,7 +124,7 @@ class DeviceStages(Stages):
             longest = max(usual, key=lambda candidate: len(candidate.pair.first))
             for _ in range(2):  # the first makes the library ready
                 self.weigh(longest, [], self.there.batch(longest.pair.first))
-            self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART, longest))
+            self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, longest))
         super().search(progress)
         self.notes.append(SEARCHED)
         here = time.monotonic()
@@ -169,9 +192,27 @@ class DeviceStages(Stages):
             if self._over(self._search_part) or number == len(MOVES):
                 break
             waiting = [moved for weighed in _best(latest, KEPT) for moved in self._moved(weighed, number)]
-        last = [self.weigh(w.candidate, w.known, 2 * self._size(w.candidate)) for w in _best(latest, KEPT)]
-        last.sort(key=lambda weighed: -weighed.merit)
+        last = self._run_off(_best(latest, RUN_OFF), progress)
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
+
+    def _run_off(self, best: Sequence[Weighed], progress: Progress) -> list[Weighed]:
+        """The best ones by all that several looks at their best events show, the worse half left out after
+        each: by one look alone, which of the best comes first is mostly luck."""
+        runners = [_Runner(weighed.candidate, weighed.known[:RUN_OFF_EVENTS]) for weighed in best]
+        last: list[Weighed] = []
+        while runners:
+            for done, runner in enumerate(runners):
+                candidate = runner.candidate
+                runs = 2 * self._size(candidate)
+                if self.seconds is not None:
+                    share = RUN_OFF_PART / RUN_OFF.bit_length() / len(runners)
+                    runs = max(LEAST_WEIGHED, self._affordable(share, candidate))
+                runner.see(self.weigh(candidate, runner.known, runs), runs)
+                progress.update("run-off on the device", done, len(runners), best[0].merit)
+            runners.sort(key=lambda runner: -runner.weighed(self.plan).merit)
+            last = [runner.weighed(self.plan) for runner in runners]
+            runners = runners[: len(runners) // 2] if self.seconds is not None else []
+        return last
 
     def _first_looks(self, progress: Progress) -> list[Weighed]:
         """All candidates on fewer runs, then the better ones on more; the best of them."""
@@ -233,7 +274,7 @@ class DeviceStages(Stages):
     def _moved(self, weighed: Weighed, number: int) -> Iterator[tuple[SearchCandidate, list[Known]]]:
         """The same candidate with its events moved, and then moved itself; the less, the later the round."""
         known, scale = weighed.known, self.proposals.scale
-        yield weighed.candidate, [*known, *_moved_events(known, scale / 2**number)]
+        yield weighed.candidate, [*known, *moved_events(known, scale / 2**number)]
         for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale * MOVES[number]):
             yield candidate, known[:4]
 
@@ -364,35 +405,3 @@ def _best(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]
 
 def _sizes(runs: int, most: int) -> list[int]:
     return [min(most, runs - start) for start in range(0, runs, most)]
-
-
-def _moved_events(known: Sequence[Known], scale: float) -> list[Known]:
-    """Intervals with an end moved or left out, and two conditions at once."""
-    moved: list[Known] = []
-    for event, swapped in known[:3]:
-        clause = event.clauses[-1]
-        if isinstance(clause.condition, Between):
-            for condition in _moved_ends(clause.condition, scale):
-                moved.append((Event((*event.clauses[:-1], Clause(clause.feature, condition))), swapped))
-    single = [
-        (event, swapped)
-        for event, swapped in known
-        if len(event.clauses) == 1 and isinstance(event.clauses[0].condition, Between)
-    ]
-    for (one, swapped), (two, other) in combinations(single[:5], 2):
-        features = [part.clauses[0].feature for part in (one, two)]
-        places = features[0] != features[1] and all(isinstance(f, Component) for f in features)
-        if swapped == other and places:
-            moved.append((Event((*one.clauses, *two.clauses)), swapped))
-    return list(dict.fromkeys(moved))
-
-
-def _moved_ends(condition: Between, scale: float) -> Iterator[Between]:
-    for by in (scale, -scale, scale / 4, -scale / 4):
-        if math.isfinite(condition.low) and condition.low + by < condition.high:
-            yield Between(condition.low + by, condition.high)
-        if math.isfinite(condition.high) and condition.low < condition.high + by:
-            yield Between(condition.low, condition.high + by)
-    if math.isfinite(condition.low) and math.isfinite(condition.high):
-        yield Between(condition.low, math.inf)
-        yield Between(-math.inf, condition.high)
