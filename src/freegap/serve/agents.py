@@ -24,6 +24,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
+from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
 from starlette.applications import Starlette
 
 import freegap
@@ -44,7 +45,9 @@ _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 _LONGEST_WAIT = 900  # seconds; the service itself ends a question sooner
 _WHO = "A valid token is needed: Authorization: Bearer …"
 
-Amount = str | int | float
+Amount = StrictStr | StrictInt | StrictFloat
+Whole = StrictInt  # true is no number of items, and would be paid for
+Said = StrictBool
 
 
 class AgentVerbs(Protocol):
@@ -233,15 +236,15 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         source: str,
         mechanism: Literal["top_k", "above"],
         item: str,
-        k: int,
+        k: Whole,
         epsilon: Amount | None = None,
         rho: Amount | None = None,
         group: str | None = None,
         threshold: Amount | None = None,
-        measure: bool | None = None,
+        measure: Said | None = None,
         largest: Amount | None = None,
         exponent: Amount | None = None,
-        earlier_line: int | None = None,
+        earlier_line: Whole | None = None,
         target: Amount | None = None,
     ) -> dict[str, Any]:
         """Say what a question would cost and how exact it would be, without asking it. Free: no data are
@@ -261,12 +264,12 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         source: str,
         mechanism: Literal["top_k", "above"],
         item: str,
-        k: int,
+        k: Whole,
         epsilon: Amount | None = None,
         rho: Amount | None = None,
         group: str | None = None,
         threshold: Amount | None = None,
-        measure: bool | None = None,
+        measure: Said | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Ask a question and pay for it: epsilon (or rho, where the source has it) is spent for good.
@@ -285,12 +288,12 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         return {"releases": await called(context, "releases")}
 
     @server.tool(annotations=looks)
-    async def get_release(context: Context[Any, Any], line: int) -> dict[str, Any]:
+    async def get_release(context: Context[Any, Any], line: Whole) -> dict[str, Any]:
         """Look at an earlier release again, by its line. Free."""
         return dict(await called(context, "release", line))
 
     @server.tool(annotations=looks)
-    async def get_receipt(context: Context[Any, Any], line: int) -> dict[str, Any]:
+    async def get_receipt(context: Context[Any, Any], line: Whole) -> dict[str, Any]:
         """The signed receipt of a release, by its line: what was asked, its cost, what it protects. Free."""
         return dict(await called(context, "receipt", line))
 

@@ -104,7 +104,6 @@ def _amount(given: Mapping[str, Any], source: Source, *, unknown: bool) -> tuple
 
 def _one_of(field: str, value: Any, known: Any) -> str:
     if not isinstance(value, str) or value not in known:
-        raise InvalidArgument(
-            field, value, "is not one that may be asked for", f"Known are {', '.join(known)}."
-        )
+        remedy = f"Known are {', '.join(known)}." if known else "There is none here for you."
+        raise InvalidArgument(field, value, "is not one that may be asked for", remedy)
     return value
