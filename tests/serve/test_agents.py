@@ -308,3 +308,21 @@ def test_whoever_asks_too_often_is_told(folder: Path, serving: Callable[..., Ser
     assert len(refused) >= 2, "six questions are in two minutes at most"
     assert all("as often as one may" in said for said in refused)
     assert len(service.desk.releases(Person("ann", "analyst"))) == 6 - len(refused)
+
+
+def test_a_request_is_counted_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    sent: list[str] = []
+    monkeypatch.setattr(type(service.desk), "require_pace", lambda _self, person: counted.append(person.name))
+    app = make_agent_app(service.desk)
+
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        sent.extend(["ann"] if scope["type"] == "http" else [])
+        await app(scope, receive, send)
+
+    async def work(client: Client) -> list[Told]:
+        return [await use(client, "list_sources") for _ in range(2)]
+
+    monkeypatch.setattr("tests.serve.test_agents.make_agent_app", lambda _desk: noted)
+    assert [error for error, _ in over_http(service, service.token("ann"), work)] == [False, False]
+    assert counted == sent

@@ -30,7 +30,7 @@ from starlette.applications import Starlette
 import freegap
 from freegap.errors import FreegapError, InvalidArgument, printable
 from freegap.serve.desk import Desk
-from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, told
+from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, recognised, told
 from freegap.serve.keys import HEADER, key_argument
 from freegap.serve.people import Person, new_number
 from freegap.serve.redirects import NoRedirects
@@ -217,7 +217,7 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
     async def called(context: Context[Any, Any], verb: str, *arguments: Any, paid: bool = False) -> Any:
         await _require_known(server, context)
         try:
-            verbs = verbs_of(context.headers)
+            verbs = await padded(0, verbs_of, context.headers)  # it asks a database, and others are served
             return await padded(verbs.pad_to if paid else 0, getattr(verbs, verb), *arguments)
         except NotKnown:
             raise ToolError(_WHO) from None
@@ -317,7 +317,7 @@ def make_agent_app(desk: Desk, *, names: Sequence[str] = ()) -> Any:
     """The server over HTTP, at /mcp, for whatever runs ASGI. names: of this host, as requests may call it."""
 
     def verbs_of(headers: Mapping[str, str] | None) -> AgentVerbs:
-        return AtDesk(desk, known_by(desk, (headers or {}).get("authorization", "")))
+        return AtDesk(desk, recognised(desk, (headers or {}).get("authorization", "")))
 
     served = make_agent_server(verbs_of).streamable_http_app(
         stateless_http=True, json_response=True, transport_security=_called(names)
