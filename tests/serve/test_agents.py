@@ -252,6 +252,11 @@ def test_whoever_has_no_good_token_is_not_let_in(service: Service) -> None:
     assert AtService("https://data.example", "x").pad_to == 0
 
 
+def test_nobody_holds_a_connection_on_which_nothing_comes(service: Service) -> None:
+    reply = call(make_agent_app(service.desk), "GET", "/mcp", token=service.token("ann"))
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
 def test_an_auditor_s_assistant_looks_on(service: Service) -> None:
     async def work(client: Client) -> list[Told]:
         return [await use(client, "list_sources"), await use(client, "ask", **QUESTION)]

@@ -357,4 +357,10 @@ class _Recognised:
             except FreegapError as error:
                 await error_reply(*told(error))(scope, receive, send)
                 return
+            if scope["method"] == "GET" and scope["path"] == "/mcp":
+                # For a stream on which nothing would ever come: it would only hold a connection.
+                answer = error_reply("Send it by POST.", 405)
+                answer.headers["allow"] = "POST"
+                await answer(scope, receive, send)
+                return
         await self._app(scope, receive, send)
