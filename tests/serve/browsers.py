@@ -35,6 +35,12 @@ def turn(page: Page, leads: Locator) -> None:
         leads.click()
 
 
+def enter(page: Page) -> None:
+    """Press Enter on what leads to another page, or to another place on this one, and wait as `turn` does."""
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
 class Visitors:
     """People at one service, each with cookies of their own; whatever their pages load or say is noted."""
 

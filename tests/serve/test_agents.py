@@ -32,6 +32,8 @@ from tests.serve.running import listening, running
 from tests.serve.visitors import Visitor
 
 TOOLS = {"list_sources", "plan", "ask", "list_releases", "get_release", "get_receipt"}
+ODD: list[dict[str, Any]] = [{"k": True}, {"k": "1"}, {"epsilon": True}, {"measure": "yes"}, {"measure": 1}]
+"""What a lenient reader would take for a question, and charge."""
 
 
 class KeptBits(fg.SeededBits):
@@ -75,6 +77,7 @@ async def whole_way(client: Client) -> list[Told]:
         await use(client, "ask", **(QUESTION | {"k": 0})),
         await use(client, "get_release", line=1),
         await use(client, "ask", **(QUESTION | {"bits": "mine"})),
+        *[await use(client, "ask", **(QUESTION | odd)) for odd in ODD],
         await use(client, "ask", **(QUESTION | {"epsilon": 1})),
         await use(client, "ask", **QUESTION),
     ]
@@ -83,7 +86,7 @@ async def whole_way(client: Client) -> list[Told]:
 def check(told: list[Told]) -> dict[str, Any]:
     """What came of it, and that nothing private or of the machine did."""
     sources, planned, asked, releases, again, receipt, *refused = [said for _, said in told]
-    assert [error for error, _ in told] == [False] * 6 + [True] * 4 + [False, True]
+    assert [error for error, _ in told] == [False] * 6 + [True] * (4 + len(ODD)) + [False, True]
     assert [source["name"] for source in sources["sources"]] == ["shop"]
     assert "is enough" in planned["answer"] or "At ε" in planned["answer"]
     assert asked["release"] == again
@@ -91,7 +94,7 @@ def check(told: list[Told]) -> dict[str, Any]:
     assert receipt["receipt"]["dataset"] == "shop"
     assert "may be asked for" in refused[0]
     assert "'bits' is not an argument of ask" in refused[3]
-    assert "a total does not grow" in refused[5]
+    assert "a total does not grow" in refused[-1]
     for text in ("SECRET", "baskets", "ledger.db", "Traceback"):
         assert text not in json.dumps(told)
     release: dict[str, Any] = asked["release"]
@@ -249,6 +252,11 @@ def test_whoever_has_no_good_token_is_not_let_in(service: Service) -> None:
     assert AtService("https://data.example", "x").pad_to == 0
 
 
+def test_nobody_holds_a_connection_on_which_nothing_comes(service: Service) -> None:
+    reply = call(make_agent_app(service.desk), "GET", "/mcp", token=service.token("ann"))
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
 def test_an_auditor_s_assistant_looks_on(service: Service) -> None:
     async def work(client: Client) -> list[Told]:
         return [await use(client, "list_sources"), await use(client, "ask", **QUESTION)]
@@ -305,3 +313,21 @@ def test_whoever_asks_too_often_is_told(folder: Path, serving: Callable[..., Ser
     assert len(refused) >= 2, "six questions are in two minutes at most"
     assert all("as often as one may" in said for said in refused)
     assert len(service.desk.releases(Person("ann", "analyst"))) == 6 - len(refused)
+
+
+def test_a_request_is_counted_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    sent: list[str] = []
+    monkeypatch.setattr(type(service.desk), "require_pace", lambda _self, person: counted.append(person.name))
+    app = make_agent_app(service.desk)
+
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        sent.extend(["ann"] if scope["type"] == "http" else [])
+        await app(scope, receive, send)
+
+    async def work(client: Client) -> list[Told]:
+        return [await use(client, "list_sources") for _ in range(2)]
+
+    monkeypatch.setattr("tests.serve.test_agents.make_agent_app", lambda _desk: noted)
+    assert [error for error, _ in over_http(service, service.token("ann"), work)] == [False, False]
+    assert counted == sent

@@ -87,10 +87,18 @@ def test_health_and_the_description_need_no_token(service: Service) -> None:
 
 def test_a_token_in_the_address_is_turned_away(service: Service) -> None:
     token = service.token("ann")
-    for name in ("token", "access_token", "TOKEN"):
+    for name in ("token", "access_token", "TOKEN", "%74oken", "t"):
         reply = call(service.app, "GET", "/v1/sources", token=token, query=f"a=1&{name}={token}".encode())
         assert reply.status == 400
         assert token not in reply.body.decode()
+    assert call(service.app, "GET", "/v1/sources", query=b"%74oken=eyJ").status == 400, "of an issuer"
+    assert call(service.app, "GET", f"/v1/releases/{token}").status == 400
+
+
+def test_a_slash_too_many_sends_nobody_to_the_host_that_a_request_names(service: Service) -> None:
+    for path in ("/v1/me/", "/v1/releases/", "/console/ask/", "/console/sign-in/", "/openapi.json/"):
+        reply = call(service.app, "GET", path, headers={"host": "evil.example"})
+        assert (reply.status, "location" in reply.headers) == (404, False)
 
 
 UNREADABLE = [

@@ -140,22 +140,35 @@ def test_what_the_owner_does_not_allow_reaches_nothing(service: Service) -> None
     assert len(service.desk.journal(OLGA)) == 6
 
 
-def test_a_failure_says_nothing_of_its_cause(service: Service) -> None:
-    """The table is missing, or cannot be read: one answer, whatever the cause."""
+def test_a_failure_says_nothing_of_its_cause(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+    """The table is missing, or cannot be read: one answer. The cause is in the log, the owner's."""
     for content in (None, b"patient,diagnosis\n1,flu,SECRET\n", b"\xff\xfe SECRET"):
         if content is not None:
             (service.folder / "SECRET-clinic.csv").write_bytes(content)
         carl = Person("carl", "analyst")
         asked = {"source": "clinic", "mechanism": "top_k", "item": "diagnosis", "k": 1, "epsilon": "1/10"}
+        caplog.clear()
         assert service.desk.ask(carl, asked) == {"status": "failed"}
+        assert "A question of carl about clinic has failed." in caplog.text
+        assert "freegap.errors." in caplog.text
     left = fg.Ledger(service.settings.ledger).account("clinic").remaining
     assert left == Fraction(9, 10), "no table or no column costs nothing; rows that cannot be read cost all"
 
 
 def test_what_depends_on_the_question_alone_is_told(service: Service) -> None:
-    refused = service.desk.ask(ANN, QUESTION | {"k": 3})
-    assert refused["status"] == "refused"
-    assert "k = 3: needs a domain of at least" in refused["error"]
+    """And before anything is reserved or counted: nobody learns for nothing how long that takes."""
+    lines = len(fg.Ledger(service.settings.ledger).entries())
+    above = QUESTION | {"mechanism": "above", "threshold": 1}
+    for asked, said in (
+        (QUESTION | {"k": 3}, "k = 3: needs a domain of at least 4 items"),
+        (above | {"k": 4}, "k = 4: needs a domain of at least 4 items"),
+        (above | {"threshold": "1e30"}, "threshold = .*must be a number of people"),
+    ):
+        for ask in (service.desk.ask, service.desk.start_job, service.desk.plan):
+            with pytest.raises(fg.InvalidArgument, match=said):
+                ask(ANN, asked)
+    assert len(fg.Ledger(service.settings.ledger).entries()) == lines
+    assert service.desk.ask(ANN, above | {"k": 3})["status"] == "released"
 
 
 def test_one_cannot_ask_without_end(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,6 +227,24 @@ def test_heads_are_noted_where_the_environment_says_unless_the_settings_do(
     assert serving().desk.ask(ANN, QUESTION)["status"] == "released"
     assert (folder / "other").exists()
     assert not (folder / "head").exists()
+
+
+def test_a_ledger_that_is_gone_is_not_begun_anew(
+    service: Service, serving: Callable[..., Service], tmp_path: Path
+) -> None:
+    """Also without heads. Another ledger in its place is none either; with the old one all is as before."""
+    assert service.desk.ask(ANN, QUESTION)["status"] == "released"
+    file, aside = service.folder / "ledger.db", tmp_path / "aside.db"
+    file.rename(aside)
+    with pytest.raises(fg.LedgerUnavailable, match="that this service has used is not there"):
+        serving()
+    assert not file.exists()
+    fg.Ledger(service.settings.ledger).create("other", epsilon=5)
+    with pytest.raises(fg.LedgerDamaged, match="not the ledger that this service has used"):
+        serving()
+    aside.replace(file)
+    left = serving().desk.sources(ANN)[0]["accounts"][0]["left"]
+    assert left == "9/2"
 
 
 def test_a_total_that_is_changed_in_the_settings_is_refused(service: Service) -> None:

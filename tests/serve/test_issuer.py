@@ -256,6 +256,8 @@ def test_people_of_an_issuer_ask_like_others(
         ("URL", "ftp://localhost"),
         ("URL", "localhost"),
         ('audience = "freegap"\n', ""),
+        ('audience = "freegap"', 'audience = ""'),
+        ('audience = "freegap"', 'audience = "freegap"\nconsole = "https://data.example.org/console"'),
         ('name_claim = "name"\n', ""),
         ("analyst =", "admin ="),
         ('["science"]', '[""]'),

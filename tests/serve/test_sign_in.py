@@ -262,6 +262,20 @@ def test_a_secret_of_the_environment_is_sent_to_the_issuer_alone(
     assert b"cret" not in reply.body.replace(b"secret", b"")
 
 
+def test_not_everybody_waits_for_the_issuer_at_once(service: Service, provider: Provider) -> None:
+    """Whoever begins a sign-in is nobody yet, and must not keep those who ask from a thread."""
+    ann = Visitor(service)
+    sent = begin(ann, provider)
+    sign_in = service.desk.sign_in
+    assert sign_in is not None
+    others = 0
+    while sign_in._room.acquire(blocking=False):
+        others += 1
+    assert (others, come_back(ann, sent).status, provider.exchanged) == (8, 503, [])
+    sign_in._room.release()
+    assert [come_back(ann, sent).status for _ in range(2)] == [200, 401], "its room is free again"
+
+
 def test_an_issuer_that_is_gone_is_said_so(service: Service, provider: Provider) -> None:
     ann = Visitor(service)
     sent = begin(ann, provider)

@@ -17,6 +17,7 @@ import pytest
 import freegap as fg
 from freegap.receipts.assess import RENEWAL, as_markdown
 from freegap.receipts.receipt import Receipt
+from freegap.receipts.registry import as_yaml, registry_fields
 from freegap.serve.people import Person
 from tests.serve.conftest import QUESTION, Service
 
@@ -266,6 +267,9 @@ def test_a_budget_is_renewed_each_month_at_its_own_level(
     assert service.desk.release(ANN, last["line"])["release"] == "top_k"
     receipt = Receipt.read(service.desk.receipt(ANN, last["line"]))
     assert receipt.body["asked"]["parameters"]["budget_renewed"] == "monthly"
+    entry = as_yaml(registry_fields(receipt, {}))
+    assert entry.count("may lose n times the total") == 2, "what is spent, and how it adds up"
+    assert "for all releases of one month together" in entry
     assert "may lose n times the total" in as_markdown(receipt, checked=True)
     assert {(one["account"], one["left"]) for one in service.desk.sources(BOB)[0]["accounts"]} == {
         ("shop / month 2026-12", "1/2"),

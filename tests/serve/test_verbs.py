@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -225,6 +226,27 @@ def test_jobs_wait_in_turn_and_can_be_cancelled(folder: Path, serving: Callable[
         workers._changed.notify_all()
     assert ended(service, jobs[1], BOB)["state"] == "released"
     assert service.desk._running.total() == 0
+
+
+def test_a_job_that_ends_while_somebody_looks_has_its_own_end(
+    serving: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row was read when it still ran, and the ticket is looked for when it is over."""
+    service = serving(workers=Gate)
+    job = service.desk.start_job(ANN, QUESTION)["job"]
+    jobs, workers = service.desk._jobs, service.desk._workers
+    running = next(thread for thread in threading.enumerate() if "(_do)" in thread.name)
+    read = jobs._rows
+
+    def late(condition: Any) -> Any:
+        rows = read(condition)
+        monkeypatch.setattr(jobs, "_rows", read)
+        workers.cancel(jobs._tickets[job])
+        running.join()
+        return rows
+
+    monkeypatch.setattr(jobs, "_rows", late)
+    assert service.desk.job(ANN, job)["state"] == "cancelled"
 
 
 def test_a_job_of_a_dead_process_is_reported_ended(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

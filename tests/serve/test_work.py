@@ -31,7 +31,7 @@ def job(service: Service, **changed: Any) -> Asking:
     )
 
 
-def test_a_process_answers_refuses_and_is_ended(service: Service) -> None:
+def test_a_process_answers_refuses_and_is_ended(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     workers = WorkerProcesses(QuestionLimits(seconds=60))
     made = workers.run(job(service))
     ledger = fg.Ledger(service.settings.ledger)
@@ -39,7 +39,9 @@ def test_a_process_answers_refuses_and_is_ended(service: Service) -> None:
     assert made["release"] == ledger.release(made["line"])
     assert made["release"]["private"] is True
     assert workers.run(replace(job(service), memory_mb=1)) == FAILED
+    assert "The process of a question has ended (exit code " in caplog.text
     assert WorkerProcesses(QuestionLimits(seconds=0.001)).run(job(service)) == FAILED
+    assert "A question took more than 0.001 seconds and was ended." in caplog.text
     assert ledger.verify().ok
     assert ledger.account("shop").spent == ledger.account("shop / ann").spent
 
@@ -70,7 +72,8 @@ def test_the_ledger_does_not_tell_how_long_a_padded_question_took(
     assert len(ledger.entries()) == 10
     spent = Fraction(made["release"]["spent"])
     assert ledger.account("shop").spent == ledger.account("shop / ann").spent == spent
-    refused = replace(job(service, k=3), pad_to=0.01).outcome()
+    (service.folder / "products.csv").write_text("product\ntea\n")  # too few since the service has started
+    refused = replace(job(service), pad_to=0.01).outcome()
     assert (refused["status"], ledger.account("shop").remaining) == ("refused", 5 - spent)
     (service.folder / "baskets.parquet").write_text("damaged")
     assert padded.outcome() == FAILED

@@ -23,6 +23,12 @@ class LinesOfRelease:
     closed: Line | None
 
 
+def first_line(ledger: Ledger) -> Line | None:
+    """The first line of the journal, which names the ledger whatever its place; None where it has none."""
+    with ledger._store.journal(write=False) as journal:
+        return journal.line(1)
+
+
 def lines_of(ledger: Ledger, number: int) -> LinesOfRelease:
     """The lines of the release whose reservation is line `number`, from one state of the ledger."""
     count_argument("line", number)

@@ -24,6 +24,11 @@ RENEWAL = (
 """Of a charge whose parameters say that its budget is renewed."""
 
 
+def is_renewed(body: dict[str, Any]) -> bool:
+    """Whether the budget that has paid begins anew with each month."""
+    return bool(body["asked"]["parameters"].get("budget_renewed"))
+
+
 @dataclass(frozen=True)
 class AssessmentPart:
     """A part of it. shown: what the receipt or the library answers. asked: what the owner must."""
@@ -85,13 +90,14 @@ def _about(body: dict[str, Any], *, checked: bool) -> AssessmentPart:
 def _unit(body: dict[str, Any]) -> AssessmentPart:
     asked, charge, budget = body["asked"], body["charge"], body["budget"]
     release = body["release"]
+    together = "in one month" if is_renewed(body) else "together"
     shown = [
         f"Asked for: {_measure(asked)}. Charged: {charge['charged']} in {charge['unit']}"
         + (f", with δ = {charge['delta']}." if charge["delta"] != "0" else "."),
         *_meaning(asked),
-        f"All releases about this dataset together may cost {_measure(budget)}; charges add up.",
+        f"All releases about this dataset {together} may cost {_measure(budget)}; charges add up.",
     ]
-    if asked["parameters"].get("budget_renewed"):
+    if is_renewed(body):
         shown.append(RENEWAL)
     if release is not None:
         shown += [f"One person is {release['unit']}.", f"Neighbours: {release['neighbours']}."]

@@ -14,6 +14,7 @@ import re
 from typing import Any
 
 from freegap.errors import InvalidArgument
+from freegap.receipts.assess import RENEWAL, is_renewed
 from freegap.receipts.receipt import Receipt, decimal_of
 
 VARIANTS = {"epsilon": "Pure DP", "rho": "Zero-concentrated DP", "epsilon-delta": "Approximate DP"}
@@ -85,7 +86,7 @@ def _deployment(body: dict[str, Any], owner: Owner) -> dict[str, Any]:
             "actors": None,
             "release_type": "One release",
             "release_type_details": "This entry is for one release. The same data may be asked again until "
-            "their budget is spent, which a ledger keeps.",
+            f"their budget{' of the month' if is_renewed(body) else ''} is spent, which a ledger keeps.",
         },
         "implementation": _implementation(body),
         "administrative": {
@@ -121,7 +122,8 @@ def _implementation(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": None,
         "mechanisms": " ".join(parts),
-        "composition": f"{_LEDGER}; a release is reserved in full before anything is drawn.",
+        "composition": f"{_LEDGER}; a release is reserved in full before anything is drawn."
+        + (f" {RENEWAL}" if is_renewed(body) else ""),
         "post_processing": "Gaps are rounded down to a public grid.",
         "justification": None,
         "utility": None,
@@ -154,7 +156,8 @@ def _amounts(body: dict[str, Any]) -> str:
     whole = ", ".join(f"{name} = {budget[part]}" for name, part in _named(budget))
     return (
         f"Exactly: at most {exact}; charged {_SYMBOLS.get(charge['unit'], charge['unit'])} = "
-        f"{charge['charged']} to a budget of {whole} for all releases together."
+        f"{charge['charged']} to a budget of {whole} for all releases "
+        f"{f'of one month together. {RENEWAL}' if is_renewed(body) else 'together.'}"
     )
 
 

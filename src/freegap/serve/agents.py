@@ -24,12 +24,13 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
+from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
 from starlette.applications import Starlette
 
 import freegap
 from freegap.errors import FreegapError, InvalidArgument, printable
 from freegap.serve.desk import Desk
-from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, told
+from freegap.serve.door import Door, NotKnown, error_reply, known_by, outcome_told, padded, recognised, told
 from freegap.serve.keys import HEADER, key_argument
 from freegap.serve.people import Person, new_number
 from freegap.serve.redirects import NoRedirects
@@ -44,7 +45,9 @@ _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 _LONGEST_WAIT = 900  # seconds; the service itself ends a question sooner
 _WHO = "A valid token is needed: Authorization: Bearer …"
 
-Amount = str | int | float
+Amount = StrictStr | StrictInt | StrictFloat
+Whole = StrictInt  # true is no number of items, and would be paid for
+Said = StrictBool
 
 
 class AgentVerbs(Protocol):
@@ -214,7 +217,7 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
     async def called(context: Context[Any, Any], verb: str, *arguments: Any, paid: bool = False) -> Any:
         await _require_known(server, context)
         try:
-            verbs = verbs_of(context.headers)
+            verbs = await padded(0, verbs_of, context.headers)  # it asks a database, and others are served
             return await padded(verbs.pad_to if paid else 0, getattr(verbs, verb), *arguments)
         except NotKnown:
             raise ToolError(_WHO) from None
@@ -233,15 +236,15 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         source: str,
         mechanism: Literal["top_k", "above"],
         item: str,
-        k: int,
+        k: Whole,
         epsilon: Amount | None = None,
         rho: Amount | None = None,
         group: str | None = None,
         threshold: Amount | None = None,
-        measure: bool | None = None,
+        measure: Said | None = None,
         largest: Amount | None = None,
         exponent: Amount | None = None,
-        earlier_line: int | None = None,
+        earlier_line: Whole | None = None,
         target: Amount | None = None,
     ) -> dict[str, Any]:
         """Say what a question would cost and how exact it would be, without asking it. Free: no data are
@@ -261,12 +264,12 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         source: str,
         mechanism: Literal["top_k", "above"],
         item: str,
-        k: int,
+        k: Whole,
         epsilon: Amount | None = None,
         rho: Amount | None = None,
         group: str | None = None,
         threshold: Amount | None = None,
-        measure: bool | None = None,
+        measure: Said | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Ask a question and pay for it: epsilon (or rho, where the source has it) is spent for good.
@@ -285,12 +288,12 @@ def make_agent_server(verbs_of: Callable[[Mapping[str, str] | None], AgentVerbs]
         return {"releases": await called(context, "releases")}
 
     @server.tool(annotations=looks)
-    async def get_release(context: Context[Any, Any], line: int) -> dict[str, Any]:
+    async def get_release(context: Context[Any, Any], line: Whole) -> dict[str, Any]:
         """Look at an earlier release again, by its line. Free."""
         return dict(await called(context, "release", line))
 
     @server.tool(annotations=looks)
-    async def get_receipt(context: Context[Any, Any], line: int) -> dict[str, Any]:
+    async def get_receipt(context: Context[Any, Any], line: Whole) -> dict[str, Any]:
         """The signed receipt of a release, by its line: what was asked, its cost, what it protects. Free."""
         return dict(await called(context, "receipt", line))
 
@@ -314,7 +317,7 @@ def make_agent_app(desk: Desk, *, names: Sequence[str] = ()) -> Any:
     """The server over HTTP, at /mcp, for whatever runs ASGI. names: of this host, as requests may call it."""
 
     def verbs_of(headers: Mapping[str, str] | None) -> AgentVerbs:
-        return AtDesk(desk, known_by(desk, (headers or {}).get("authorization", "")))
+        return AtDesk(desk, recognised(desk, (headers or {}).get("authorization", "")))
 
     served = make_agent_server(verbs_of).streamable_http_app(
         stateless_http=True, json_response=True, transport_security=_called(names)
@@ -353,5 +356,11 @@ class _Recognised:
                 return
             except FreegapError as error:
                 await error_reply(*told(error))(scope, receive, send)
+                return
+            if scope["method"] == "GET" and scope["path"] == "/mcp":
+                # For a stream on which nothing would ever come: it would only hold a connection.
+                answer = error_reply("Send it by POST.", 405)
+                answer.headers["allow"] = "POST"
+                await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)

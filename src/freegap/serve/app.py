@@ -107,6 +107,7 @@ def make_app(desk: Desk) -> FastAPI:
         description="Differentially private selection for a team.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # the address would be made of the Host that the request names
         responses=_ERRORS,
     )
     app.state.desk = desk

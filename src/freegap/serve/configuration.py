@@ -32,6 +32,8 @@ class ConfigTable:
     def text(self, name: str, default: str | None = None) -> str:
         """A text."""
         text: str = self._take(name, default, str, "a text")
+        if not text and name in self.content:
+            raise InvalidArgument(f"{self.name}{name}", text, "must not be empty", "Say it, or leave it out.")
         return text
 
     def text_or_none(self, name: str) -> str | None:

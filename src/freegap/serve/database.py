@@ -64,6 +64,7 @@ issuer_sessions = Table(
     Column("sign_in", Text, nullable=False, unique=True),  # one sign-in is one session
     *(Column(name, Text, nullable=False) for name in ("name", "role", "expires")),
 )
+ledgers = Table("freegap_ledger_used", _metadata, Column("first", Text, primary_key=True))
 job_keys = Table(
     "freegap_job_keys",
     _metadata,

@@ -38,6 +38,7 @@ from freegap.serve.pace import Pace, TooMany
 from freegap.serve.people import OWN, People, Person
 from freegap.serve.plans import Planning, read_plan
 from freegap.serve.questions import read_question
+from freegap.serve.same_ledger import same_ledger
 from freegap.serve.settings import Settings
 from freegap.serve.sign_in import sign_in_of
 from freegap.serve.sources import Source
@@ -52,7 +53,6 @@ _AT_ONCE = 4
 
 _AT_ONCE_OF_ALL = 30
 """Each holds a thread while it does, of the 40 that there are: the others are for looking."""
-
 
 _LOOK = 0.2
 """Seconds between two looks at a question that somebody else's request has asked."""
@@ -84,23 +84,25 @@ class Desk:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Open the accounts of the settings. A total that differs from the ledger's is an error, and so is a
-        domain that no question could use."""
+        """Open the accounts of the settings, and make the key. A total that differs from the ledger's is an
+        error, and so is a domain that no question could use, and another ledger than before."""
         sources = {name: source.checked() for name, source in self.settings.sources.items()}
         self.settings = replace(self.settings, sources=sources)
         for source in sources.values():
             self._require_same_kind(source)
         for source in sources.values():
             self._open(source)
+        self._key()
 
     def _open(self, source: Source) -> None:
         """Open the accounts of a source; those that are renewed, in each month again."""
         totals = source.totals()
         if self._opened.get(source.name) == totals.keys():
             return
-        for account, total in totals.items():
-            amounts: dict[str, Any] = dict(total.amounts)
-            self._ledger.create(account, **amounts)
+        with same_ledger(self.database, self._ledger):
+            for account, total in totals.items():
+                amounts: dict[str, Any] = dict(total.amounts)
+                self._ledger.create(account, **amounts)
         self._opened[source.name] = totals.keys()
 
     def _require_same_kind(self, source: Source) -> None:

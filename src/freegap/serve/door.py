@@ -5,9 +5,11 @@ Turned away are bodies that are too large or come too slowly, and secrets in add
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import unquote_to_bytes
 
 import anyio
 import anyio.to_thread
@@ -34,6 +36,7 @@ UNFORESEEN = "The service has failed."
 _FAILED = "The question could not be answered. What it was charged, if anything, shows in what is left."
 _OUTCOMES = {"released": 200, "planned": 200, "refused": 422, "spent": 409, "failed": 503}
 _OUTCOMES |= {"unfinished": 409, "unanswered": 410}
+_OWN_TOKEN = re.compile(rb"freegap_[0-9]+_[0-9a-f]{16}")
 _IN_THE_URL = {b"token", b"access_token", b"id_token", b"authorization", b"api_key"}
 _STATUS: dict[type[FreegapError], int] = {
     InvalidArgument: 422,
@@ -57,11 +60,17 @@ class NotKnown(Exception):
 
 def known_by(desk: Desk, authorization: str) -> Person:
     """Who asks, by the token in the header; everybody else is turned away, and who asks too often."""
+    found = recognised(desk, authorization)
+    desk.require_pace(found)
+    return found
+
+
+def recognised(desk: Desk, authorization: str) -> Person:
+    """The same for a request that was counted already."""
     scheme, _, token = authorization.partition(" ")
     found = desk.known(token) if scheme.lower() == "bearer" else None
     if found is None:
         raise NotKnown
-    desk.require_pace(found)
     return found
 
 
@@ -145,8 +154,7 @@ class Door:
             return
         if self._https:
             scope["scheme"] = "https"
-        names = {part.partition(b"=")[0].lower() for part in scope["query_string"].split(b"&")}
-        if names & _IN_THE_URL:
+        if _secret_in(scope.get("raw_path", b""), scope["query_string"]):
             text = "A token does not belong into an address. Send it as a header, and make a new one."
             await error_reply(text, 400)(scope, receive, send)
             return
@@ -177,6 +185,12 @@ class Door:
             return {"type": "http.request", "body": bytes(taken), "more_body": False}
 
         await self._app(scope, once, _with_headers(send))
+
+
+def _secret_in(path: bytes, query: bytes) -> bool:
+    """Whether an address has a token in it, or what is called one, whichever way it is written."""
+    names = {unquote_to_bytes(part.partition(b"=")[0]).lower() for part in query.split(b"&")}
+    return bool(names & _IN_THE_URL) or _OWN_TOKEN.search(unquote_to_bytes(path + b"?" + query)) is not None
 
 
 def _unclear(headers: Sequence[tuple[bytes, bytes]]) -> str | None:

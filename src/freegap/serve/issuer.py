@@ -87,6 +87,10 @@ class IssuerSettings:
         roles.done()
         of.done()
         _require_safe(read.issuer)
+        if not read.roles:
+            raise InvalidArgument("oidc.roles", {}, "lets nobody in", 'Write analyst = ["…"], for one.')
+        if read.client_id is None and not {"console", "scopes"}.isdisjoint(of.content):
+            raise InvalidArgument("oidc.client_id", None, "is needed to sign in to the console", "Say it.")
         if read.client_id is not None:
             _require_safe(read.console, "oidc.console")
             if "openid" not in read.scopes:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -101,20 +101,35 @@ class Jobs:
                 self._sign(connection)
             return before
 
-        before = self._run(begin)
-        if before is not None:
-            if before.question != question_text(question):
+        ticket = Ticket(lambda line: self._note_running(job, line))
+        with self._taking(job, ticket):  # before it is noted: whoever looks then sees that it is here
+            before = self._run(begin)
+            if before is not None and before.question != question_text(question):
                 raise refused_key()
+        if before is not None:
+            self._leave(job)
             over()
             return str(before.job)
-        ticket = Ticket(lambda line: self._note_running(job, line))
         with self._lock:
-            self._tickets[job] = ticket
             beat, self._beating = not self._beating, True
         if beat:
             threading.Thread(target=self._beat, daemon=True).start()
         threading.Thread(target=self._do, args=(job, ticket, task, over), daemon=True).start()
         return job
+
+    @contextmanager
+    def _taking(self, job: str, ticket: Ticket) -> Iterator[None]:
+        with self._lock:
+            self._tickets[job] = ticket
+        try:
+            yield
+        except BaseException:
+            self._leave(job)
+            raise
+
+    def _leave(self, job: str) -> None:
+        with self._lock:
+            del self._tickets[job]
 
     def look(self, job: str) -> Job | None:
         """A job, or None."""
@@ -138,20 +153,22 @@ class Jobs:
             self._workers.cancel(ticket)
 
     def _select(self, condition: Any) -> list[Job]:
+        return [self._job(row) for row in self._rows(condition)]
+
+    def _rows(self, condition: Any) -> Sequence[Any]:
         joined = database.jobs.outerjoin(
             database.servers, database.jobs.c.server == database.servers.c.server
         )
         wanted = select(database.jobs, database.servers.c.seen).select_from(joined).where(condition)
-        rows = self._run(
-            lambda connection: connection.execute(
-                wanted.order_by(database.jobs.c.created, database.jobs.c.job)
-            ).all()
-        )
-        return [self._job(row) for row in rows]
+        ordered = wanted.order_by(database.jobs.c.created, database.jobs.c.job)
+        return self._run(lambda connection: connection.execute(ordered).all())
 
     def _job(self, row: Any) -> Job:
-        outcome = {} if row.outcome is None else json.loads(row.outcome)
-        state, ticket = row.state, self._tickets.get(row.job)
+        ticket = self._tickets.get(row.job)
+        if ticket is None and row.state in OPEN and row.server == self._server:
+            # It has ended since the row was read: what became of it is noted before its ticket goes.
+            row = next(iter(self._rows(database.jobs.c.job == row.job)), row)
+        state, outcome = row.state, {} if row.outcome is None else json.loads(row.outcome)
         silent = row.seen is None or row.seen < database.now().timestamp() - _SILENCE
         if state in OPEN and ticket is None and (silent or row.server == self._server):
             state, outcome = "ended", {**outcome, **_ENDED}
@@ -166,8 +183,7 @@ class Jobs:
             try:
                 self._finish(job, {"line": ticket.line, **found})
             finally:
-                with self._lock:
-                    del self._tickets[job]
+                self._leave(job)
                 over()
 
     def _finish(self, job: str, found: dict[str, Any]) -> None:

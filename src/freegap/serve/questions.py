@@ -13,6 +13,7 @@ from typing import Any
 
 from freegap.errors import InvalidArgument
 from freegap.serve.sources import Source
+from freegap.tables.tallies import number_of_people, require_items
 from freegap.values.rationals import count_argument, positive_rational, rational
 
 FIELDS = ("source", "mechanism", "item", "group", "k", "epsilon", "rho", "threshold", "measure", "noise")
@@ -59,14 +60,30 @@ def read_question(asked: Any, sources: Mapping[str, Source]) -> AllowedQuestion:
         if name in given and mechanism != belongs:
             raise InvalidArgument(name, given[name], f"is for {belongs} only", "Leave it out.")
     if mechanism == "above":
-        arguments["threshold"] = rational("threshold", given.get("threshold"), digits=_DIGITS)
+        arguments["threshold"] = number_of_people(
+            rational("threshold", given.get("threshold"), digits=_DIGITS)
+        )
         if "noise" in given and (unknown or measure == "rho"):
             raise InvalidArgument("noise", given["noise"], "is fixed for this question", "Leave it out.")
     elif "measure" in given:
         if not isinstance(given["measure"], bool):
             raise InvalidArgument("measure", given["measure"], "must be true or false", "Leave it out.")
         arguments["measure"] = given["measure"]
+    _require_enough(mechanism, arguments, source.items[item].size)
     return AllowedQuestion(source.name, mechanism, arguments)
+
+
+def _require_enough(mechanism: str, asked: Mapping[str, Any], items: int | None) -> None:
+    """Refuse here what the library would refuse after it has counted: whoever asks would learn for nothing
+    how long that takes, and the journal would keep what was reserved and given back."""
+    if items is None:
+        return
+    if mechanism == "above":
+        require_items(asked["k"], items, asked["k"], "k items cannot be above")
+        return
+    without = "rho" in asked and asked.get("measure", False)  # the last gap is then not released
+    reason = "k of them are selected" if without else "the last gap is to a runner-up"
+    require_items(asked["k"], items, asked["k"] + (not without), reason)
 
 
 def _amount(given: Mapping[str, Any], source: Source, *, unknown: bool) -> tuple[str, Fraction]:
@@ -87,7 +104,6 @@ def _amount(given: Mapping[str, Any], source: Source, *, unknown: bool) -> tuple
 
 def _one_of(field: str, value: Any, known: Any) -> str:
     if not isinstance(value, str) or value not in known:
-        raise InvalidArgument(
-            field, value, "is not one that may be asked for", f"Known are {', '.join(known)}."
-        )
+        remedy = f"Known are {', '.join(known)}." if known else "There is none here for you."
+        raise InvalidArgument(field, value, "is not one that may be asked for", remedy)
     return value

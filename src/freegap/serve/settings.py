@@ -100,6 +100,8 @@ def read_settings(file: Path) -> Settings:
         for team in listed.content
     }
     sources = table.inner("sources", required=True)
+    if not sources.content:
+        raise InvalidArgument("sources", {}, "must have a source", "Write [sources.shop], for one.")
     read = Settings(
         ledger=table.path("ledger"),
         heads=_heads(table),
@@ -131,11 +133,13 @@ def _limits(table: ConfigTable) -> QuestionLimits:
             raise InvalidArgument(f"limits.{name}", value, "is no limit", f"Known are {', '.join(known)}.")
         if name in ("seconds", "pad_to"):
             sound = type(value) in (int, float) and 0 <= value < _LONGEST_SECONDS  # and so not NaN
+            sound = sound and (value > 0 or name == "pad_to")  # in no time nothing is answered
         else:
             sound = type(value) is int and value >= 1
         if not sound:
-            kind = "a number of seconds" if name in ("seconds", "pad_to") else "a whole number, 1 at least"
-            raise InvalidArgument(f"limits.{name}", value, f"must be {kind}", "Leave it out for the usual.")
+            kind = {"seconds": "a number of seconds, more than 0", "pad_to": "a number of seconds"}
+            said = f"must be {kind.get(name, 'a whole number, 1 at least')}"
+            raise InvalidArgument(f"limits.{name}", value, said, "Leave it out for the usual.")
     limits = QuestionLimits(**table.content)
     if limits.pad_to > limits.seconds / 2:
         raise InvalidArgument(

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import json
 import os
+import threading
 from collections.abc import Mapping
 from typing import Any
 from urllib.error import URLError
@@ -31,6 +32,8 @@ SECRET = "FREEGAP_OIDC_SECRET"  # noqa: S105  the name of a variable
 _LARGEST_ANSWER = 1 << 20
 _PATIENCE = 10
 _LONGEST_CODE = 4096
+_AT_ONCE = 8
+"""Threads that wait for the issuer: whoever begins a sign-in is nobody yet, and must not take them all."""
 
 
 def sign_in_of(issuer: Issuer | None, settings: IssuerSettings | None) -> IssuerSignIn | None:
@@ -48,6 +51,7 @@ class IssuerSignIn:
         self._client = settings.client_id or ""
         self._scopes = settings.scopes
         self._back = f"{settings.console}/sign-in/return"
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
 
     def address(self, number: str) -> str:
         """Where the browser goes to sign in. number: the one in its cookie."""
@@ -71,7 +75,12 @@ class IssuerSignIn:
             return None
         if not 0 < len(code) <= _LONGEST_CODE or sent.get("iss", self._issuer.name) != self._issuer.name:
             return None
-        told = self._exchanged(code, _derived("verifier", number))
+        if not self._room.acquire(blocking=False):
+            raise PeopleUnavailable("Too many wait for the issuer at once.")
+        try:
+            told = self._exchanged(code, _derived("verifier", number))
+        finally:
+            self._room.release()
         token = told.get("id_token") if isinstance(told, dict) else None
         if not isinstance(token, str):
             return None

@@ -11,13 +11,14 @@ from typing import Any
 
 import freegap
 from freegap.errors import InvalidArgument
+from freegap.mechanisms.unknown_domain import delta_argument
 from freegap.receipts.assess import RENEWAL
 from freegap.serve.configuration import ConfigTable, located, name_of_person, named
 from freegap.serve.own_tables import OwnTable, read_own_table
 from freegap.serve.totals import MONTH, AccountTotal
 from freegap.tables.databases import database_kind
 from freegap.tables.domains import OBSERVED, UNKNOWN, require_usable
-from freegap.values.rationals import positive_rational, proper_fraction
+from freegap.values.rationals import positive_rational
 
 MECHANISMS = ("top_k", "above")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -173,6 +174,9 @@ def read_source(name: str, table: ConfigTable, teams: Mapping[str, Any]) -> Sour
         if mechanism not in MECHANISMS:
             known = ", ".join(MECHANISMS)
             raise InvalidArgument("mechanisms", mechanism, "is not offered here", f"Known are {known}.")
+    for field, listed in (("mechanisms", mechanisms), ("items", items.content)):
+        if not listed:
+            raise InvalidArgument(f"{table.name}{field}", listed, "allows no question", "List one at least.")
     columns = {column: _item(items, column) for column in items.content}
     for column, of in columns.items():
         if of.delta is not None and of.items_per_person is None and "above" in mechanisms:
@@ -241,7 +245,7 @@ def _item(table: ConfigTable, column: str) -> ItemColumn:
     bound = of.count("items_per_person")
     if of.text("domain") != UNKNOWN:
         raise InvalidArgument(f"{of.name}domain", of.text("domain"), f'must be "{UNKNOWN}"', "Or list items.")
-    delta = proper_fraction("delta", of.text("delta"), 'Write delta = "1e-9".')
+    delta = delta_argument(of.text("delta"), None)
     of.done()
     return ItemColumn(UNKNOWN, delta, bound)
 
@@ -252,7 +256,9 @@ def _group(table: ConfigTable, column: str) -> GroupColumn:
     of = table.inner(column)
     most, declared = of.count("groups_per_person"), of.flag("one_group_per_person")
     if most is not None and declared:
-        raise InvalidArgument(of.name, most, "has two bounds on the groups of a person", "Keep one of them.")
+        raise InvalidArgument(
+            of.name[:-1], most, "has two bounds on the groups of a person", "Keep one of them."
+        )
     groups = _domain(of, "groups")
     of.text_or_none("groups") if isinstance(of.content["groups"], str) else of.listed("groups")
     of.done()

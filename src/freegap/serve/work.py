@@ -15,6 +15,7 @@ a receipt. It stays charged in full, as one that failed.
 from __future__ import annotations
 
 import functools
+import logging
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,6 +33,7 @@ from freegap.serve.questions import AllowedQuestion
 from freegap.serve.sources import Source
 from freegap.serve.workers import FAILED
 
+_LOG = logging.getLogger(__name__)
 _OWN_WORDS = ("k", "epsilon", "rho", "threshold", "noise", "measure", "group")
 """Arguments that came from the question: what is said about them depends on it and on the settings."""
 
@@ -78,10 +80,16 @@ class Asking:
         except InvalidArgument as error:
             if error.argument in _OWN_WORDS:
                 return {"status": "refused", "error": str(error)}
+            return self._failed()
         except BudgetExceeded as error:
             return {"status": "spent", "error": str(error)}
         except BaseException:  # whatever it is, and also Ctrl-C: what it says may quote a row
-            return FAILED
+            return self._failed()
+
+    def _failed(self) -> dict[str, Any]:
+        """One answer for whoever asked; the cause is in the log, which is the owner's."""
+        with suppress(Exception):  # there may be no memory left to say it
+            _LOG.exception("A question of %s about %s has failed.", self.who, self.source.name)
         return FAILED
 
     def _answer(self, bits: BitSource | None, told: Callable[[int], None]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ see by their turn how long it took.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import multiprocessing
 import shutil
@@ -24,6 +25,7 @@ from typing import Any, Protocol
 
 from freegap.serve.settings import QuestionLimits
 
+_LOG = logging.getLogger(__name__)
 FAILED = {"status": "failed"}
 CANCELLED = {"status": "cancelled"}
 _LOADED_ONCE = [
@@ -145,8 +147,19 @@ class WorkerProcesses:
                 if "status" in said:
                     return said
                 ticket.reserved(said["line"])
+            if not ticket.cancelled:
+                _LOG.error(
+                    "A question took more than %g seconds and was ended. Line: %s.", seconds, ticket.line
+                )
             return FAILED
         except (EOFError, OSError):  # it ended without a word
+            if not ticket.cancelled:
+                process.join(1)
+                _LOG.error(
+                    "The process of a question has ended (exit code %s). Line: %s.",
+                    process.exitcode,
+                    ticket.line,
+                )
             return FAILED
         finally:
             with self._changed:

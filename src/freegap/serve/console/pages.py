@@ -71,7 +71,7 @@ class Console(JobPages, SignInPages):
             "/people": self.add_token,
             "/people/revoke": self.revoke_token,
         }
-        return Starlette(
+        made = Starlette(
             routes=[
                 Route("/console.css", self._stylesheet),
                 *(Route(path, self._get(handler), methods=["GET"]) for path, handler in pages.items()),
@@ -80,6 +80,8 @@ class Console(JobPages, SignInPages):
             ],
             exception_handlers={HTTPException: self._not_served, Exception: self._failed},
         )
+        made.router.redirect_slashes = False  # the address would be made of the Host that the request names
+        return made
 
     # What is looked at
 
