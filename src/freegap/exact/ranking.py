@@ -45,6 +45,7 @@ from freegap.values.rationals import double
 
 _SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
 _SCREENED_USUALLY_ABOVE = 8192  # the same in the usual case, where looking at an item costs less
+_USUAL_RATE = 1e200  # up to here nothing overflows
 _ONE_BY_ONE = 8  # up to so many gaps are rounded, and noisy answers compared, one by one
 
 Floats = NDArray[np.float64]
@@ -100,10 +101,10 @@ class NoisyRanking:
     def largest(self, top: int) -> Ranked:
         """The `top` largest noisy answers and the top − 1 gaps between them."""
         n = len(self._values)
+        found = self._usual(top)
+        if found is not None:
+            return found
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
-            found = self._usual(top)
-            if found is not None:
-                return found
             if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
                 candidates = self._drawn(range(n), largest_of(self._values), -math.inf, top)
             else:
@@ -117,11 +118,11 @@ class NoisyRanking:
         values, n = self._values, len(self._values)
         if self._sizes is not None or isinstance(values, list) or not is_usual(self._law):
             return None
-        if math.isinf(self._rate):
+        if self._rate > _USUAL_RATE:
             return None
         items: Indices | range = range(n)
         first, bar = self._first, -math.inf
-        if n >= _SCREENED_USUALLY_ABOVE and 2 * top < n:
+        if n >= _SCREENED_USUALLY_ABOVE + 4 * top:
             highest = top_of(values, top)
             screen = Screen(values, highest.pivot, self._rate, self._law, None, top=highest)
             bar = screen.bar(top)
