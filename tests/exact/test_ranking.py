@@ -167,10 +167,13 @@ def test_the_screen_passes_over_no_item_that_is_certainly_above(law: str, bar: f
 
 
 @pytest.mark.parametrize("bar", [2.0, 5.0, 30.0])
-def test_what_the_screen_passes_too_much_changes_nothing(bar: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("law", "n"), [("exponential", 9000), ("laplace", 3000)])
+def test_what_the_screen_passes_too_much_changes_nothing(
+    bar: float, law: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A screen may pass items that are below the bar. That many passed says nothing; enough must be above."""
-    values = np.random.default_rng(5).integers(0, 40, 3000)
-    wanted = ranked(values, 30, seed=8)
+    values = np.random.default_rng(5).integers(0, 40, n)
+    wanted = ranked(values, 30, seed=8, law=law)
     honest = screening.Screen.passed
 
     def generous(self: Any, *arguments: Any) -> Any:
@@ -178,7 +181,7 @@ def test_what_the_screen_passes_too_much_changes_nothing(bar: float, monkeypatch
 
     monkeypatch.setattr(screening.Screen, "bar", lambda self, top: bar)
     monkeypatch.setattr(screening.Screen, "passed", generous)
-    assert ranked(values, 30, seed=8) == wanted
+    assert ranked(values, 30, seed=8, law=law) == wanted
 
 
 @given(
@@ -206,7 +209,7 @@ def test_screening_looks_at_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoisyRanking, "_drawn", counted)
     values = (600_000 / np.arange(1, 41_271)).astype(np.int64)
     for k in (25, 100, 800):
-        ranked(values, k + 1, seed=k, scale=Fraction(k))
+        ranked(values, k + 1, seed=k, scale=Fraction(k), law="gumbel")
     # Expected: the k + 1 wanted, a margin of a few roots, and one in 65,536 of the others.
     assert all(seen < 2 * k + 60 for seen, k in zip(looked_at, (25, 100, 800), strict=True))
     assert len(looked_at) == 3

@@ -35,7 +35,7 @@ _BLOCK_DIGITS = 128
 # much as encrypting them.
 _ZEROS = memoryview(bytes(1 << 20))
 
-_FEW = 1024  # items whose addresses are written down beforehand, as plaintext
+_FEW = 8192  # items whose addresses are written down beforehand, as plaintext
 _ECB = modes.ECB()  # noqa: S305 (see KeyedDigits)
 
 

@@ -50,6 +50,7 @@ ROUNDING = 2.0**-50
 """What a few roundings in a row lose at most, relatively: eight of them."""
 
 _SMALLEST = 2.0**-75
+_FEW_GROUPS, _FIRST_BATCH = 4, 1 << 12
 _ENOUGH = 2.0**-11  # of 64 digits: those left out then change u by at most 2^-53 relatively
 
 
@@ -153,7 +154,7 @@ class DoubleNoise:
         totals = _minus_log(*_with_prefix(self._first[largest.items], words)) / sizes[largest.items]
         # A bound that is infinite for one member is infinite for those after it.
         chain_usable = np.isfinite(largest.error)
-        known, batch = 1, 1
+        known, batch = 1, self._expected(sizes[largest.items[active]], offsets[active], bar, most)
         while len(active):
             groups = largest.items[active]
             ranks = known + 1 + np.arange(batch)
@@ -174,6 +175,18 @@ class DoubleNoise:
             active = active[(last >= bar) & (limits[active] > known)]
             batch *= 2
         return found
+
+    def _expected(self, sizes: NDArray[np.int64], offsets: Floats, bar: float, most: int) -> int:
+        """About how many members of the groups to begin with: as many as one has above the bar, if few have.
+
+        It decides how often a batch is drawn, and nothing else.
+        """
+        if not 0 < len(sizes) <= _FEW_GROUPS or not math.isfinite(bar):
+            return 1
+        chances = np.exp(np.clip(offsets - bar, -80.0, 80.0)).astype(np.float32)
+        self._law.survival(chances)
+        expected = float(np.maximum.reduce(sizes * chances))
+        return max(1, min(int(expected + 4 * math.sqrt(expected)), most, _FIRST_BATCH))
 
     def _chain(
         self, groups: Indices, ranks: Indices, before: Floats, usable_before: NDArray[np.bool_]

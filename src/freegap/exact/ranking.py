@@ -22,6 +22,7 @@ So the cost follows the number of distinct answers, not the number of items.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -34,14 +35,17 @@ from numpy.typing import NDArray
 
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, sure_floor
+from freegap.exact.few_items import Factors, is_usual, largest_of_few
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
-from freegap.exact.screening import Screen, differences, largest_of, nth_largest
+from freegap.exact.screening import Screen, differences, largest_of, nth_largest, top_of
 from freegap.laws import ExactLaw
 from freegap.values.answers import GridValues
 from freegap.values.extremes import largest
 from freegap.values.rationals import double
 
 _SCREENED_ABOVE = 1024  # below this many items, looking at all of them is cheaper than screening
+_SCREENED_USUALLY_ABOVE = 8192  # the same in the usual case, where looking at an item costs less
+_USUAL_RATE = 1e200  # up to here nothing overflows
 _ONE_BY_ONE = 8  # up to so many gaps are rounded, and noisy answers compared, one by one
 
 Floats = NDArray[np.float64]
@@ -97,6 +101,9 @@ class NoisyRanking:
     def largest(self, top: int) -> Ranked:
         """The `top` largest noisy answers and the top − 1 gaps between them."""
         n = len(self._values)
+        found = self._usual(top)
+        if found is not None:
+            return found
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
             if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
                 candidates = self._drawn(range(n), largest_of(self._values), -math.inf, top)
@@ -106,10 +113,39 @@ class NoisyRanking:
             ranks = [1] * top if ordered.ranks is None else ordered.ranks.tolist()
             return Ranked(ordered.items.tolist(), ranks, self._gaps(ordered))
 
+    def _usual(self, top: int) -> Ranked | None:
+        """The same by few operations, where `few_items` can; else None."""
+        values, n = self._values, len(self._values)
+        if self._sizes is not None or isinstance(values, list) or not is_usual(self._law):
+            return None
+        if self._rate > _USUAL_RATE:
+            return None
+        items: Indices | range = range(n)
+        first, bar = self._first, -math.inf
+        if n >= _SCREENED_USUALLY_ABOVE + 4 * top:
+            highest = top_of(values, top)
+            screen = Screen(values, highest.pivot, self._rate, self._law, None, top=highest)
+            bar = screen.bar(top)
+            items = screen.passed(bar, first, self._doubles.slack)
+            values, first = values[items] - highest.pivot, first[items]
+        words = self._digits.block(0, 0, items)
+        factors = Factors(self._rate, self._per_noise, self._per_value)
+        found = largest_of_few(values, first, words, self._law, factors, self._doubles.slack, top, bar)
+        if found is None:
+            return None
+        chosen: list[int] = (found.places if isinstance(items, range) else items[found.places]).tolist()
+        self._round_exactly(found.gaps, found.unsure, lambda j: self.noisy_answer(chosen[j]))
+        return Ranked(chosen, [1] * top, found.gaps)
+
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
-        pivot = nth_largest(self._values, top)
-        screen = Screen(self._values, pivot, self._rate, self._law, self._sizes, self._groups)
+        highest = None
+        if isinstance(self._values, list):
+            pivot = nth_largest(self._values, top)
+        else:
+            highest = top_of(self._values, top, self._groups)
+            pivot = highest.pivot
+        screen = Screen(self._values, pivot, self._rate, self._law, self._sizes, self._groups, highest)
         bar = screen.bar(top)
         while True:
             chosen = screen.passed(bar, self._first, self._doubles.slack)
@@ -184,10 +220,14 @@ class NoisyRanking:
             floors, sure = certain_floor(apart, (ordered.error[:-1] + ordered.error[1:]) * per_noise)
             unsure = np.flatnonzero(~sure).tolist()
             gaps = self._value_steps(ordered.items, floors.astype(np.int64))
-        for j in unsure:
-            difference = self._real(ordered, j) - self._real(ordered, j + 1)
-            gaps[j] = difference.floor(self._resolution)
+        self._round_exactly(gaps, unsure, lambda j: self._real(ordered, j))
         return gaps
+
+    def _round_exactly(self, gaps: list[int], unsure: list[int], real: Callable[[int], Real]) -> None:
+        """The gaps at these places, from the noisy answers as exact reals."""
+        for j in unsure:
+            difference = real(j) - real(j + 1)
+            gaps[j] = difference.floor(self._resolution)
 
     def _value_steps(self, items: Indices, floors: NDArray[np.int64]) -> list[int]:
         """The differences of neighbouring answers in multiples of γ, exactly, plus `floors`."""

@@ -60,8 +60,12 @@ class Screen:
         law: ExactLaw,
         sizes: NDArray[np.int64] | None,
         groups: Indices | None = None,
+        top: Top | None = None,
     ) -> None:
-        """groups: the places of the sizes above 1, where somebody knows them already."""
+        """groups: the places of the sizes above 1, where somebody knows them already.
+
+        top: what was learnt of the largest values, groups aside, when the pivot was chosen.
+        """
         self._law = law
         # Mostly groups of one, where the domain is large: only the others need their sizes.
         if groups is None:
@@ -69,6 +73,9 @@ class Screen:
         self._groups = groups
         self._sizes = None if sizes is None else sizes[groups].astype(np.float32)
         self._weights = _exponentials(values, pivot, rate)
+        self._top: tuple[Singles, NDArray[np.bool_]] | None = None
+        if top is not None and top.stride > 1 and not isinstance(values, list):
+            self._top = _exponentials(top.above, pivot, rate), values[:: top.stride] > top.cut
 
     def bar(self, top: int) -> float:
         """A bar above which slightly more than `top` items are expected.
@@ -89,18 +96,22 @@ class Screen:
             if step <= -0.5:  # far too few: answers far apart, so that a much lower bar costs little
                 return _LOW_BAR
             bar = min(max(bar + step, _LOWEST_BAR), _HIGHEST_BAR)
-            if step < 0.1:
+            if step < 0.3:  # a few items too many cost less than another step
                 break
         return bar
 
     def passed(self, bar: float, first: NDArray[np.uint16], slack: float) -> Indices:
         """Every item that may be above the bar, given its first 16 digits, in order of position."""
+        digits = 65536 * (1 + _MARGIN + slack)
         with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
-            reach = self._weights * np.float32(math.exp(-bar))
-        self._law.survival(reach)
-        if self._sizes is not None:
-            reach[self._groups] *= self._sizes
-        reach *= np.float32(65536 * (1 + _MARGIN + slack))
+            if self._law.exponential_tail:  # what is above 65536 is not looked at more closely
+                reach = self._weights * np.float32(digits * math.exp(-bar))
+            else:
+                reach = self._weights * np.float32(math.exp(-bar))
+                self._law.survival(reach)
+                reach *= np.float32(digits)
+            if self._sizes is not None:
+                reach[self._groups] *= self._sizes
         return np.flatnonzero(first <= reach)
 
     def _strata(self, top: int) -> _Strata:
@@ -112,7 +123,10 @@ class Screen:
         if self._sizes is not None:
             sampled[groups[groups % stride == 0] // stride] = 0
         above = weights[:0]
-        if stride > 1:
+        if stride > 1 and self._top is not None:
+            above, in_both = self._top
+            sampled[in_both] = 0
+        elif stride > 1:
             cut = _cut(sampled, top, stride)
             larger = weights > cut
             larger[groups] = False  # they are looked at by themselves
@@ -164,7 +178,7 @@ def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
     # Beyond the range of single precision, 0 times the rate would be no number.
     if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES and rate <= _SINGLE_RATE:
         z = values.astype(np.float32)
-        if max(float(z.max()), -float(z.min())) <= _EXACT_SINGLES:
+        if not len(z) or max(float(np.maximum.reduce(z)), -float(np.minimum.reduce(z))) <= _EXACT_SINGLES:
             z -= np.float32(pivot)
             with np.errstate(over="ignore"):
                 z *= np.float32(rate)
@@ -193,26 +207,49 @@ def largest_of(values: GridValues) -> int:
     return int(max(values) if isinstance(values, list) else largest(values))
 
 
-def nth_largest(values: GridValues, n: int) -> int:
-    """The n-th largest value; the smallest where there are fewer.
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The n-th largest value, and what was learnt on the way, where a cut was found in every stride-th value.
+
+    above: the values above the cut, in any order.
+    """
+
+    pivot: int
+    stride: int
+    cut: int
+    above: NDArray[np.int64]
+
+
+def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> Top:
+    """The n-th largest value of more than n; groups: places that are left out of `Top.above`.
 
     NumPy's selection would cost more than all the rest, so it works on the items above a cut that a
     sample suggests; where the sample misleads, on all items. Equal answers, such as the many zeros of a
     sparse table, are not selected among.
     """
+    stride = _stride(len(values))
+    cut = int(_cut(values[::stride], n, stride))
+    if stride == 1:
+        return Top(cut, 1, cut, values[:0])
+    larger = values > cut
+    grouped = values[:0] if groups is None else values[groups[larger[groups]]]
+    if groups is not None:
+        larger[groups] = False
+    above = values[larger]
+    every = np.concatenate((above, grouped)) if len(grouped) else above
+    if len(every) >= n:
+        pivot = int(_cut(every, n, 1))
+    else:
+        pivot = cut if np.count_nonzero(values >= cut) >= n else int(_cut(values, n, 1))
+    return Top(pivot, stride, cut, above)
+
+
+def nth_largest(values: GridValues, n: int) -> int:
+    """The n-th largest value; the smallest where there are fewer."""
     size = len(values)
     if isinstance(values, list):
         return sorted(values, reverse=True)[min(n, size) - 1]
-    if n >= size:
-        return int(values.min())
-    stride = _stride(size)
-    cut = _cut(values[::stride], n, stride)
-    if stride == 1:
-        return int(cut)
-    above = values[values > cut]
-    if len(above) >= n:
-        return int(_cut(above, n, 1))
-    return int(cut) if np.count_nonzero(values >= cut) >= n else int(_cut(values, n, 1))
+    return int(values.min()) if n >= size else top_of(values, n).pivot
 
 
 def _stride(n: int) -> int:

@@ -52,6 +52,7 @@ EXPONENTIAL = ExactLaw(
     estimate=_estimate,
     survival=_survival,
     uses_complement=False,
+    exponential_tail=True,
 )
 
 

@@ -132,12 +132,14 @@ class ExactLaw(Law):
     estimate: Q in floating point, from (u, −ln(1−u)); the error is in the lemma of `exact.doubles`.
     uses_complement: whether `estimate` uses its second argument.
     survival: replaces r = e^−x by S(x), in single precision and in place, with the bound stated above.
+    exponential_tail: whether S(x) is min(e^−x, 1), so that the screen need not ask for it.
     """
 
     quantile: Callable[[Any], Any]
     estimate: Callable[[Floats, Floats], Floats]
     survival: Callable[[Singles], None]
     uses_complement: bool = True
+    exponential_tail: bool = False
 
     def __post_init__(self) -> None:
         if self.sample is _not_known:

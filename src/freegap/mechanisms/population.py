@@ -109,7 +109,7 @@ class Population:
             group: [0] if sizes[group] == 1 else sample_without_replacement(chosen, int(sizes[group]), source)
             for group, chosen in Counter(selected).items()
         }
-        return tuple(self.counts.label(group, members[group].pop()) for group in selected)
+        return self.counts.labels(selected, [members[group].pop() for group in selected])
 
 
 def read_population(answers: Any, resolution: Fraction) -> Population:

@@ -275,10 +275,11 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
     ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits)
     ranked = ranking.largest(plan.places)
     selected = ranked.items[: plan.k]
+    places = tuple(selected)  # which positions and labels by position then share
     release = TopK(
         plan=plan,
-        indices=population.indices(selected),
-        labels=population.labels(selected, source),
+        indices=population.indices(places),
+        labels=population.labels(places, source),
         gap_multiples=tuple(ranked.gaps) if plan.gap else None,
         resolution=plan.resolution,
         spent=plan.charge,

@@ -64,6 +64,7 @@ class Counts:
                 "Or use Counts.over(domain, counts), which names the items of a domain.",
             )
         self._name = name
+        self._names: Callable[[Sequence[int], Sequence[int]], tuple[Any, ...]] | None = None
 
     @classmethod
     def over(
@@ -110,7 +111,21 @@ class Counts:
                 return items[group]
             return domain[member + int(absent_before.searchsorted(member, side="right"))]
 
-        return cls(padded, sizes, name=name)
+        def names(groups: Sequence[int], members: Sequence[int]) -> tuple[Any, ...]:
+            if max(groups, default=-1) < len(positions):
+                return tuple(map(items.__getitem__, groups))
+            whole = np.array(members, np.int64)
+            order = whole.argsort()  # so that one search begins where the last has ended
+            whole[order] += absent_before.searchsorted(whole[order], side="right")
+            places = whole.tolist()
+            return tuple(
+                items[group] if group < len(positions) else domain[place]
+                for group, place in zip(groups, places, strict=True)
+            )
+
+        over = cls(padded, sizes, name=name)
+        over._names = names
+        return over
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -133,6 +148,12 @@ class Counts:
     def label(self, group: int, member: int) -> Any:
         """The name of one item."""
         return self._name(group, member)
+
+    def labels(self, groups: Sequence[int], members: Sequence[int]) -> tuple[Any, ...]:
+        """The names of many items, each as `label` gives it."""
+        if self._names is None:
+            return tuple(map(self._name, groups, members))
+        return self._names(groups, members)
 
     def __repr__(self) -> str:
         return f"<Counts: {self.items} items>"  # how many groups there are is private

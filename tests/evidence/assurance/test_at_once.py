@@ -15,11 +15,14 @@ from freegap.bits import SeededBits
 ROWS = {row.title: row for row in [*selection.rows(), *thresholds.rows()] if row.at_once is not None}
 
 
-def test_every_noisy_top_k_and_sparse_vector_is_audited_at_once() -> None:
+def test_what_can_be_drawn_at_once_is_audited_at_once() -> None:
     functions = [row.function for row in ROWS.values()]
     assert {name: functions.count(name) for name in functions} == {
         "noisy_max": 5,
         "noisy_top_k": 5,
+        "hybrid_top_k": 2,
+        "exponential_mechanism": 1,
+        "hybrid_sparse_vector": 2,
         "sparse_vector": 6,
         "adaptive_sparse_vector": 3,
     }
@@ -29,7 +32,7 @@ def test_every_noisy_top_k_and_sparse_vector_is_audited_at_once() -> None:
 def test_one_at_once_is_the_release_on_the_same_bits(title: str) -> None:
     row: Row = ROWS[title]
     assert row.at_once is not None
-    for seed in range(4):
+    for seed in range(8):
         single: Any = row.release(row.answers, EPSILON, SeededBits(seed)).output
         made = row.at_once(row.answers, EPSILON, SeededBits(seed), 1)
         gaps = made[1][0] if isinstance(made, tuple) else None
@@ -38,6 +41,11 @@ def test_one_at_once_is_the_release_on_the_same_bits(title: str) -> None:
             assert tuple(first) == (single if gaps is None else single[0])
             if row.function == "noisy_max" and gaps is not None:
                 assert tuple(gaps.tolist()) == single[1]
+        elif row.function in ("hybrid_top_k", "hybrid_sparse_vector", "exponential_mechanism"):
+            assert tuple(entry for entry in first if entry != NOT_ASKED) == single[0]
+            found: Any = np.ma.compressed(made[1][0])
+            wide = 1 if row.function == "exponential_mechanism" else selection.WIDE
+            assert tuple((found // wide).tolist()) == single[1]
         else:
             answered = [entry for entry in first if entry != NOT_ASKED]
             assert [entry >= 0 for entry in answered] == [entry is not None for entry in single]

@@ -237,7 +237,7 @@ def test_an_error_is_a_disagreement_and_what_is_not_visited_is_red() -> None:
 
 def test_the_cells_lie_on_both_sides_of_the_limits_of_the_code() -> None:
     """A limit that moves takes the cells with it, or nothing visits what lies beyond it."""
-    assert populations.LIMIT == ranking._SCREENED_ABOVE
+    assert populations.LIMIT == ranking._SCREENED_ABOVE  # the other limit: tests/exact/test_few_items.py
     assert thresholds._AHEAD > 3 * noisy_threshold._LEAST_AHEAD  # noise is drawn ahead more than twice
     assert thresholds._CHUNK == sparse_vector._FIRST_CHUNK
 

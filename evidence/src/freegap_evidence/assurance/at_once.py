@@ -1,4 +1,8 @@
-"""Many releases of a row at once, for its audit: the released code itself (`size=`), as columns."""
+"""Many releases of a row at once, for its audit, as columns.
+
+Where a function has `size=`, that is the released code itself. Where it has not, the batch is one that draws
+the same from the same digits: a test compares each with the function of the row, release by release.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from freegap.bits import BitSource
+from freegap.mechanisms.batched_hybrid import draw_largest_above
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 
 ReleaseMany = Callable[[Sequence[float], Fraction, BitSource, int], Any]
 """answers, ε, bits, how many → what was released, as `audit` takes many outputs."""
@@ -20,6 +27,47 @@ def ranked_at_once(function: Callable[..., Any], *more: Any, **options: Any) -> 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
         made = function(list(answers), *more, epsilon=epsilon, size=size, bits=bits, **options)
         return made.labels if made.gap_multiples is None else (made.labels, made.gap_multiples)
+
+    return release
+
+
+def ended_at_once(threshold: int, k: int, **options: Any) -> ReleaseMany:
+    """Of hybrid top-k, which is noisy top-k with the threshold as the last item, and ends there."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        items = [*answers, threshold]
+        made = noisy_top_k(items, k, epsilon=epsilon, size=size, bits=bits, **options)
+        places, gaps = np.array(made.labels), made.gap_multiples
+        over = np.cumsum(places == len(answers), axis=1) - (places == len(answers)) > 0
+        places[over] = NOT_ASKED
+        return places, np.ma.array(gaps, mask=over)
+
+    return release
+
+
+def chosen_at_once(**options: Any) -> ReleaseMany:
+    """Of the exponential mechanism, which is noisy max with Gumbel noise of the scale 2/ε = 1/√ρ."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        made = noisy_max(list(answers), rho=epsilon**2 / 4, size=size, bits=bits, **options)
+        return made.labels, made.gap_multiples
+
+    return release
+
+
+def above_at_once(threshold: int, k: int, **options: Any) -> ReleaseMany:
+    """Of hybrid sparse vector: the batch by which tables with groups are released."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        plan = ThresholdPlan.read("hybrid_sparse_vector", k=k, epsilon=epsilon, **options)
+        values = np.tile(np.array(answers, dtype=np.int64), size)
+        offsets = np.arange(size + 1) * len(answers)
+        made = draw_largest_above(plan, values, offsets, Fraction(threshold), bits)
+        places = np.full((size, k), NOT_ASKED)
+        gaps: Any = np.ma.array(np.zeros((size, k), dtype=np.int64), mask=True)
+        released = np.arange(k) < made.found[:, None]
+        places[released], gaps[released] = made.places, made.gaps
+        return places, gaps
 
     return release
 

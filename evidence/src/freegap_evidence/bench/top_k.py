@@ -114,7 +114,7 @@ def _large(n: int, domain: int, progress: Progress) -> list[dict[str, Any]]:
     answers = heavy_tailed(n)
     places = np.random.default_rng(2).choice(domain // n, size=n) + np.arange(n) * (domain // n)
     counts = Counts.over(range(domain), items=places, values=answers)
-    for k in (25, 800):
+    for k in (25, 100, 800):
         progress(f"n = {n:,} and a domain of {domain:,}, k = {k}")
         contestants = _contestants(answers, k)
         contestants["domain"] = lambda k=k: noisy_top_k(counts, k, epsilon=1, monotonic=True)  # type: ignore[misc]

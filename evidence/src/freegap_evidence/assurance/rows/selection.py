@@ -14,11 +14,11 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap.values.measures import Approximate
-from freegap_evidence.assurance.at_once import ranked_at_once
+from freegap_evidence.assurance.at_once import chosen_at_once, ended_at_once, ranked_at_once
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Released, Row, releasing
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Proved, Released, Row, releasing
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
@@ -28,6 +28,15 @@ TOP_K = {
     "laplace": "Ding 2020, theorem 5.7",
     "exponential": "Ding 2020, section 5.5.2, with equation 5.4 corrected",
 }
+
+
+def displaced(k: int, others: int) -> Pair:
+    """The k items that come out fall and all others rise: what costs most, where many others are near.
+
+    Then the best of the others is nearly always above the middle of its noise, and so are those that beat it.
+    There two-sided noise costs as much as one-sided noise does; between few items it often costs less.
+    """
+    return (*[1] * k, *[0] * others), (*[0] * k, *[1] * others)
 
 
 def rows() -> Iterator[Row]:
@@ -64,7 +73,7 @@ def _noisy_max(noise: ContinuousNoiseName) -> Row:
         release=releasing(fg.noisy_max, lambda it: (it.indices, it.gap_multiples), noise=noise, resolution=1),
         at_once=ranked_at_once(fg.noisy_max, noise=noise, resolution=1),
         law=partial(top_k_cells, [1.0, -1.0], 1, NoiseDensity(noise, 2 / float(EPSILON)), 1.0, 26),
-        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),),
+        pairs=(displaced(1, 3), displaced(1, 9)),
         regimes=ranking.noisy_max(noise),
     )
 
@@ -81,7 +90,7 @@ def _noisy_top_k(noise: ContinuousNoiseName) -> Row:
         at_once=ranked_at_once(fg.noisy_top_k, 2, noise=noise, resolution=1),
         answers=(1, -1, 0),
         law=partial(_two_of_three, noise),
-        pairs=(((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 0, 0), (1, -1, -1))),
+        pairs=(displaced(2, 2), displaced(2, 8)),
         regimes=ranking.noisy_top_k(noise),
     )
 
@@ -116,7 +125,7 @@ def _without_gap(function: str, noise: NoiseName, k: int) -> Row:
         at_once=ranked_at_once(getattr(fg, function), *(() if first else (k,)), noise=noise, gap=False),
         answers=(1, -1, 0),
         law=law,
-        pairs=(((1, 0, 0, 0), (0, 1, 1, 1)),) if first else (((1, 1, 0, 0), (0, 0, 1, 1)),),
+        pairs=(displaced(k, 4 - k), displaced(k, 10 - k)),
         regimes=(ranking.noisy_max if first else ranking.noisy_top_k)(noise, gap=False),
     )
 
@@ -137,8 +146,9 @@ def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
         theorem="Ding 2020, lemma 5.10",
         proof=Proved("hybrid top-k"),
         release=releasing(fg.hybrid_top_k, output, 0, k=2, noise=noise, resolution=1),
+        at_once=ended_at_once(0, 2, noise=noise, resolution=1),
         law=law,
-        pairs=(((0, 0), (1, 1)), ((2, 0), (1, 1))),
+        pairs=(displaced(2, 8),),
         regimes=ranking.hybrid_top_k(noise),
     )
 
@@ -255,8 +265,9 @@ def _exponential(variant: str) -> Row:
         ),
         release=release,
         answers=(2, 0, 1),
+        at_once=None if variant else chosen_at_once(resolution=1),
         law=lambda: gumbel_cells([2, 0, 1], 1, 2 / float(EPSILON), 30),
-        pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
+        pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))) if variant else (displaced(1, 9),),
         regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
     )
 
@@ -279,7 +290,7 @@ def _measure() -> Row:
         proof=Proved("measure"),
         release=releasing(fg.measure, lambda it: it.multiples, resolution=1),
         law=law,
-        pairs=(((0, 0), (1, 1)),),
+        pairs=(((0,), (1,)),),
         regimes=measurement.measure(),
     )
 

@@ -12,17 +12,20 @@ from freegap import base2
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
-from freegap_evidence.assurance.at_once import runs_at_once
+from freegap_evidence.assurance.at_once import above_at_once, runs_at_once
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import ranking, thresholds
 from freegap_evidence.assurance.regimes.case import asked, entries_of
 from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row, releasing
-from freegap_evidence.assurance.rows.selection import WIDE, wide
+from freegap_evidence.assurance.rows.selection import WIDE, displaced, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
 SHARE = Fraction(2, 5)
 ANSWERS = (1, -1)
 PAIRS = (((1, 1, 0), (0, 0, 1)), ((2, -1), (1, 0)))
+LATE = tuple(((*[0] * before, 1), (*[1] * before, 0)) for before in (4, 8))
+"""Found late: with each question before that is not, the threshold is more surely above its middle, where
+two-sided noise costs all that is charged."""
 WITHOUT_GAP = 1e6  # one cell for all gaps
 
 
@@ -82,7 +85,7 @@ def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: b
         at_once=None if is_class else runs_at_once(mechanism, 0, **options),
         answers=ANSWERS,
         law=lambda: _law(noise, halvings=halvings, gap=gap),
-        pairs=PAIRS,
+        pairs=PAIRS if law_named(noise).one_sided else (LATE[:1] if is_class else LATE),
         regimes=thresholds.sparse_vector(noise, online=is_class, gap=gap, adaptive=bool(halvings)),
     )
 
@@ -102,9 +105,10 @@ def _hybrid(noise: ContinuousNoiseName) -> Row:
         release=releasing(
             fg.hybrid_sparse_vector, lambda it: (it.indices, wide(it.gap_multiples)), 0, **options
         ),
+        at_once=above_at_once(0, 2, noise=noise, share=SHARE, resolution=1),
         answers=ANSWERS,
         law=law,
-        pairs=(((1, 0, 0, 0, 0), (0, 1, 1, 1, 1)), ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1))),
+        pairs=(((9, 9, *[0] * 8), (8, 8, *[1] * 8)) if law_named(noise).one_sided else displaced(2, 8),),
         regimes=ranking.hybrid_sparse_vector(noise),
     )
 
