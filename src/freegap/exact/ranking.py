@@ -81,6 +81,7 @@ class NoisyRanking:
         groups: Indices | None = None,
         filter_bits: int = FILTER_BITS,
         start_digits: int = START_DIGITS,
+        screened_above: int = _SCREENED_USUALLY_ABOVE,
     ) -> None:
         self._values = values
         self._grain = grain
@@ -96,6 +97,7 @@ class NoisyRanking:
         self._first = digits.first()
         self._doubles = DoubleNoise(law, digits, self._first, sizes, filter_bits)
         self._start = start_digits
+        self._screened_above = screened_above
         self._reals: dict[tuple[int, int], Real] = {}
 
     def largest(self, top: int) -> Ranked:
@@ -122,7 +124,7 @@ class NoisyRanking:
             return None
         items: Indices | range = range(n)
         first, bar = self._first, -math.inf
-        if n >= _SCREENED_USUALLY_ABOVE + 4 * top:
+        if n >= self._screened_above + 4 * top:
             highest = top_of(values, top)
             screen = Screen(values, highest.pivot, self._rate, self._law, None, top=highest)
             bar = screen.bar(top)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from freegap_evidence.assurance.checks import QUICK, check_regimes
 from freegap_evidence.assurance.regimes import populations, thresholds
-from freegap_evidence.assurance.regimes.case import Matrix, RegimeCase
+from freegap_evidence.assurance.regimes.case import EARLY, WAYS, Matrix, RegimeCase
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.matrix import walk
@@ -237,7 +237,9 @@ def test_an_error_is_a_disagreement_and_what_is_not_visited_is_red() -> None:
 
 def test_the_cells_lie_on_both_sides_of_the_limits_of_the_code() -> None:
     """A limit that moves takes the cells with it, or nothing visits what lies beyond it."""
-    assert populations.LIMIT == ranking._SCREENED_ABOVE  # the other limit: tests/exact/test_few_items.py
+    assert populations.LIMIT == ranking._SCREENED_ABOVE
+    early = WAYS[EARLY]["screened_above"]  # the usual case is screened in no cell by its own limit
+    assert early + 4 * 50 < populations.LIMIT - 1 < ranking._SCREENED_USUALLY_ABOVE
     assert thresholds._AHEAD > 3 * noisy_threshold._LEAST_AHEAD  # noise is drawn ahead more than twice
     assert thresholds._CHUNK == sparse_vector._FIRST_CHUNK
 

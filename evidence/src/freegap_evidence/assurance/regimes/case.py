@@ -67,11 +67,16 @@ PRECISIONS: dict[str, dict[str, int]] = {
 }
 """How far the fast core trusts doubles, and with how many digits exact reals begin: nothing may change."""
 
+EARLY = "as released, screened from 512 items on"
+WAYS = PRECISIONS | {EARLY: {"screened_above": 512}}
+"""And the screen of the usual case at sizes that the exact program can do: its own limit is 8,192 items."""
+
 
 @contextmanager
 def at_precision(level: str) -> Iterator[None]:
     """The fast core with other defaults, for as long as a case takes."""
     with ExitStack() as stack:
         for core in (NoisyRanking.__init__, NoisyThreshold.__init__, floored_noise):
-            stack.enter_context(patch.dict(core.__kwdefaults__, PRECISIONS[level]))
+            known = {name: value for name, value in WAYS[level].items() if name in core.__kwdefaults__}
+            stack.enter_context(patch.dict(core.__kwdefaults__, known))
         yield

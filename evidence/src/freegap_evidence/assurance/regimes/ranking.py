@@ -16,7 +16,7 @@ from freegap.laws import EXPONENTIAL, GUMBEL, ExactLaw, law_named
 from freegap.mechanisms import hybrids, top_k
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
-from freegap_evidence.assurance.regimes.case import PRECISIONS, Matrix, RegimeCase, at_precision
+from freegap_evidence.assurance.regimes.case import EARLY, WAYS, Matrix, RegimeCase, at_precision
 from freegap_evidence.assurance.regimes.cells import Cells, Levels, apart
 from freegap_evidence.assurance.regimes.choices import Choices
 from freegap_evidence.assurance.regimes.measurement import measured
@@ -61,7 +61,7 @@ def _cells(*, groups: bool = True, ks: tuple[str, ...] = KS, corners: bool = Tru
         "sizes": SIZES if groups else SIZES[:1],
         **DIMENSIONS,
         "k": ks,
-        "precision": tuple(PRECISIONS),
+        "precision": tuple(WAYS),
     }
     return Cells(
         dimensions,
@@ -78,8 +78,8 @@ def _corners(groups: bool, ks: tuple[str, ...]) -> Iterator[Levels]:
     if "some" in ks:  # so little noise that all that are selected are equal
         tied = {"shape": "many items", "values": "ties", "grid": "10^-20", "scale": "10^-2", "k": "some"}
         yield from ({**tied, "input": kind} for kind in ("list", "int64", "float64", "uint64"))
-    for kind in ("list", "int64"):
-        yield {"shape": "many items", "values": "at 2^62", "input": kind, **screened}
+    for kind, way in product(("list", "int64"), ("as released", EARLY)):
+        yield {"shape": "many items", "values": "at 2^62", "input": kind, **screened, "precision": way}
     if not groups:
         return
     sizes = {
