@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -43,13 +42,14 @@ from freegap.prover.loop_text import (
     is_plain_label,
     is_rounded,
     names_in,
+    plain_names,
     plain_targets,
     split,
     stored_in,
 )
 from freegap.symbolic import NotDecided
 from freegap.symbolic.subset import remember_source
-from freegap.symbolic.subset.source import definition_of
+from freegap.symbolic.subset.source import definition_of, signature_of
 
 _STATE = "freegap_state"
 _RESERVED = "freegap_"
@@ -71,7 +71,7 @@ def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
     try:
         node = definition_of(function).node
         return _LoopReading(function, node, given).loop()
-    except (NoLoop, NotDecided):
+    except (NoLoop, NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
 
 
@@ -80,6 +80,8 @@ def names_of(node: ast.FunctionDef) -> tuple[str, str, list[str]]:
     arguments = node.args
     placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
     if arguments.vararg or arguments.kwarg or len(placed) < 2:
+        raise NoLoop
+    if any(a.arg.startswith(_RESERVED) for a in ast.walk(arguments) if isinstance(a, ast.arg)):
         raise NoLoop
     return placed[0], placed[1], [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
 
@@ -172,14 +174,16 @@ class _LoopReading:
         finish = self._end(steps.returns)
         start = [*self.prefix, ast.Return(self._tuple(ast.Load()))]
         functions = [
-            self._function("start", [self.noise], start),
-            self._function("step", [_STATE, self.answer, self.noise], step),
+            self._function(f"{_RESERVED}start", [self.noise], start),
+            self._function(f"{_RESERVED}step", [_STATE, self.answer, self.noise], step),
         ]
         if finish is not None:
-            functions.append(self._function("finish", [_STATE, self.noise], [unpack, *finish]))
+            functions.append(self._function(f"{_RESERVED}finish", [_STATE, self.noise], [unpack, *finish]))
         space = self._compiled(ast.unparse(ast.fix_missing_locations(ast.Module(functions, []))))
         made = {
-            name: partial(space[name], **self.given) for name in ("start", "step", "finish") if name in space
+            name: partial(space[_RESERVED + name], **self.given)
+            for name in ("start", "step", "finish")
+            if _RESERVED + name in space
         }
         return Loop(made["start"], made["step"], made.get("finish"))
 
@@ -223,7 +227,8 @@ class _LoopReading:
             raise NoLoop
         remember_source(file, text)
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
-        return {name: space[name] for name in ("start", "step", "finish") if _made(space.get(name), file)}
+        names = [_RESERVED + name for name in ("start", "step", "finish")]
+        return {name: space[name] for name in names if _made(space.get(name), file)}
 
 
 class _StepText(ast.NodeTransformer):
@@ -237,7 +242,7 @@ class _StepText(ast.NodeTransformer):
         """Whether a step can end the program."""
 
     def list_of(self, name: str) -> str:
-        return f"{_RESERVED}{name}"
+        return f"{_RESERVED}list_{name}"  # no other name of ours
 
     def ends(self, how: str, value: ast.expr, *, stop: bool) -> ast.stmt:
         """Return the state, the entry, and whether to stop."""
@@ -304,7 +309,7 @@ class _StepText(ast.NodeTransformer):
         """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
         drawing = self._draws(node.func)
         if drawing and len(node.args) < 2:
-            known = {*self.reading.parameters, *([self.reading.place] if self.reading.place else [])}
+            known = plain_names(self.reading.given) | ({self.reading.place} if self.reading.place else set())
             if not all(is_plain_label(word.value, known) for word in node.keywords if word.arg == "label"):
                 raise NoLoop
             node.keywords = [word for word in node.keywords if word.arg != "label"]
@@ -352,7 +357,7 @@ def outside_of(function: FunctionType) -> dict[str, Any] | None:
 
 def given_to(function: FunctionType, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, with defaults."""
-    parameters = list(inspect.signature(function).parameters.values())[2:]
+    parameters = list(signature_of(function).parameters.values())[2:]
     usual = {p.name: p.default for p in parameters if p.default is not p.empty}
     return usual | dict(given)
 

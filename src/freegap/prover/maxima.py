@@ -41,7 +41,7 @@ def prove_maximum(problem: Problem) -> Proof | None:
     try:
         form = _selection(problem.mechanism, problem.keywords(problem.mechanism, all_given=True))
         proof = None if form is None else prove_selection(problem, form)
-    except NotDecided:
+    except (NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
     if proof is None or not proof.holds:
         return None
@@ -111,7 +111,8 @@ def _noisy_list(body: list[ast.stmt], answers: str, noise: str) -> ast.Call | No
         return None  # one that depends on an answer is used twice where two are equal, which is an error
     used = {part.id for part in ast.walk(draw.args[0]) if isinstance(part, ast.Name)}
     if used & {*names, target.id, answers, noise} or any(
-        isinstance(part, ast.NamedExpr | ast.Lambda | ast.comprehension) for part in ast.walk(draw.args[0])
+        isinstance(part, ast.NamedExpr | ast.Lambda | ast.comprehension | ast.Starred)
+        for part in ast.walk(draw.args[0])
     ):
         return None
     return draw if _drawn_from(draw.func, noise) else None
@@ -152,10 +153,10 @@ def _evaluated(
     else:
         law = ast.unparse(draw.func.args[1]) if isinstance(draw.func, ast.Call) else "None"
     words = f"*, {', '.join(parameters)}" if parameters else ""
-    text = f"def drawn({words}):\n    return {law}, {ast.unparse(draw.args[0])}\n"
+    text = f"def freegap_drawn({words}):\n    return {law}, {ast.unparse(draw.args[0])}\n"
     file = f"<noise of a maximum {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     space = dict(outside)
     remember_source(file, text)
     exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
-    (path,) = follow(space["drawn"], [], given)
+    (path,) = follow(space["freegap_drawn"], [], given)
     return path.result[0], constant(path.result[1])
