@@ -42,7 +42,7 @@ def require_agreement(
     variables = _variables([*inputs, path.result, *(draw.value for draw in path.draws)])
     variables |= {v for branch in path.branches for v in branch.condition.variables}
     point = {variable: _of_model(model, variable) for variable in sorted(variables, key=lambda v: v.name)}
-    _run_at(point, machine, function, inputs, keywords, path, near=machine.rounded)
+    _run_at(point, machine, function, inputs, keywords, path, near=machine.floats or machine.rounded)
     for beside, near in _points_beside(point, path, floats=machine.floats):
         if not any(_is_zero(divisor, beside) for divisor in machine.divisors):
             _run_at(beside, machine, function, inputs, keywords, path, near=near or machine.rounded)
@@ -98,7 +98,9 @@ def _raised(error: Exception) -> NotDecided:
 def _model(machine: Machine, path: Path) -> Any:
     """A point of the path; away from its edges, if floats would round there."""
     solver = machine.exploration.solver
-    inside = [_open(condition).z3 for condition in path.conditions] if machine.rounded else []
+    inside = (
+        [_open(condition).z3 for condition in path.conditions] if machine.floats or machine.rounded else []
+    )
     inside += [divisor.z3 != 0 for divisor in machine.divisors if isinstance(divisor, Symbol)]
     answer = solver.check(*inside)
     if answer != z3.sat and inside:

@@ -262,6 +262,9 @@ def shown(value: Any) -> str:
     words = {
         Symbol: "a number that depends on answers or noise",
         Fraction: "a real number",
+        bool: "a truth value",
+        int: "a whole number",
+        str: "a text",
         Closure: "a function",
         FunctionType: "a function",
         NoiseInterface: "the noise interface",
