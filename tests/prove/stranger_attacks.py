@@ -356,6 +356,39 @@ def list_named_answer(answers: Any, noise: Any) -> Any:
     return answer
 
 
+@attack
+def text_that_looks_like_a_place(answers: Any, noise: Any) -> Any:
+    told: list[Any] = []
+    for i, answer in enumerate(answers):
+        if answer > 0:
+            told.append(i)
+        else:
+            told.append("place")
+    return told
+
+
+@attack
+def text_that_looks_like_a_list(answers: Any, noise: Any) -> Any:
+    told: list[Any] = []
+    for answer in answers:
+        if answer > 0:
+            return told
+        return "list"
+    return None
+
+
+@attack
+def one_list_or_another(answers: Any, noise: Any) -> Any:
+    one = []
+    other: list[Any] = []
+    for answer in answers:
+        one.append(1)
+        if answer > 0:
+            return one
+        return other
+    return None
+
+
 def _with_a_default(scale: Any) -> Callable[..., Any]:
     def measured(answers: Any, noise: Any, *, scale: Any = scale) -> Any:
         return [answer + noise.laplace(scale, label=i) for i, answer in enumerate(answers)]

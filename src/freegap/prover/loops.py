@@ -53,15 +53,22 @@ from freegap.symbolic.subset.source import definition_of, signature_of
 
 _STATE = "freegap_state"
 _RESERVED = "freegap_"
+_PARTS = ("start", "step", "finish", "end")
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The parts of a stream, as functions of their own text."""
+    """The parts of a stream, as functions of their own text.
+
+    outs: the names of the lists whose items are in the entries.
+    end: where there is no `finish`, what is put out after the last step, of these lists.
+    """
 
     start: Callable[..., Any]
     step: Callable[..., Any]
     finish: Callable[..., Any] | None
+    outs: tuple[str, ...]
+    end: Callable[..., Any]
 
 
 def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
@@ -179,13 +186,15 @@ class _LoopReading:
         ]
         if finish is not None:
             functions.append(self._function(f"{_RESERVED}finish", [_STATE, self.noise], [unpack, *finish]))
+        end: list[ast.stmt] = self.suffix if finish is None else []
+        functions.append(self._function(f"{_RESERVED}end", [*self.outs], [*end, ast.Return()]))
         space = self._compiled(ast.unparse(ast.fix_missing_locations(ast.Module(functions, []))))
         made = {
             name: partial(space[_RESERVED + name], **self.given)
-            for name in ("start", "step", "finish")
+            for name in _PARTS
             if _RESERVED + name in space
         }
-        return Loop(made["start"], made["step"], made.get("finish"))
+        return Loop(made["start"], made["step"], made.get("finish"), tuple(self.outs), made["end"])
 
     def _end(self, returns: bool) -> list[ast.stmt] | None:
         """What follows the loop, as the end of a stream; None if it is a function of the entries."""
@@ -227,7 +236,7 @@ class _LoopReading:
             raise NoLoop
         remember_source(file, text)
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
-        names = [_RESERVED + name for name in ("start", "step", "finish")]
+        names = [_RESERVED + name for name in _PARTS]
         return {name: space[name] for name in names if _made(space.get(name), file)}
 
 
@@ -294,16 +303,16 @@ class _StepText(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _told(self, value: ast.expr, lists: set[str]) -> ast.expr:
-        """What is put out, without what the entries so far tell: the place, and the lists."""
+        """What is put out, without what the entries so far tell: the place, and the lists. Each part says
+        what it is, so that no value of the program's looks like a place or a list."""
         if isinstance(value, ast.Name) and value.id == self.reading.place:
-            return ast.Constant("place")
+            return _marked("place")
         if isinstance(value, ast.Name) and value.id in lists:
-            return ast.Constant("list")
+            return _marked("list", ast.Constant(value.id))
         if isinstance(value, ast.Tuple | ast.List):
             value.elts = [self._told(item, lists) for item in value.elts]
             return value
-        made: ast.expr = self.visit(value)
-        return made
+        return _marked("value", self.visit(value))
 
     def visit_Call(self, node: ast.Call) -> Any:
         """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
@@ -344,6 +353,10 @@ class _StepText(ast.NodeTransformer):
         ):
             return ast.Name(self.reading.answer, ast.Load())
         return self.generic_visit(node)
+
+
+def _marked(kind: str, *parts: ast.expr) -> ast.expr:
+    return ast.Tuple([ast.Constant(kind), *parts], ast.Load())
 
 
 def outside_of(function: FunctionType) -> dict[str, Any] | None:
