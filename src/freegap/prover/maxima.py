@@ -22,6 +22,7 @@ from typing import Any
 
 from freegap.forms import Change, Selection
 from freegap.prover.check import claim_of
+from freegap.prover.loop_ties import NoiseInOrder, inputs
 from freegap.prover.loops import given_to, outside_of
 from freegap.prover.problem import Problem
 from freegap.prover.report import Proof
@@ -39,13 +40,31 @@ def prove_maximum(problem: Problem) -> Proof | None:
     if problem.charge is not None or type(problem.mechanism) is not FunctionType:
         return None
     try:
-        form = _selection(problem.mechanism, problem.keywords(problem.mechanism, all_given=True))
+        given = problem.keywords(problem.mechanism, all_given=True)
+        form = _selection(problem.mechanism, given)
         proof = None if form is None else prove_selection(problem, form)
     except (NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
-    if proof is None or not proof.holds:
+    if form is None or proof is None or not proof.holds or not _is_tied(problem, form, given):
         return None
     return replace(proof, claim=claim_of(problem, for_all=True))
+
+
+def _is_tied(problem: Problem, form: Selection, given: Mapping[str, Any]) -> bool:
+    """Whether the program puts out the place of the largest, with the form's noise, wherever it is run."""
+    for answers, seed, width in inputs(problem.resolution):
+        noise = NoiseInOrder(seed, width)
+        try:
+            told = problem.mechanism(list(answers), noise, **given)
+        except Exception:  # of the program, on these numbers: then nothing is said for all n
+            return False
+        noisy = [answer + drawn for answer, drawn in zip(answers, noise.values, strict=False)]
+        drawn = {(str(law), scale) for law, scale, *_ in noise.drawn}
+        if len(noise.drawn) != len(answers) or drawn != {(str(form.law), Fraction(form.scale))}:
+            return False
+        if type(told) is not int or told != noisy.index(max(noisy)):
+            return False
+    return True
 
 
 def stay_the_best(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
