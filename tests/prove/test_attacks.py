@@ -301,6 +301,11 @@ def test_a_form_whose_program_is_another() -> None:
     for mechanism in (hidden, Composition(hidden, form, budgets=(1, 1))):
         with pytest.raises(InvalidArgument, match="a subclass of a form"):
             fg.prove(mechanism, epsilon=2)
+    changed: Any = entry.form(**claim.parameters)
+    object.__setattr__(changed, "program", lambda answers, noise: list(answers))
+    with pytest.raises(InvalidArgument, match="has more attributes"):
+        fg.prove(changed, epsilon=2)
+    assert prove_claim(replace(entry, form=lambda **given: changed), claim).holds is None
     assert entry.schema is not None
     schema: Any = entry.schema(**claim.parameters)
     other = replace(
