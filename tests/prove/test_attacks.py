@@ -24,6 +24,7 @@ from freegap.symbolic import real
 
 from .attacks import ATTACKS
 from .more_attacks import MORE_ATTACKS
+from .stranger_attacks import STRANGER_ATTACKS
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -57,6 +58,28 @@ def test_more_attacks(program: Callable[..., Any]) -> None:
     found = fg.prove(program, epsilon=1, queries=1, growth=False, tightness=False)
     assert found.holds is not True
     assert found.refutation is not None or found.reason
+
+
+@pytest.mark.parametrize("program", STRANGER_ATTACKS, ids=name_of)
+def test_stranger_attacks(program: Callable[..., Any]) -> None:
+    """At a size, and for all n first, where the text is that of a loop."""
+    for alignment in (stay, None):
+        growth = alignment is None
+        proof = fg.prove(
+            program, alignment, epsilon=TINY, queries=1, neighbours="one", tightness=False, growth=growth
+        )
+        assert proof.holds is not True, str(proof)
+        assert proof.refutation is not None or proof.reason
+
+
+def test_a_parameter_that_is_put_out() -> None:
+    """Whoever passed a list can tell it from a copy."""
+
+    def given_back(answers: Any, noise: Any, *, weights: Any) -> Any:
+        return weights if answers[0] > 0 else list(weights)
+
+    proof = fg.prove(given_back, epsilon=TINY, queries=1, parameters={"weights": [1, 2]})
+    assert proof.holds is not True
 
 
 def noisy(answers: Any, noise: Any) -> Any:
@@ -278,6 +301,11 @@ def test_a_form_whose_program_is_another() -> None:
     for mechanism in (hidden, Composition(hidden, form, budgets=(1, 1))):
         with pytest.raises(InvalidArgument, match="a subclass of a form"):
             fg.prove(mechanism, epsilon=2)
+    changed: Any = entry.form(**claim.parameters)
+    object.__setattr__(changed, "program", lambda answers, noise: list(answers))
+    with pytest.raises(InvalidArgument, match="has more attributes"):
+        fg.prove(changed, epsilon=2)
+    assert prove_claim(replace(entry, form=lambda **given: changed), claim).holds is None
     assert entry.schema is not None
     schema: Any = entry.schema(**claim.parameters)
     other = replace(

@@ -12,6 +12,7 @@ import pytest
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.prover.check import problem_of
+from freegap.prover.loop_ties import is_tied
 from freegap.prover.loops import loop_of
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic.subset import remember_source
@@ -157,11 +158,25 @@ def test_the_stream_is_the_program(program: Any) -> None:
             assert output == loop.finish(state, noise)
         elif program is first_above:
             how, value = entries[-1]
-            expected = (len(entries) - 1, value[1]) if how == "return" else None
+            expected = (len(entries) - 1, value[1][1]) if how == "return" else None
             assert output == expected
-            assert how == "go" or value[0] == "place"
+            assert how == "go" or value[0] == ("place",)
         else:
-            assert list(output) == [v for lists, *_ in entries for v in lists]
+            assert list(output) == [v for lists, *_ in entries for _, v in lists]
+    assert is_tied(loop, program, given, None)
+
+
+def another(answers: Any, noise: Any) -> Any:
+    """Like `histogram`, up to two answers."""
+    noisy = [answer + noise.laplace(1, label=i) for i, answer in enumerate(answers)]
+    return noisy if len(noisy) < 3 else list(answers)
+
+
+def test_a_loop_that_is_not_the_program() -> None:
+    loop = loop_of(histogram, {})
+    assert loop is not None
+    assert not is_tied(loop, another, {}, None)
+    assert not is_tied(loop, total, {}, None)
 
 
 LEAKS = {

@@ -161,7 +161,7 @@ MUTABLE = [1]
         (lambda x: x // 0, "ZeroDivisionError"),
         (lambda x: round(Fraction(1, 2)), "round of a real number"),
         (lambda x: x < "a", "no order"),
-        (lambda x: "a" + x, r"\+ of a str"),
+        (lambda x: "a" + x, r"\+ of a text"),
         (lambda x: {x: 1}, "as a key"),
         (lambda x: b"a", "type bytes"),
         (lambda x: undefined_name, "is not defined"),  # type: ignore[name-defined]  # noqa: F821

@@ -14,6 +14,7 @@ import pytest
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.symbolic import z3
+from freegap.symbolic.subset import remember_source
 
 
 def no_shift(answers: Any, neighbour: Any, output: Any, noise: Any) -> Any:
@@ -192,3 +193,54 @@ def test_without_z3_the_core_works_and_prove_says_what_to_install() -> None:
         "(1,)",
         "This needs z3-solver. Install it with: pip install 'freegap[prove]'",
     ]
+
+
+def doubled_list(answers: Any, noise: Any) -> Any:
+    items = [1]
+    for _ in range(60):
+        items = items + items
+    return len(items)
+
+
+def extended_list(answers: Any, noise: Any) -> Any:
+    items = [1]
+    for _ in range(60):
+        items.extend(items)
+    return len(items)
+
+
+def doubled_text(answers: Any, noise: Any) -> Any:
+    text = "a"
+    for _ in range(60):
+        text = f"{text}{text}"
+    return text
+
+
+def doubled_pair(answers: Any, noise: Any) -> Any:
+    pair: Any = ()
+    for _ in range(60):
+        pair = (pair, pair)
+    return pair
+
+
+def deep_list(answers: Any, noise: Any) -> Any:
+    items: Any = []
+    for _ in range(900):
+        items = [items]
+    return items
+
+
+@pytest.mark.parametrize("program", [doubled_list, extended_list, doubled_text, doubled_pair, deep_list])
+def test_what_grows_without_end(program: Any) -> None:
+    """Neither the memory nor the time for it is used."""
+    proof = fg.prove(program, epsilon=1, queries=1)
+    assert proof.holds is None
+    assert "more than" in str(proof.reason)
+
+
+def test_a_text_that_is_nested_too_deeply() -> None:
+    text = f"def program(answers, noise):\n    return {'+'.join(['1'] * 900)}\n"
+    remember_source("<deep>", text)
+    space: dict[str, Any] = {}
+    exec(compile(text, "<deep>", "exec"), space)  # noqa: S102
+    assert "a recursion without a bound" in str(fg.prove(space["program"], epsilon=1, queries=1).reason)

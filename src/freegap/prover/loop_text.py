@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 
 class NoLoop(Exception):
@@ -102,6 +103,11 @@ def is_plain_label(label: ast.expr, allowed: set[str]) -> bool:
         ast.Load,
     )  # fmt: skip
     return all(isinstance(part, plain) for part in ast.walk(label)) and names_in([label]) <= allowed
+
+
+def plain_names(given: Mapping[str, Any]) -> set[str]:
+    """The parameters that are numbers or texts, which do nothing when they are part of a label."""
+    return {name for name, value in given.items() if type(value) in (bool, int, str, Fraction)}
 
 
 _TOLD = (

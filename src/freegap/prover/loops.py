@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -43,25 +42,33 @@ from freegap.prover.loop_text import (
     is_plain_label,
     is_rounded,
     names_in,
+    plain_names,
     plain_targets,
     split,
     stored_in,
 )
 from freegap.symbolic import NotDecided
 from freegap.symbolic.subset import remember_source
-from freegap.symbolic.subset.source import definition_of
+from freegap.symbolic.subset.source import definition_of, signature_of
 
 _STATE = "freegap_state"
 _RESERVED = "freegap_"
+_PARTS = ("start", "step", "finish", "end")
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The parts of a stream, as functions of their own text."""
+    """The parts of a stream, as functions of their own text.
+
+    outs: the names of the lists whose items are in the entries.
+    end: where there is no `finish`, what is put out after the last step, of these lists.
+    """
 
     start: Callable[..., Any]
     step: Callable[..., Any]
     finish: Callable[..., Any] | None
+    outs: tuple[str, ...]
+    end: Callable[..., Any]
 
 
 def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
@@ -71,7 +78,7 @@ def loop_of(function: Any, given: Mapping[str, Any]) -> Loop | None:
     try:
         node = definition_of(function).node
         return _LoopReading(function, node, given).loop()
-    except (NoLoop, NotDecided):
+    except (NoLoop, NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
 
 
@@ -80,6 +87,8 @@ def names_of(node: ast.FunctionDef) -> tuple[str, str, list[str]]:
     arguments = node.args
     placed = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
     if arguments.vararg or arguments.kwarg or len(placed) < 2:
+        raise NoLoop
+    if any(a.arg.startswith(_RESERVED) for a in ast.walk(arguments) if isinstance(a, ast.arg)):
         raise NoLoop
     return placed[0], placed[1], [*placed[2:], *(a.arg for a in arguments.kwonlyargs)]
 
@@ -172,16 +181,20 @@ class _LoopReading:
         finish = self._end(steps.returns)
         start = [*self.prefix, ast.Return(self._tuple(ast.Load()))]
         functions = [
-            self._function("start", [self.noise], start),
-            self._function("step", [_STATE, self.answer, self.noise], step),
+            self._function(f"{_RESERVED}start", [self.noise], start),
+            self._function(f"{_RESERVED}step", [_STATE, self.answer, self.noise], step),
         ]
         if finish is not None:
-            functions.append(self._function("finish", [_STATE, self.noise], [unpack, *finish]))
+            functions.append(self._function(f"{_RESERVED}finish", [_STATE, self.noise], [unpack, *finish]))
+        end: list[ast.stmt] = self.suffix if finish is None else []
+        functions.append(self._function(f"{_RESERVED}end", [*self.outs], [*end, ast.Return()]))
         space = self._compiled(ast.unparse(ast.fix_missing_locations(ast.Module(functions, []))))
         made = {
-            name: partial(space[name], **self.given) for name in ("start", "step", "finish") if name in space
+            name: partial(space[_RESERVED + name], **self.given)
+            for name in _PARTS
+            if _RESERVED + name in space
         }
-        return Loop(made["start"], made["step"], made.get("finish"))
+        return Loop(made["start"], made["step"], made.get("finish"), tuple(self.outs), made["end"])
 
     def _end(self, returns: bool) -> list[ast.stmt] | None:
         """What follows the loop, as the end of a stream; None if it is a function of the entries."""
@@ -223,7 +236,8 @@ class _LoopReading:
             raise NoLoop
         remember_source(file, text)
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
-        return {name: space[name] for name in ("start", "step", "finish") if _made(space.get(name), file)}
+        names = [_RESERVED + name for name in _PARTS]
+        return {name: space[name] for name in names if _made(space.get(name), file)}
 
 
 class _StepText(ast.NodeTransformer):
@@ -237,7 +251,7 @@ class _StepText(ast.NodeTransformer):
         """Whether a step can end the program."""
 
     def list_of(self, name: str) -> str:
-        return f"{_RESERVED}{name}"
+        return f"{_RESERVED}list_{name}"  # no other name of ours
 
     def ends(self, how: str, value: ast.expr, *, stop: bool) -> ast.stmt:
         """Return the state, the entry, and whether to stop."""
@@ -289,22 +303,22 @@ class _StepText(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _told(self, value: ast.expr, lists: set[str]) -> ast.expr:
-        """What is put out, without what the entries so far tell: the place, and the lists."""
+        """What is put out, without what the entries so far tell: the place, and the lists. Each part says
+        what it is, so that no value of the program's looks like a place or a list."""
         if isinstance(value, ast.Name) and value.id == self.reading.place:
-            return ast.Constant("place")
+            return _marked("place")
         if isinstance(value, ast.Name) and value.id in lists:
-            return ast.Constant("list")
+            return _marked("list", ast.Constant(value.id))
         if isinstance(value, ast.Tuple | ast.List):
             value.elts = [self._told(item, lists) for item in value.elts]
             return value
-        made: ast.expr = self.visit(value)
-        return made
+        return _marked("value", self.visit(value))
 
     def visit_Call(self, node: ast.Call) -> Any:
         """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
         drawing = self._draws(node.func)
         if drawing and len(node.args) < 2:
-            known = {*self.reading.parameters, *([self.reading.place] if self.reading.place else [])}
+            known = plain_names(self.reading.given) | ({self.reading.place} if self.reading.place else set())
             if not all(is_plain_label(word.value, known) for word in node.keywords if word.arg == "label"):
                 raise NoLoop
             node.keywords = [word for word in node.keywords if word.arg != "label"]
@@ -341,6 +355,10 @@ class _StepText(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _marked(kind: str, *parts: ast.expr) -> ast.expr:
+    return ast.Tuple([ast.Constant(kind), *parts], ast.Load())
+
+
 def outside_of(function: FunctionType) -> dict[str, Any] | None:
     """All names from outside of a function; None if one of them has no value yet."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -352,7 +370,7 @@ def outside_of(function: FunctionType) -> dict[str, Any] | None:
 
 def given_to(function: FunctionType, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, with defaults."""
-    parameters = list(inspect.signature(function).parameters.values())[2:]
+    parameters = list(signature_of(function).parameters.values())[2:]
     usual = {p.name: p.default for p in parameters if p.default is not p.empty}
     return usual | dict(given)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from freegap.forms import Change, Selection
 from freegap.prover.check import claim_of
+from freegap.prover.loop_ties import NoiseInOrder, inputs
 from freegap.prover.loops import given_to, outside_of
 from freegap.prover.problem import Problem
 from freegap.prover.report import Proof
@@ -39,13 +40,31 @@ def prove_maximum(problem: Problem) -> Proof | None:
     if problem.charge is not None or type(problem.mechanism) is not FunctionType:
         return None
     try:
-        form = _selection(problem.mechanism, problem.keywords(problem.mechanism, all_given=True))
+        given = problem.keywords(problem.mechanism, all_given=True)
+        form = _selection(problem.mechanism, given)
         proof = None if form is None else prove_selection(problem, form)
-    except NotDecided:
+    except (NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
-    if proof is None or not proof.holds:
+    if form is None or proof is None or not proof.holds or not _is_tied(problem, form, given):
         return None
     return replace(proof, claim=claim_of(problem, for_all=True))
+
+
+def _is_tied(problem: Problem, form: Selection, given: Mapping[str, Any]) -> bool:
+    """Whether the program puts out the place of the largest, with the form's noise, wherever it is run."""
+    for answers, seed, width in inputs(problem.resolution):
+        noise = NoiseInOrder(seed, width)
+        try:
+            told = problem.mechanism(list(answers), noise, **given)
+        except Exception:  # of the program, on these numbers: then nothing is said for all n
+            return False
+        noisy = [answer + drawn for answer, drawn in zip(answers, noise.values, strict=False)]
+        drawn = {(str(law), scale) for law, scale, *_ in noise.drawn}
+        if len(noise.drawn) != len(answers) or drawn != {(str(form.law), Fraction(form.scale))}:
+            return False
+        if type(told) is not int or told != noisy.index(max(noisy)):
+            return False
+    return True
 
 
 def stay_the_best(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
@@ -111,7 +130,8 @@ def _noisy_list(body: list[ast.stmt], answers: str, noise: str) -> ast.Call | No
         return None  # one that depends on an answer is used twice where two are equal, which is an error
     used = {part.id for part in ast.walk(draw.args[0]) if isinstance(part, ast.Name)}
     if used & {*names, target.id, answers, noise} or any(
-        isinstance(part, ast.NamedExpr | ast.Lambda | ast.comprehension) for part in ast.walk(draw.args[0])
+        isinstance(part, ast.NamedExpr | ast.Lambda | ast.comprehension | ast.Starred)
+        for part in ast.walk(draw.args[0])
     ):
         return None
     return draw if _drawn_from(draw.func, noise) else None
@@ -152,10 +172,10 @@ def _evaluated(
     else:
         law = ast.unparse(draw.func.args[1]) if isinstance(draw.func, ast.Call) else "None"
     words = f"*, {', '.join(parameters)}" if parameters else ""
-    text = f"def drawn({words}):\n    return {law}, {ast.unparse(draw.args[0])}\n"
+    text = f"def freegap_drawn({words}):\n    return {law}, {ast.unparse(draw.args[0])}\n"
     file = f"<noise of a maximum {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     space = dict(outside)
     remember_source(file, text)
     exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
-    (path,) = follow(space["drawn"], [], given)
+    (path,) = follow(space["freegap_drawn"], [], given)
     return path.result[0], constant(path.result[1])

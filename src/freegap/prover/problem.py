@@ -29,6 +29,7 @@ from freegap.errors import InvalidArgument
 from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
 from freegap.symbolic.subset import fresh
+from freegap.symbolic.subset.source import signature_of
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
 Mechanism = Callable[..., Any]
@@ -162,7 +163,7 @@ class Problem:
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     try:
-        return inspect.signature(function)
+        return signature_of(function)
     except ValueError as error:  # some built-in functions
         raise TypeError(str(error)) from None
 

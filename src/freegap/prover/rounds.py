@@ -46,6 +46,7 @@ from freegap.prover.loop_text import (
     is_plain_end,
     is_plain_label,
     names_in,
+    plain_names,
     plain_targets,
     stored_in,
 )
@@ -83,7 +84,7 @@ def rounds_of(problem: Problem) -> Rounds | None:
     try:
         node = definition_of(function).node
         return _RoundReading(function, node, problem).rounds()
-    except (NoLoop, NotDecided):
+    except (NoLoop, NotDecided, RecursionError):  # a text that is nested too deeply to be read
         return None
 
 
@@ -233,7 +234,7 @@ class _RoundReading:
         call, end = last.test, last.body[0]
         if not isinstance(call, ast.Call) or not isinstance(end, ast.Return) or len(call.args) != 1:
             return None, None
-        known = {*self.parameters, *([self.turn] if self.turn else [])}
+        known = plain_names(self.given) | ({self.turn} if self.turn else set())
         labels = [w.arg == "label" and is_plain_label(w.value, known) for w in call.keywords]
         if ast.unparse(call.func) != f"{self.noise}.coin" or not all(labels):
             return None, None

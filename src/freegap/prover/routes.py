@@ -216,8 +216,8 @@ ForAll = Composition | Selection | Ranking | Stream
 def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
     for part in (form, form.first, form.second) if isinstance(form, Composition) else (form,):
-        if type(part) not in get_args(ForAll):
-            constraint = "is a subclass of a form, whose program may be another than what is proved"
+        if type(part) not in get_args(ForAll) or vars(part).keys() - {field.name for field in fields(part)}:
+            constraint = "is a subclass of a form, or has more attributes: its program may be another"
             raise InvalidArgument("mechanism", part, constraint, "Pass the form itself.")
     proof = _prove_for_all(problem, form)
     if proof.holds:
@@ -284,8 +284,13 @@ def _same_text(form: Any, schema: Schema[Any] | Composed) -> bool:
     if isinstance(schema, Composed):
         parts = [form.first, form.second] if type(form) is Composition else []
         return len(parts) == len(schema.parts) and all(map(_same_text, parts, schema.parts))
-    return type(form) is type(schema.form) in get_args(ForAll) and all(
-        _text(getattr(form, part.name)) == _text(getattr(schema.form, part.name)) for part in fields(form)
+    own = all(vars(one).keys() <= {part.name for part in fields(one)} for one in (form, schema.form))
+    return (
+        own
+        and type(form) is type(schema.form) in get_args(ForAll)
+        and all(
+            _text(getattr(form, part.name)) == _text(getattr(schema.form, part.name)) for part in fields(form)
+        )
     )
 
 

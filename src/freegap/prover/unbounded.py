@@ -21,6 +21,7 @@ from freegap.forms import Stream
 from freegap.laws import ShiftPrice
 from freegap.prover.check import claim_of
 from freegap.prover.classes import OutputClass
+from freegap.prover.loop_ties import is_tied
 from freegap.prover.loops import Loop, loop_of
 from freegap.prover.outputs import Hole, Leaf, Node, count_holes, pattern
 from freegap.prover.pieces import pieces_of
@@ -56,7 +57,7 @@ def prove_loop(problem: Problem) -> Proof | None:
         proof = prove_stream(problem, _form(loop, found))
     except NotDecided:
         return None
-    if not proof.holds:
+    if not proof.holds or not is_tied(loop, problem.mechanism, given, problem.resolution):
         return None
     return replace(proof, claim=claim_of(problem, for_all=True), alignment_source=found)
 

@@ -4,15 +4,18 @@
 meaning here, or is refused with its line and the reason; docs/prove.md has the table. What there is:
 
     source        the tree of a function, and that it is the tree of what runs
+    plain         what may be nowhere in it
     values        what a program can hold, and what it may read from outside
     frames        names
     arithmetic, order    numbers, comparisons: each decided at once
     expressions, statements, matching, calls, attributes, methods, builtins    the constructs
     machine       the state of one run
-    follow        all paths, each confirmed by the real function
+    follow        all paths
+    confirmation  the real function does the same on each
 """
 
-from freegap.symbolic.subset.follow import agree, follow
+from freegap.symbolic.subset.confirmation import agree
+from freegap.symbolic.subset.follow import follow
 from freegap.symbolic.subset.source import remember_source
 from freegap.symbolic.subset.values import (
     MODELS,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _MOST_POWER = 64
 _MOST_BITS = 20_000
-_LONGEST = 100_000
 _MOST_TERMS = 1000
 
 _POLYNOMIAL: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -69,6 +68,7 @@ def binary(machine: Machine, kind: type[ast.operator], left: Any, right: Any) ->
         return Processed(_sign(kind), (left, right))
     pair = (type(left), type(right))
     if kind is ast.Add and pair in ((list, list), (tuple, tuple), (str, str)):
+        machine.require_short(len(left) + len(right))
         return left + right
     if kind is ast.Mult and pair in ((list, int), (tuple, int), (str, int)):
         return _repeated(machine, left, right)
@@ -97,8 +97,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 
 
 def _repeated(machine: Machine, items: Any, times: int) -> Any:
-    if len(items) * times > _LONGEST:
-        raise machine.refusal(f"more than {_LONGEST} items")
+    machine.require_short(len(items) * times)
     return items * times
 
 
@@ -113,6 +112,7 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
         if Symbol in (type(left), type(right)):
             return _bounded(machine, simplified(_POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))))
         result = _POLYNOMIAL[kind](left, right)
+        _note_rounding(machine, left, right, result)
         if kind is not ast.Mult and machine.rounded and abs(result) < max(abs(left), abs(right)) / 4:
             _require_whole(machine, left, right, "a difference")
         return _bounded(machine, result)
@@ -178,9 +178,18 @@ def divided(machine: Machine, left: Any, right: Any) -> Any:
             "zero divided by a negative number: a float would be -0.0, which looks different"
         )
     result = Fraction(left) / Fraction(right)
-    if Fraction not in (type(left), type(right)) and rounds_to_float(result):
-        machine.rounded = True  # Python's quotient of whole numbers is the nearest float
+    if Fraction not in (type(left), type(right)):  # Python's quotient of whole numbers is the nearest float
+        machine.floats = True
+        machine.rounded = machine.rounded or rounds_to_float(result)
+    _note_rounding(machine, left, right, result)
     return result
+
+
+def _note_rounding(machine: Machine, *numbers: Any) -> None:
+    """Of known numbers, where some are floats in Python: one that is no float may be rounded there, at once
+    (1e17 + 1) or as it meets a float ((2**53 + 1) * 2.0)."""
+    if machine.floats and any(type(number) is Fraction for number in numbers):
+        machine.rounded = machine.rounded or any(rounds_to_float(Fraction(number)) for number in numbers)
 
 
 def rounds_to_float(value: Fraction) -> bool:
@@ -206,8 +215,10 @@ def _power(machine: Machine, base: Any, exponent: Any) -> Any:
             raise machine.refusal("a number with too many digits")
         return base**exponent
     result = _bounded(machine, Fraction(base) ** exponent)
-    if type(base) is not Fraction and rounds_to_float(result):
-        machine.rounded = True
+    if type(base) is not Fraction:
+        machine.floats = True
+        machine.rounded = machine.rounded or rounds_to_float(result)
+    _note_rounding(machine, base, result)
     return result
 
 

@@ -42,6 +42,6 @@ def _field(machine: Machine, owner: Any, name: str) -> Any:
         )
     if name in type(owner).__dataclass_fields__ and name in vars(owner):
         return machine.outside(vars(owner)[name], f"the field {name}")
-    if type(found) is FunctionType:
+    if type(found) is FunctionType and name not in getattr(owner, "__dict__", {}):
         return machine.outside(MethodType(found, owner))
     raise machine.refusal(f"the attribute {name} of {shown(owner)} is outside the subset")

@@ -97,12 +97,14 @@ def _sorted(machine: Machine, items: Any, *, key: Any = None, reverse: Any = Fal
 
 def _extreme(largest: bool) -> Callable[..., Any]:
     def find(machine: Machine, *given: Any, key: Any = None, default: Any = _NOTHING) -> Any:
-        items = _all_items(machine, given[0]) if len(given) == 1 else list(given)
+        items, keys = [], []
+        for item in machine.iterate(given[0]) if len(given) == 1 else given:
+            items.append(item)
+            keys.append(item if key is None else machine.call(key, [item]))
         if not items:
             if default is _NOTHING:
                 raise ValueError("the largest or smallest of nothing")
             return default
-        keys = items if key is None else [machine.call(key, [item]) for item in items]
         return order.best(machine, items, keys, largest)
 
     return find
@@ -186,9 +188,12 @@ def _float(machine: Machine, value: Any = Fraction(0)) -> Any:
         return float(value)
     if type(value) is float:
         return value
+    if type(value) in (Symbol, Processed):
+        return Processed("float", (value,))
     if is_number(value):
         found = arithmetic.real(value)
-        machine.rounded = machine.rounded or type(found) is Symbol or arithmetic.rounds_to_float(found)
+        machine.floats = True
+        machine.rounded = machine.rounded or arithmetic.rounds_to_float(found)
         return found
     raise machine.refusal(f"a float of {shown(value)}")
 

@@ -12,6 +12,7 @@ from freegap.symbolic.subset.expressions import evaluate
 from freegap.symbolic.subset.frames import Frame, bound_names
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.methods import call_method
+from freegap.symbolic.subset.plain import strange_part
 from freegap.symbolic.subset.source import Definition, definition_of
 from freegap.symbolic.subset.statements import Returned, execute
 from freegap.symbolic.subset.values import RECORDS, Closure, Method, Partial, Record, Trusted, shown
@@ -74,7 +75,7 @@ def _run(
     machine.deeper()
     node = definition.node
     machine.step(definition.file, node.lineno)
-    _require_plain(machine, node)
+    _require_plain(machine, node, frame)
     if isinstance(node, ast.Lambda):
         value = evaluate(machine, frame, node.body)
     else:
@@ -84,9 +85,13 @@ def _run(
     return value
 
 
-def _require_plain(machine: Machine, node: ast.FunctionDef | ast.Lambda) -> None:
+def _require_plain(machine: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> None:
     if _yields(node):
         raise machine.refusal("yield is outside the subset")
+    strange = strange_part(node, 0 if frame.outside is None else frame.outside.__code__.co_flags)
+    if strange is not None:
+        reason, machine.line = strange
+        raise machine.refusal(reason)
 
 
 @lru_cache(maxsize=4096)

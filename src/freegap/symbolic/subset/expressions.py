@@ -66,6 +66,7 @@ def _text(machine: Machine, frame: Frame, node: ast.JoinedStr) -> str:
         if not isinstance(part, ast.FormattedValue) or part.format_spec is not None or part.conversion != -1:
             raise machine.refusal("a format in a text is outside the subset")
         parts.append(machine.text(evaluate(machine, frame, part.value)))
+    machine.require_short(sum(map(len, parts)))
     return "".join(parts)
 
 

@@ -1,31 +1,25 @@
 """All paths of a program of the subset, each confirmed by the real function.
 
-On each path the interpreter's result is compared with Python's own: z3 gives answers and noise that take the
-path, the real function runs on them, and its output, of the same types, and its draws must be the ones
-that the interpreter has. Where they differ, nothing is decided. (The paths are complete and right by the
-meaning of the subset alone; this is a second reason to believe it.)
+The paths are complete and right by the meaning of the subset alone; that the real function does the same on
+points of each path (`confirmation`) is a second reason to believe it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
-import z3
-
-from freegap.symbolic.conditions import Condition
-from freegap.symbolic.draws import Draw, SymbolicNoise
-from freegap.symbolic.given import GivenNoise
+from freegap.symbolic.draws import SymbolicNoise
 from freegap.symbolic.limits import Limits
 from freegap.symbolic.paths import Exploration, Path
+from freegap.symbolic.subset.confirmation import require_agreement
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import NoiseInterface, Record
-from freegap.symbolic.symbols import Symbol, SymbolicVariable
+from freegap.symbolic.symbols import Symbol
 from freegap.symbolic.undecided import NotDecided
 
-_NEAR = Fraction(1, 10**9)
+_DEEPEST = 100
 
 
 def follow(
@@ -45,7 +39,7 @@ def follow(
     keywords: from outside, so constants.
     assuming: conditions or z3 formulas that hold of the inputs.
     progress: called with each path when it is finished.
-    confirm: run the real function on a point of each path. It cannot be where parameters are symbols.
+    confirm: run the real function on points of each path. It cannot be where parameters are symbols.
 
     >>> from freegap.symbolic import SymbolicNoise, real
     >>> def above(answer, noise):
@@ -65,7 +59,7 @@ def follow(
         draws = tuple(draw for recorder in recorders for draw in recorder.draws)
         path = Path(tuple(exploration.conditions), tuple(exploration.branches), result, draws)
         if confirm:
-            _confirm(machine, function, inputs, keywords or {}, path)
+            require_agreement(machine, function, inputs, keywords or {}, path)
         paths.append(path)
         if progress is not None:
             progress(path)
@@ -81,7 +75,9 @@ def _interpreted(machine: Machine, function: Any, inputs: Sequence[Any], keyword
         result = machine.call(function, [_input(value) for value in inputs], given)
         if not _unchanged(given, machine.parameters(keywords)):
             raise machine.refusal("the program changes a parameter, which whoever passed it can see")
-        _require_told(machine, result)
+        parts = list(_parts(result, machine))
+        _require_told(machine, parts)
+        _require_one_of_each(machine, parts, [part for part in _parts(given, machine) if _is_list(part)])
         return result
     except NotDecided:
         raise
@@ -91,9 +87,8 @@ def _interpreted(machine: Machine, function: Any, inputs: Sequence[Any], keyword
         raise machine.refusal(f"the program raised {type(error).__name__}: {error}") from error
 
 
-def _require_told(machine: Machine, result: Any) -> None:
+def _require_told(machine: Machine, told: list[Any]) -> None:
     """Where a program divides by a number, an error shows whether it is 0: so it must be put out as well."""
-    told = list(_parts(result))
     if any(all(divisor is not part for part in told) for divisor in machine.divisors):
         raise machine.refusal(
             "a division by a number that is not put out: by an error it tells whether that number is 0. Put "
@@ -101,8 +96,24 @@ def _require_told(machine: Machine, result: Any) -> None:
         )
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _require_one_of_each(machine: Machine, told: list[Any], given: list[Any]) -> None:
+    """A list that is put out twice is not two equal ones: who changes one of them sees whether it is."""
+    known = {id(part) for part in given}
+    for part in filter(_is_list, told):
+        if id(part) in known:
+            raise machine.refusal("a list or dict is put out twice, or is a parameter: put out a copy of it")
+        known.add(id(part))
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) in (list, dict)
+
+
+def _parts(value: Any, machine: Machine, depth: int = 0) -> Iterator[Any]:
     """A value, and all that is in it."""
+    machine.step(machine.file, machine.line)
+    if depth > _DEEPEST:
+        raise machine.refusal(f"an output of more than {_DEEPEST} lists within each other")
     yield value
     within: Iterable[Any] = ()
     if type(value) is Processed:
@@ -114,7 +125,7 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, list | tuple):
         within = value
     for part in within:
-        yield from _parts(part)
+        yield from _parts(part, machine, depth + 1)
 
 
 def _unchanged(now: Any, before: Any) -> bool:
@@ -143,128 +154,3 @@ def _input(value: Any) -> Any:
         known = value.as_constant()
         return value if known is None else known
     return value
-
-
-# The real function -----------------------------------------------------------------------------------
-
-
-def _confirm(
-    machine: Machine, function: Any, inputs: Sequence[Any], keywords: Mapping[str, Any], path: Path
-) -> None:
-    model = _model(machine, path)
-    if model is None:
-        return  # no input takes this path: z3 did not see that at its branches
-    values = {draw.label: _value(model, draw.value) for draw in path.draws}
-    noise = GivenNoise(values)
-    real = [noise if isinstance(v, SymbolicNoise) else _number(model, v) for v in inputs]
-    try:
-        found = function(*real, **keywords)
-    except Exception as error:
-        raise NotDecided(
-            f"the program raised {type(error).__name__} where it was run to confirm a path: {error}"
-        ) from error
-    near = machine.rounded
-    if not agree(_number(model, path.result), found, near=near):
-        raise NotDecided("the interpreter and Python disagree about the output of a path")
-    if not _same_draws(path.draws, noise, near=near):
-        raise NotDecided("the interpreter and Python disagree about the draws of a path")
-
-
-def _model(machine: Machine, path: Path) -> Any:
-    """A point of the path; away from its edges, if floats would round there."""
-    solver = machine.exploration.solver
-    inside = [_open(condition).z3 for condition in path.conditions] if machine.rounded else []
-    inside += [divisor.z3 != 0 for divisor in machine.divisors if isinstance(divisor, Symbol)]
-    answer = solver.check(*inside)
-    if answer != z3.sat and inside:
-        answer = solver.check()
-    if answer == z3.unknown:
-        raise NotDecided("z3 did not decide on a point of a path in time, so that it is not confirmed")
-    return solver.model() if answer == z3.sat else None
-
-
-def _open(condition: Condition) -> Condition:
-    return Condition("<", condition.symbol) if condition.relation == "<=" else condition
-
-
-def _value(model: Any, symbol: Symbol) -> Fraction:
-    """The value of a symbol in a model, from the values of its variables."""
-    total = Fraction(0)
-    for monomial, coefficient in symbol.terms.items():
-        for variable in monomial:
-            coefficient *= _variable(model, variable)
-        total += coefficient
-    return total
-
-
-def _variable(model: Any, variable: SymbolicVariable) -> Fraction:
-    value = model.eval(variable.z3, model_completion=True)
-    if not z3.is_rational_value(value):
-        raise NotDecided(f"z3 gives {value} for {variable}, which is not rational: a path is not confirmed")
-    return Fraction(value.numerator_as_long(), value.denominator_as_long())
-
-
-def _number(model: Any, value: Any) -> Any:
-    """The value with numbers in the place of symbols; containers are copied."""
-    if type(value) is Symbol:
-        return _value(model, value)
-    if type(value) is list:
-        return [_number(model, item) for item in value]
-    if type(value) is Processed:
-        return value
-    if type(value) is tuple:
-        return tuple(_number(model, item) for item in value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_number(model, item) for item in value))
-    if type(value) is Record:
-        return value.kind(*(_number(model, item) for item in value.values))
-    if type(value) is dict:
-        return {key: _number(model, item) for key, item in value.items()}
-    return value
-
-
-def agree(ours: Any, found: Any, *, near: bool = False) -> bool:
-    """Whether Python's value is the interpreter's, types included; a real number may be a float there."""
-    kind = type(ours)
-    if kind is Processed:  # any function of its numbers is as private
-        return type(found) in (int, Fraction, float)
-    if kind is Fraction:
-        if type(found) not in (Fraction, float) or (type(found) is float and str(found) == "-0.0"):
-            return False
-        return _close(ours, found, near)
-    if kind in (list, tuple):
-        return (
-            type(found) is kind
-            and len(ours) == len(found)
-            and all(agree(a, b, near=near) for a, b in zip(ours, found, strict=True))
-        )
-    if kind is dict:
-        return (
-            type(found) is dict
-            and [(type(key), key) for key in ours] == [(type(key), key) for key in found]
-            and all(agree(ours[key], found[key], near=near) for key in ours)
-        )
-    return type(found) is kind and bool(ours == found)
-
-
-def _close(ours: Fraction, found: Any, near: bool) -> bool:
-    try:
-        other = Fraction(found)
-    except (ValueError, OverflowError):  # NaN, infinity
-        return False
-    return other == ours or (near and abs(other - ours) <= _NEAR * max(abs(ours), abs(other), Fraction(1)))
-
-
-def _same_draws(draws: Sequence[Draw], noise: GivenNoise, *, near: bool) -> bool:
-    if [draw.label for draw in draws] != list(noise.drawn):
-        return False
-    for draw in draws:
-        law, scale, resolution, step = noise.drawn[draw.label]
-        if law != draw.law or not _close(Fraction(draw.scale), scale, near):
-            return False
-        for ours, found in ((draw.resolution, resolution), (draw.step, step)):
-            if (ours is None) != (found is None):
-                return False
-            if ours is not None and not _close(ours, found, near):
-                return False
-    return True

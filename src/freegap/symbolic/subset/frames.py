@@ -80,7 +80,8 @@ def _bound(node: ast.AST, inner: bool) -> set[str]:
             names |= _bound(part, inner)
         return names
     if isinstance(node, ast.Lambda):
-        return set()
+        defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        return set().union(*(_bound(part, inner) for part in defaults))
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Store) and not inner else set()
     if isinstance(node, ast.NamedExpr):

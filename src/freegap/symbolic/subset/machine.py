@@ -18,6 +18,7 @@ from freegap.symbolic.subset.values import (
     Record,
     View,
     fresh,
+    holds_float,
     holds_rounding,
     read,
     shown,
@@ -26,6 +27,7 @@ from freegap.symbolic.symbols import Symbol
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
 _DEEPEST = 40
+_LONGEST = 100_000
 _KEYS = (bool, int, str, Fraction, type(None))
 
 
@@ -38,6 +40,8 @@ class Machine:
         self.line = 0
         self.steps = 0
         self.depth = 0
+        self.floats = False
+        """Whether some number is a float in Python."""
         self.rounded = False
         """Whether Python's own floats would round where this machine does not."""
         self.divisors: list[Symbol | Processed] = []
@@ -59,6 +63,11 @@ class Machine:
         most = self.exploration.limits.lines
         if self.steps > most:
             raise self.refusal(f"more than {most} lines on one path: a loop without end?")
+
+    def require_short(self, length: int) -> None:
+        """A list or text that is doubled again and again must not take all memory."""
+        if length > _LONGEST:
+            raise self.refusal(f"more than {_LONGEST} items")
 
     def deeper(self) -> None:
         """One more call inside a call."""
@@ -84,6 +93,7 @@ class Machine:
             found = read(value)
         except NotReadable as reason:
             raise self.refusal(f"{what}: {reason}" if what else str(reason)) from None
+        self.floats = self.floats or holds_float(value)
         self.rounded = self.rounded or holds_rounding(value)
         return found
 
@@ -109,9 +119,12 @@ class Machine:
 
     def key(self, value: Any) -> Any:
         """The value as a key of a dict or a label; what depends on answers or noise is none."""
+        if type(value) is Fraction and self.rounded:
+            raise self.refusal("a real number as a key, where floats are rounded: Python may find another")
         if type(value) in _KEYS:
             return value
         if type(value) is tuple:
+            self.step(self.file, self.line)
             return tuple(map(self.key, value))
         raise self.refusal(f"{shown(value)} as a key or label: TypeError, or it would show its identity")
 

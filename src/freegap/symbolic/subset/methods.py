@@ -136,7 +136,10 @@ def _append(machine: Machine, owner: list[Any], item: Any) -> None:
 
 
 def _extend(machine: Machine, owner: list[Any], items: Any) -> None:
-    owner.extend(list(machine.iterate(items)))
+    if type(items) in (list, tuple):
+        machine.require_short(len(owner) + len(items))
+    for item in list(items) if type(items) is list else machine.iterate(items):
+        owner.append(item)  # one by one: what makes the items may see those that are there
 
 
 def _insert(machine: Machine, owner: list[Any], place: Any, item: Any) -> None:
@@ -163,8 +166,12 @@ def _reverse(machine: Machine, owner: list[Any]) -> None:
 
 
 def _sort(machine: Machine, owner: list[Any], *, key: Any = None, reverse: Any = False) -> None:
-    keys = list(owner) if key is None else [machine.call(key, [item]) for item in owner]
-    owner[:] = order.ordered(machine, list(owner), keys, order.true(machine, reverse))
+    items, descending = list(owner), order.true(machine, reverse)
+    owner.clear()  # as in Python, where a key sees the list empty
+    keys = items if key is None else [machine.call(key, [item]) for item in items]
+    if owner:
+        raise machine.refusal("the key of a sort changes the list that is sorted")
+    owner.extend(order.ordered(machine, items, keys, descending))
 
 
 def _remove(machine: Machine, owner: list[Any], item: Any) -> None:
@@ -226,12 +233,12 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     dict: {
         "copy": _copy,
         "get": _get,
-        "items": lambda machine, owner: View(tuple(owner.items())),
-        "keys": lambda machine, owner: View(tuple(owner)),
+        "items": lambda machine, owner: View(owner.items()),
+        "keys": lambda machine, owner: View(owner.keys()),
         "pop": _pop_key,
         "setdefault": _set_default,
         "update": _update,
-        "values": lambda machine, owner: View(tuple(owner.values())),
+        "values": lambda machine, owner: View(owner.values()),
     },
     set: {"add": _add, "copy": _copy, "discard": _discard},
 }

@@ -22,6 +22,8 @@ def true(machine: Machine, value: Any) -> bool:
     if kind is Symbol:
         return machine.decide(Condition.compare(value, "!="))
     if value is None or is_number(value):
+        if type(value) is Fraction:
+            _require_exact(machine, value, value)  # 1e-200 * 1e-200 is 0.0
         return bool(value)
     if kind is float:
         return True  # infinity
@@ -48,6 +50,7 @@ def equal(machine: Machine, left: Any, right: Any) -> bool:
     kinds = (_category(machine, left), _category(machine, right))
     if kinds[0] is not kinds[1]:
         return False
+    machine.step(machine.file, machine.line)
     if kinds[0] in (list, tuple):
         return len(left) == len(right) and all(equal(machine, a, b) for a, b in zip(left, right, strict=True))
     if kinds[0] is dict:

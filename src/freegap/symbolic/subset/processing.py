@@ -28,6 +28,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "floor": math.floor,
     "ceil": math.ceil,
     "int": int,
+    "float": float,
 }
 
 

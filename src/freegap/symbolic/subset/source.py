@@ -9,14 +9,17 @@ from __future__ import annotations
 import __future__
 
 import ast
+import builtins
 import copy
 import functools
+import inspect
 import linecache
 import operator
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import Any
 
 from freegap.symbolic.undecided import NotDecided, SourceLine
 
@@ -45,10 +48,39 @@ def remember_source(file: str, text: str) -> None:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
 
 
+_OWN = dict(vars(builtins))
+
+
+def _exchanged() -> bool:
+    """Whether somebody gave one of Python's own functions another meaning."""
+    return any(vars(builtins).get(name) is not _OWN[name] for name in _READ)
+
+
+_READ = (
+    "abs", "all", "any", "enumerate", "getattr", "len", "list", "max", "min", "range", "sorted", "sum",
+    "tuple",
+)  # fmt: skip
+"""Those that some readers of a text take for what they are by their names."""
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """What a function takes, by its code: not what `functools.wraps` or a `__signature__` says of it."""
+    if type(function) is FunctionType:
+        bare = FunctionType(
+            function.__code__, {}, function.__name__, function.__defaults__, function.__closure__
+        )
+        bare.__kwdefaults__ = function.__kwdefaults__
+        return inspect.signature(bare)
+    return inspect.signature(function)
+
+
 def definition_of(function: FunctionType) -> Definition:
     """The definition of a function; `NotDecided` where it is not known to be what runs."""
     code = function.__code__
     where = SourceLine(code.co_filename, code.co_firstlineno)
+    known: Any = getattr(function, "__builtins__")  # noqa: B009 - typeshed lacks it
+    if type(function.__globals__) is not dict or known is not builtins.__dict__ or _exchanged():
+        raise NotDecided(f"the names around {function.__name__} are not those of Python's own modules", where)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
         raise NotDecided(f"the source of {function.__name__} is not known: write it in a file", where)

@@ -11,6 +11,7 @@ from freegap.symbolic.subset.expressions import assign, evaluate, make_closure
 from freegap.symbolic.subset.frames import Frame
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.matching import matches
+from freegap.symbolic.subset.methods import METHODS
 from freegap.symbolic.subset.values import shown
 
 
@@ -78,7 +79,7 @@ def _augmented(machine: Machine, frame: Frame, node: ast.AugAssign) -> None:
 def _combined(machine: Machine, node: ast.AugAssign, old: Any, value: Any) -> Any:
     machine.line = node.lineno
     if type(old) is list and isinstance(node.op, ast.Add):
-        old.extend(list(machine.iterate(value)))
+        METHODS[list]["extend"](machine, old, value)
         return old
     if type(old) in (list, dict, set):
         raise machine.refusal(f"an operator with = on {shown(old)} is outside the subset")

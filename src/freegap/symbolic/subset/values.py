@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -81,9 +81,9 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The keys, values or items of a dict."""
+    """The keys, values or items of a dict: as they are now, whenever one looks."""
 
-    items: tuple[Any, ...]
+    items: Collection[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,22 @@ class Trusted:
         return self.real(*arguments, **keywords)
 
 
+_OURS = (Closure, Partial, Method, Lazy, View, Record, NoiseInterface, KnownNoise, Trusted, Processed)
+"""What the interpreter alone makes, and a program cannot bring along."""
+
+
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, known or not; truth values are whole numbers, as in Python."""
     return type(value) in NUMBERS
+
+
+def holds_float(value: Any) -> bool:
+    """Whether there is a finite float in it."""
+    if type(value) in (tuple, frozenset):
+        return any(map(holds_float, value))
+    if type(value) is partial:
+        return any(map(holds_float, [*value.args, *value.keywords.values()]))
+    return type(value) is float and math.isfinite(value)
 
 
 def holds_rounding(value: Any) -> bool:
@@ -160,7 +173,7 @@ def read(value: Any) -> Any:
         return value
     if kind is tuple:
         return tuple(map(read, value))
-    if kind is frozenset:
+    if kind is frozenset and all(map(_is_key, value)):
         return frozenset(map(read, value))
     if any(kind is known for known in RECORDS):
         return Record(kind, tuple(map(read, value)))
@@ -171,6 +184,8 @@ def read(value: Any) -> Any:
         return Partial(read(value.func), tuple(map(read, value.args)), words)
     if kind is MethodType and is_frozen(value.__self__):
         return value
+    if kind in _OURS:
+        raise NotReadable(f"a {kind.__name__} is a piece of the prover")
     if is_frozen(value) or _known(value):
         return value
     if isinstance(value, np.ndarray):
@@ -181,6 +196,13 @@ def read(value: Any) -> Any:
         f"a {kind.__name__} can change or hide something: from outside, a program may use numbers, truth "
         "values, text, tuples and frozen dataclasses of them, and functions"
     )
+
+
+def _is_key(value: Any) -> bool:
+    """Whether Python compares it as the interpreter does: by no method of a class of the user's."""
+    if type(value) is tuple:
+        return all(map(_is_key, value))
+    return value is None or type(value) in (bool, int, float, str, Fraction)
 
 
 def parameter(value: Any) -> Any:
@@ -215,7 +237,7 @@ def is_frozen(value: Any) -> bool:
     kind = type(value)
     settings = kind.__dict__.get("__dataclass_params__")
     finds: Any = kind.__getattribute__
-    plain = finds is object.__getattribute__ and not hasattr(kind, "__getattr__")
+    plain = finds is object.__getattribute__ and not hasattr(kind, "__getattr__") and type(kind) is type
     return settings is not None and settings.frozen and plain and dataclasses.is_dataclass(value)
 
 
@@ -240,6 +262,9 @@ def shown(value: Any) -> str:
     words = {
         Symbol: "a number that depends on answers or noise",
         Fraction: "a real number",
+        bool: "a truth value",
+        int: "a whole number",
+        str: "a text",
         Closure: "a function",
         FunctionType: "a function",
         NoiseInterface: "the noise interface",
