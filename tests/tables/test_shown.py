@@ -93,6 +93,7 @@ def test_words() -> None:
         f"One person is {PRIVACY.unit}.",
         f"Neighbours: {PRIVACY.neighbours}.",
         "Domain: 9 public items.",
+        "Clipped: nothing.",
     ]
     assert TOP.footnotes() == [spent, *lines]
     assert GAPS.footnotes()[:-1] == [spent, *lines]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -64,3 +65,37 @@ def test_times_that_may_not_fit(engine: str) -> None:
     window = fg.source(table, every="month", time="time", since="2026-01-01", until="2026-03-01")
     with pytest.raises(fg.InvalidArgument, match="seconds"):
         fg.top_k(window, **ASK)
+
+
+@pytest.mark.parametrize("dtype", [object, pd.StringDtype("python")])
+@pytest.mark.parametrize("odd", ["item", "person", "ward"])
+def test_half_a_character_in_pandas_is_a_missing_value(dtype: Any, odd: str) -> None:
+    """pandas holds lone surrogates, and fails when it is to group by a column that has one."""
+    columns = {"item": ["a"] * 9 + ["b"], "person": [f"p{i}" for i in range(10)], "ward": ["n", "s"] * 5}
+    with_odd = {name: [*some, "\ud800" if name == odd else "a"] for name, some in columns.items()}
+    plain, more = (
+        pd.DataFrame({name: pd.Series(some, dtype=dtype) for name, some in both.items()}).assign(cost=1.5)
+        for both in (columns, with_odd)
+    )
+    groups: dict[str, Any] = {"group": "ward", "groups": ["n", "s"]}
+    numbers: dict[str, Any] = {
+        "value": "cost",
+        "person": "person",
+        "q": 0.5,
+        "low": 0,
+        "high": 4,
+        "epsilon": 1,
+    }
+    bins: dict[str, Any] = {"item": "item", "person": "person", "domain": ["a", "b"], "epsilon": 1}
+    for ask, options in (
+        (fg.top_k, ASK),
+        (fg.top_k, ASK | groups),
+        (fg.top_k, ASK | groups | {"groups_per_person": 1}),
+        (fg.top_k, ASK | {"domain": "unknown", "delta": "1e-6"}),
+        (fg.histogram, bins | {"items_per_person": 1}),
+        (fg.quantiles, numbers),
+        (fg.quantiles, numbers | groups | {"groups_per_person": 1}),
+    ):
+        releases = [ask(table, bits=fg.SeededBits(1), **options) for table in (plain, more)]
+        if odd == "person" or (odd == "item" and "item" in options) or (odd == "ward" and "group" in options):
+            assert releases[0] == releases[1], options
