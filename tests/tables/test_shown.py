@@ -66,6 +66,7 @@ def test_plain_values() -> None:
         "unit": PRIVACY.unit,
         "neighbours": PRIVACY.neighbours,
         "domain": PRIVACY.domain,
+        "clipped": "nothing",
     }
     assert (top["epsilon"], top["spent"], top["private"]) == ("1/2000", "1/2000", True)
     gaps = GAPS.to_dict()

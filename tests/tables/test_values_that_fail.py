@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -99,3 +100,77 @@ def test_half_a_character_in_pandas_is_a_missing_value(dtype: Any, odd: str) -> 
         releases = [ask(table, bits=fg.SeededBits(1), **options) for table in (plain, more)]
         if odd == "person" or (odd == "item" and "item" in options) or (odd == "ward" and "group" in options):
             assert releases[0] == releases[1], options
+
+
+_TYPES = [pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("us"), pa.timestamp("us", "Asia/Tokyo")]
+_FAR = {"date32[day]": 2**31 - 1, "date64[ms]": 2**61 // 86_400_000 * 86_400_000, "timestamp[s]": 2**40}
+
+
+def _with_a_far_time(type_: pa.DataType) -> pa.Table:
+    """Ten people in January, and one in a year that Python does not have."""
+    near = (
+        pa.array([datetime.date(2026, 1, 1 + i % 2) for i in range(10)]).cast(pa.timestamp("us")).cast(type_)
+    )
+    whole = pa.int32() if type_ == pa.date32() else pa.int64()
+    far = pa.array([_FAR.get(str(type_), 2**62)], whole).view(type_)
+    days = pa.concat_arrays([near, far])
+    return pa.table({"day": days, "item": ["a"] * 10 + ["b"], "person": range(11), "cost": [1.5] * 11})
+
+
+@pytest.mark.parametrize("type_", _TYPES, ids=str)
+@pytest.mark.parametrize("engine", ["pyarrow", "polars", "pandas", "duckdb"])
+def test_a_time_that_python_does_not_have_is_a_missing_one(engine: str, type_: pa.DataType) -> None:
+    """Engines hold the year 20260; to make a Python value of it fails, and would tell that it is there."""
+    table = _with_a_far_time(type_)
+    connection = duckdb.connect()
+    connection.register("rows", table)
+    made: Any = {
+        "pyarrow": lambda: table,
+        "polars": lambda: pl.from_arrow(table),
+        "pandas": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
+        "duckdb": lambda: connection.sql("SELECT * FROM rows"),
+    }[engine]()
+    if engine == "polars" and type_ == pa.date64():
+        return  # they are times there
+    near = table.slice(0, 10)
+    public = near["day"].unique().to_pylist()
+    public.append(public[0] + datetime.timedelta(days=9))
+    counted: dict[str, Any] = {"item": "day", "person": "person", "domain": public, "epsilon": 1}
+    within: dict[str, Any] = ASK | {"group": "day", "groups": public}
+    for ask, options in (
+        (fg.top_k, counted | {"k": 1}),
+        (fg.histogram, counted | {"items_per_person": 1}),
+        (fg.top_k, counted | {"k": 1, "domain": "unknown", "delta": "1e-6"}),
+        (fg.top_k, within),
+        (fg.top_k, within | {"groups_per_person": 1}),
+        (fg.top_k, ASK | {"person": "day"}),
+        (
+            fg.histogram,
+            counted | {"item": "item", "domain": ["a", "b"], "person": "day", "items_per_person": 1},
+        ),
+    ):
+        assert ask(made, bits=fg.SeededBits(1), **options) == ask(near, bits=fg.SeededBits(1), **options)
+
+
+def test_a_year_that_was_mistyped(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    rows = [f"2026-01-01,{person}" for person in range(20)]
+    days = [datetime.date(2026, 1, day) for day in (1, 2, 3)]
+    labels = []
+    for more in ([], ["20260-01-01,99", "infinity,98"]):
+        path.write_text("\n".join(["day,person", *rows, *more]))
+        release = fg.top_k(
+            path, item="day", person="person", domain=days, k=1, epsilon=1, bits=fg.SeededBits(1)
+        )
+        labels.append(release)
+    assert labels[0] == labels[1]
+
+
+def test_times_in_seconds_behind_ibis() -> None:
+    import ibis
+
+    backend = ibis.duckdb.connect()
+    backend.con.execute("CREATE TABLE rows AS SELECT TIMESTAMP_S '2026-01-01 00:00:00' AS time, 'a' AS item")
+    table = backend.table("rows")
+    with pytest.raises(fg.InvalidArgument, match="seconds"):
+        fg.top_k(fg.source(table, where="time > DATE '2025-01-01'", protect="rows"), **ASK | {"person": None})

@@ -23,6 +23,7 @@ from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewher
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.far_times import without_far_times
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import TEXT_READ_AS, column_kind
@@ -142,7 +143,7 @@ class TableSource:
         floats = [column for column, dtype in schema.items() if dtype.is_float()]
         present = [~nw.col(column).is_null() for column in schema.names() if column not in floats]
         present += [is_number(self.frame, nw.col(column)) for column in floats]
-        frame: Frame = self.frame.filter(*present)
+        frame: Frame = without_far_times(self.frame.filter(*present))
         zeros = [nw.col(column) + 0.0 for column in floats if keys]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
