@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +125,13 @@ def test_a_time_that_python_does_not_have_is_a_missing_one(engine: str, type_: p
     table = _with_a_far_time(type_)
     connection = duckdb.connect()
     connection.register("rows", table)
-    made: Any = {
+    makers: dict[str, Callable[[], Any]] = {
         "pyarrow": lambda: table,
         "polars": lambda: pl.from_arrow(table),
         "pandas": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
         "duckdb": lambda: connection.sql("SELECT * FROM rows"),
-    }[engine]()
+    }
+    made = makers[engine]()
     if engine == "polars" and type_ == pa.date64():
         return  # they are times there
     near = table.slice(0, 10)

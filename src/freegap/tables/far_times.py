@@ -35,7 +35,7 @@ def _near(frame: Any, name: str, dtype: Any) -> nw.Expr | None:
     if _in_milliseconds(frame, name):
         return _between(column, "ms", _FIRST, _LAST)
     if dtype == nw.Date:
-        days: list[Any] = [nw.lit(end.date()) for end in (_FIRST, _LAST)]
+        days = [nw.lit(end.date()) for end in (_FIRST, _LAST)]
         if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
             days = [nw.lit(str(end.date())).cast(nw.Date) for end in (_FIRST, _LAST)]
         return (column >= days[0]) & (column <= days[1])
