@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.behind_ibis import backend_name, byte_by_byte, is_number, of_their_types, with_time_zones
+from freegap.tables.behind_ibis import as_they_are, backend_name, is_number, of_their_types, with_time_zones
 from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
@@ -268,7 +268,7 @@ def exact_text(frame: Frame) -> Frame:
                 native = native.withColumn(field.name, functions.collate(field.name, "UTF8_BINARY"))
         return frame_of(native)
     if frame.implementation.is_ibis():
-        return frame_of(byte_by_byte(native, texts))
+        return frame_of(as_they_are(native, texts))
     return frame
 
 
