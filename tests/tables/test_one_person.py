@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
         ("day", pa.date32()),
     ]
 )
-MONTHS = {"every": "month", "time": "day", "since": "2026-01-01", "until": "2026-04-01"}
+MONTHS: dict[str, Any] = {"every": "month", "time": "day", "since": "2026-01-01", "until": "2026-04-01"}
 
 
 def _rows(chance: random.Random, number: int, person: str | None = None) -> list[dict[str, Any]]:
@@ -79,8 +79,8 @@ def _engines(table: pa.Table, place: Path) -> dict[str, Any]:
 
 def _in_groups(table: Any, most: int, value: ClippedValue | None, where: str | None, *, months: bool) -> Any:
     source = described(fg.source(table, **MONTHS) if months else table, where=where)
-    named = (None, None) if months else ("ward", WARDS)
-    group, groups, alone = groups_of(source, *named, False, None)
+    column, listed = (None, None) if months else ("ward", WARDS)
+    group, groups, alone = groups_of(source, column, listed, False, None)
     of = GroupArguments.read(group, groups, most, alone)
     asked: dict[str, Any] = {"item": "item", "person": "person", "domain": ITEMS, "value": value}
     with grouped(source, of, Pure(Fraction(1)), None, **asked, **READ) as within:
