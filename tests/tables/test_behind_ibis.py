@@ -128,7 +128,7 @@ def test_postgresql_compares_texts_byte_by_byte(server: Any) -> None:
     server.con.commit()
     assert counts_of(server.table("t"), ITEMS) == [1, 3, 0, 1]
     assert counts_of(fg.source(server.table("t"), where="item >= 'a'"), ITEMS) == [1, 0, 0, 1]
-    asked = str(ibis.to_sql(behind_ibis.byte_by_byte(server.table("t"), ["item"])))
+    asked = str(ibis.to_sql(behind_ibis.as_they_are(server.table("t"), ["item"])))
     assert 'COLLATE "C"' in asked
 
 

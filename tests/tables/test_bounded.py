@@ -254,7 +254,7 @@ def test_above_raises_its_threshold_and_says_so() -> None:
     assert "Everything else: items whose noisy count is 14 or less; how many there are is not said." in str(
         release
     )
-    assert "a person counts for at most 1 of their items" in str(release)
+    assert "Clipped: each person to at most 1 of their items, those with the least digests." in str(release)
     assert fg.above(arrow(TEXTS), threshold=40, bits=SeededBits(1), **asked).threshold == 40
 
 

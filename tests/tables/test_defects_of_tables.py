@@ -40,7 +40,7 @@ def test_a_table_with_deleted_rows_is_refused(mark: str, data: str, name: str, t
     (tmp_path / mark).parent.mkdir()
     (tmp_path / mark).write_text("{}")
     for place in (tmp_path / data, tmp_path / data.rpartition("/")[0], f"{tmp_path}/**/*.parquet"):
-        with pytest.raises(InvalidArgument, match=f"is a {name} table, whose files hold deleted rows"):
+        with pytest.raises(InvalidArgument, match=f"belongs to a table of {name}, whose files hold"):
             top(place)
 
 

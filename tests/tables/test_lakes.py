@@ -137,8 +137,11 @@ def test_iceberg_says_which_version(iceberg: Any) -> None:
     folder = Path(place(iceberg)).parents[1]
     with pytest.raises(InvalidArgument, match="only its catalogue knows"):
         counts_of(folder, DOMAIN)
-    (folder / "metadata" / "version-hint.text").write_text(Path(place(iceberg)).name)
-    assert counts_of(folder, DOMAIN) == without()
+    hint, current = folder / "metadata" / "version-hint.text", Path(place(iceberg))
+    (folder / "metadata" / "v7.metadata.json").write_bytes(current.read_bytes())
+    for said in (current.name, f"{current.name}\n", "7", "7\n", "v7", "v7.metadata.json"):
+        hint.write_text(said)
+        assert counts_of(folder, DOMAIN) == without()
     (file,) = (folder / "data").rglob("*.parquet")
     with pytest.raises(InvalidArgument, match=r"whose files hold deleted rows too.*whole table"):
         counts_of(file, DOMAIN)

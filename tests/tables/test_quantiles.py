@@ -169,7 +169,7 @@ def test_the_spread_of_numbers_that_are_clipped(low: int) -> None:
     assert list(release.values) == [clipped[0], clipped[3]]
     assert [release.low, release.high] == [0, 30 - low]
     assert f"from {low} to 30" in release.privacy.domain
-    assert "largest number is above their smallest" in release.privacy.domain
+    assert "largest number is above their smallest" in release.privacy.clipped
 
 
 def test_texts_of_a_file_are_read_row_by_row(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_measuring_in_rho_leaves_the_last_gap_out() -> None:
     assert (found.spent, len(found.gaps), len(found.labels)) == (Fraction(1), 3, 4)
     assert found.estimates is not None
     assert all(abs(e - SIZES[name]) < 20 for e, name in zip(found.estimates, found.labels, strict=True))
-    assert len(str(found).splitlines()) == 2 + 4 + 4 + 1
+    assert len(str(found).splitlines()) == 2 + 4 + 5 + 1
     with pytest.raises(InvalidArgument, match="needs a domain of at least 5 items"):
         fg.top_k(TABLE, **COLUMNS, k=4, rho=1, bits=fg.SeededBits(1))
 

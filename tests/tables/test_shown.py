@@ -66,6 +66,7 @@ def test_plain_values() -> None:
         "unit": PRIVACY.unit,
         "neighbours": PRIVACY.neighbours,
         "domain": PRIVACY.domain,
+        "clipped": "nothing",
     }
     assert (top["epsilon"], top["spent"], top["private"]) == ("1/2000", "1/2000", True)
     gaps = GAPS.to_dict()
@@ -93,6 +94,7 @@ def test_words() -> None:
         f"One person is {PRIVACY.unit}.",
         f"Neighbours: {PRIVACY.neighbours}.",
         "Domain: 9 public items.",
+        "Clipped: nothing.",
     ]
     assert TOP.footnotes() == [spent, *lines]
     assert GAPS.footnotes()[:-1] == [spent, *lines]

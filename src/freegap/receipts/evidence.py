@@ -20,6 +20,9 @@ _BELOW = {
     ("top_k", "rho", True): "select_and_measure",
 }
 
+# Rows that are about a release with this parameter.
+_ASKED_WITH = {"by total": "value", "means": "mean"}
+
 
 @functools.cache
 def _record() -> tuple[dict[str, Any], str]:
@@ -91,6 +94,9 @@ def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     if (variant == "above a threshold") != above or (variant == "own sampler") != own:
         return False
     if (variant == "in groups") != ("groups" in kept):
+        return False
+    asked = _ASKED_WITH.get(variant)
+    if asked is not None and not (isinstance(parameters, dict) and parameters.get(asked)):
         return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False

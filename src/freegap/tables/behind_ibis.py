@@ -3,6 +3,7 @@
 | database | what it would do | here |
 |---|---|---|
 | SQLite | values of any type and texts of any bytes fail on the way out | they are missing |
+| DuckDB | NaN is overlooked where a Parquet file states the least and the largest number | NaN is null |
 | SQLite | there is no NaN: it is null when it is stored, and Ibis cannot ask | not asked |
 | SQLite | a column may compare its texts without case | compared byte by byte |
 | PostgreSQL | of decimals beyond all doubles the conversion fails | they are clipped |
@@ -14,6 +15,7 @@ Other databases compare texts as the collation of the column says (`docs/limitat
 
 from __future__ import annotations
 
+import math
 import uuid
 from typing import Any
 
@@ -28,6 +30,7 @@ _TYPES = {
 """What SQLite calls values, by the kind of column that they belong in."""
 
 _COLLATED = {"postgres": 'CAST({0} AS text) COLLATE "C"', "duckdb": "{0} COLLATE C"}
+_NUMBER = "CASE WHEN isfinite({0}) OR isinf({0}) THEN {0} END"
 _INSIDE = "round(least(greatest({0}, -1e100), 1e100), 100)"
 _AS_DOUBLE = f"CASE WHEN {{0}} <> 'NaN' THEN CAST({_INSIDE} AS double precision) END"
 _TIMETZ = 1266  # the number of the type in PostgreSQL
@@ -44,9 +47,16 @@ def backend_name(table: Any) -> str | None:
 
 
 def is_number(frame: Any, column: nw.Expr) -> nw.Expr:
-    """Whether a row of a narwhals frame has a number in this column of floats: no null, and no NaN."""
-    present = ~column.is_null()
-    if frame.implementation.is_ibis() and backend_name(nw.to_native(frame)) == "sqlite":
+    """Whether a row of a narwhals frame has a number in this column of floats: no null, and no NaN.
+
+    DuckDB takes `isnan` for false where a Parquet file states a least and a largest number, though these say
+    nothing of NaN; with a null among the rows, which somebody may bring, it looks at them again. So it is
+    asked in a way that it does not answer from such statements.
+    """
+    present, engine = ~column.is_null(), frame.implementation
+    if engine.is_duckdb():
+        return present & (column.is_finite() | (column == math.inf) | (column == -math.inf))
+    if engine.is_ibis() and backend_name(nw.to_native(frame)) == "sqlite":
         return present
     return present & ~column.is_nan()
 
@@ -107,12 +117,18 @@ def _define_is_text(connection: Any) -> None:
     connection.create_function(_IS_TEXT, 1, is_text, deterministic=True)
 
 
-def byte_by_byte(table: Any, texts: list[str]) -> Any:
-    """The same table, these columns of texts compared byte by byte, where we know how to say so."""
-    collated = _COLLATED.get(backend_name(table) or "")
-    if collated is None or not texts:
-        return table
-    return with_columns(table, {name: collated.format(name) for name in texts}, {})
+def as_they_are(table: Any, texts: list[str]) -> Any:
+    """The same table, these columns of texts compared byte by byte, where we know how to say so.
+
+    In DuckDB NaN is null then; see `is_number`.
+    """
+    database = backend_name(table) or ""
+    collated = _COLLATED.get(database)
+    columns = {} if collated is None else {name: collated.format(name) for name in texts}
+    if database == "duckdb":
+        floats = [name for name, dtype in table.schema().items() if dtype.is_floating()]
+        columns |= {name: _NUMBER.format(name) for name in floats}
+    return with_columns(table, columns, {}) if columns else table
 
 
 def with_columns(table: Any, columns: dict[str, str], types: dict[str, str]) -> Any:

@@ -9,6 +9,9 @@ from freegap.errors import EngineFailed, FreegapError
 
 T = TypeVar("T")
 
+_PANIC = "PanicException"
+"""What Polars raises where its own program has a defect; Python does not count it among its `Exception`s."""
+
 _INTERRUPTED = "Query interrupted"
 """What DuckDB says, in place of the signal's own error, when somebody presses Ctrl-C while it counts."""
 
@@ -22,8 +25,10 @@ def ask_engine(work: Callable[[], T]) -> T:
         return work()
     except FreegapError:
         raise
-    except Exception as error:  # whatever an engine raises
+    except BaseException as error:  # whatever an engine raises
         kind, interrupted = type(error).__name__, str(error) == _INTERRUPTED
+        if not isinstance(error, Exception) and kind != _PANIC:
+            raise
     if interrupted:
         raise KeyboardInterrupt
     raise EngineFailed(kind)

@@ -219,7 +219,7 @@ def _refuse_journals(found: list[str], argument: str, path: str) -> None:
         raise InvalidArgument(
             argument,
             path,
-            f"is a {sorted(journals)[0]} table, whose files hold deleted rows too",
+            f"belongs to a table of {sorted(journals)[0]}, whose files hold deleted rows too",
             "Pass the folder of the whole table where it is Delta or Iceberg; else open it with an engine "
             "that reads its journal, and pass that table.",
         )

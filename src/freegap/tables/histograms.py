@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -255,8 +255,7 @@ def _of_table(
     plan = HistogramPlan.read(bins=len(bins.labels), **asked)
     privacy = privacy_of(bins.source, bins.domain)
     if most is not None and most < plan.bins:
-        chosen = f"each person to at most {most:,} of their items, those with the least digests"
-        privacy = replace(privacy, clipped="; ".join(filter(None, (chosen, privacy.clipped))))
+        privacy = privacy.bounded(None if bins.source.by_row else most)
     public = {**bins.source.public(), "domain": bins.domain}
     if by is not None and mean:
         by.require_exact_items(bins.source.kind)
@@ -270,7 +269,7 @@ def _of_table(
             Answers(bins.totals, grid, None),
             bins.labels,
             source,
-            counted=what_is_counted(by),
+            counted=what_is_counted(by, by_row=bins.source.by_row),
             not_negative=by is None or by.low >= 0,
             privacy=privacy,
         ),

@@ -17,6 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from freegap.errors import InvalidArgument
+from freegap.tables.behind_ibis import backend_name
 
 ENGINE_KINDS = frozenset({"integer", "text"})
 """Kinds on which all engines agree about equality and order, so that they may be matched in the engine."""
@@ -115,5 +116,6 @@ def _plural(kind: str) -> str:
 def has_coarse_times(frame: Any, dtype: Any) -> bool:
     """Whether times are kept in seconds or milliseconds by an engine that fails on one beyond the others."""
     engine = frame.implementation
-    fails: bool = engine.is_pyarrow() or engine.is_duckdb()
+    in_duckdb = engine.is_duckdb() or (engine.is_ibis() and backend_name(nw.to_native(frame)) == "duckdb")
+    fails: bool = engine.is_pyarrow() or in_duckdb
     return fails and getattr(dtype, "time_unit", "us") in ("s", "ms")

@@ -88,7 +88,17 @@ def _iceberg(path: str) -> Any:
         from pyiceberg.table import StaticTable
     except ImportError:
         raise MissingExtra("pyiceberg", "iceberg") from None
-    return ask_engine(lambda: StaticTable.from_metadata(path))
+    return ask_engine(lambda: StaticTable.from_metadata(_current(path)))
+
+
+def _current(path: str) -> str:
+    """The file of the version that a folder's hint names; pyiceberg alone would trip over its line's end."""
+    folder = Path(path) / "metadata"
+    if Path(path).is_file():
+        return path
+    hint = (folder / _HINT).read_text(encoding="utf-8").strip()
+    name = hint if hint.endswith(_METADATA) else f"{'v' if hint.isdecimal() else ''}{hint}{_METADATA}"
+    return str(folder / name)
 
 
 def _iceberg_rows(table: Any, columns: list[str]) -> Any:

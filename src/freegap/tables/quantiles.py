@@ -146,7 +146,7 @@ def quantiles(
                 grid = range_.find(counted, source)
                 tallies = people.cells(grid)
             said = _named(calendar, grid)
-            privacy = _privacy(opened.protected, said, rule if opened.columns else None)
+            privacy = _privacy(opened.protected, said, opened.rule)
             grid = spreads_on(grid) if rule == "spread" else grid
             drawn = [draw_quantiles(plan, grid, Spread(*tally, grid.cells), source) for tally in tallies]
             bounds = [one.intervals for one in drawn if one.intervals is not None]
@@ -237,11 +237,13 @@ class _OpenedPeople:
     """A table of which all that is public has been read.
 
     columns: what was said of them, for the record.
+    rule: which of a person's rows counts, where a person may have several.
     """
 
     people: PeopleInTable | PeopleListed
     protected: PrivacyUnit
     columns: dict[str, Any]
+    rule: PerPerson | None = None
     grouping: Grouping | None = None
 
 
@@ -278,7 +280,8 @@ def _opened(
         said = source.public()
         columns = {"value": said.pop("item"), **said, "per_person": rule, **_of_groups(grouping)}
         people = PeopleInTable(numbers, rule, among)
-        yield _OpenedPeople(people, _protected(source, grouping, asked), columns, grouping)
+        of_several = None if source.by_row else rule
+        yield _OpenedPeople(people, _protected(source, grouping, asked), columns, of_several, grouping)
 
 
 def _of_groups(grouping: Grouping | None) -> dict[str, Any]:
@@ -329,12 +332,14 @@ def _named(calendar: Calendar | None, grid: Grid) -> str:
     """What is said of the range."""
     if calendar is None:
         low, high, step = map(readable, (grid.low, grid.high, grid.step))
-        return f"the numbers from {low} to {high} in steps of {step}; numbers outside are clipped, others"
+        return f"the numbers from {low} to {high} in steps of {step}"
     step = f"{readable(calendar.length(grid.step))} {calendar.length_unit}"
     ends = f"from {calendar.named(grid.low)} to {calendar.named(grid.high)}"
-    return f"the times {ends} in steps of {step}; times outside are clipped, others"
+    return f"the times {ends} in steps of {step}"
 
 
-def _privacy(protected: PrivacyUnit, range_: str, rule: str | None) -> PrivacyUnit:
-    one = "" if rule is None else f"; {_RULES[rule]}"
-    return replace(protected, domain=f"{range_} rounded down{one}")
+def _privacy(protected: PrivacyUnit, range_: str, rule: PerPerson | None) -> PrivacyUnit:
+    """range_: what is said of it. rule: which of a person's rows counts, where one may have several."""
+    one = [] if rule is None else [f"each person to one number: {_RULES[rule]}"]
+    said = replace(protected, domain=range_)
+    return said.clipping("what is outside the domain to its ends, and the rest rounded down to a step", *one)

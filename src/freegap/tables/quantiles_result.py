@@ -76,9 +76,10 @@ class Quantiles(Release):
         """What was spent, how exact it is, and what is protected."""
         _, *warnings = super().footnotes()
         all_ = "all" if self.groups is None else "all of a group"
-        ranks = f"Ranks: with probability 95 % {all_} are off by at most {self.rank_error:,.0f} people"
+        who = "rows" if self.parameters.get("protect") == "rows" else "people"
+        ranks = f"Ranks: with probability 95 % {all_} are off by at most {self.rank_error:,.0f} {who}"
         return [
-            f"{ranks}, and by {self.tied:.2%} of {'all' if self.groups is None else 'its people'}.",
+            f"{ranks}, and by {self.tied:.2%} of {'all' if self.groups is None else f'its {who}'}.",
             self.cost(readable),
             *remarks_on(self.asked),
             *self.privacy.lines(),

@@ -359,7 +359,7 @@ def _top_items(people: Counted, places: Any, selection: Any, fused: Any | None) 
         if fused is None
         else tuple(error * float(unit) for error in fused.standard_errors),
         intervals=None if fused is None else of_totals(summed, fused.intervals()),
-        counted=what_is_counted(summed),
+        counted=what_is_counted(summed, by_row=people.source.by_row),
         privacy=privacy_of(people.source, people.domain),
         spent=whole.spent,
         private=whole.private,
@@ -379,7 +379,7 @@ def _items_above(people: Counted, plan: ThresholdPlan, found: AboveThreshold, ba
         estimates=estimates,
         standard_errors=tuple(float(unit) * math.sqrt(variance) for variance in gap_variances(found)),
         intervals=of_totals(summed, confidence_intervals(found)),
-        counted=what_is_counted(summed),
+        counted=what_is_counted(summed, by_row=people.source.by_row),
         privacy=privacy_of(people.source, people.domain),
         spent=found.spent,
         private=found.private,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from freegap.estimate.intervals import Interval
 from freegap.mechanisms.unknown_domain import everything_else
@@ -37,6 +37,9 @@ _ROW = (
     "one row, as was asked for: somebody with several rows is not protected as a whole",
     "two tables of which one has one row more; an item counts its rows, so one count differs by one",
 )
+
+_EACH_ONE = ("people", "rows")
+"""What is counted one by one, and has a number."""
 
 Intervals = tuple[tuple[float, float], ...]
 
@@ -67,7 +70,7 @@ class PrivacyUnit:
     unit: what one person is. neighbours: which tables may not be told apart.
     domain: where the items come from. filter: which rows were looked at; None for all.
     groups: where the groups come from, and in how many of them a person counts; None without groups.
-    clipped: what was, where something was.
+    clipped: what was, also by leaving out rows of a person who counts for some of them only.
     items: the columns that make up an item, where there are several.
     """
 
@@ -75,9 +78,21 @@ class PrivacyUnit:
     neighbours: str
     domain: str
     groups: str | None = None
-    clipped: str | None = None
+    clipped: str = "nothing"
     filter: str | None = None
     items: tuple[str, ...] | None = None
+
+    def clipping(self, *what: str) -> Self:
+        """The same where this was clipped too, which is then said first."""
+        before = () if self.clipped == PrivacyUnit.clipped else (self.clipped,)
+        return replace(self, clipped="; ".join((*what, *before)) or PrivacyUnit.clipped)
+
+    def bounded(self, items_per_person: int | None, where: str = "") -> Self:
+        """The same where a person counts for so many items only, if that is said. where: in what."""
+        if items_per_person is None:
+            return self
+        most = f"each person to at most {items_per_person:,} of their items{where}"
+        return self.clipping(f"{most}, those with the least digests")
 
     def lines(self) -> list[str]:
         """For people."""
@@ -115,15 +130,16 @@ def privacy_of(table: TableSource, domain: str, groups: str | None = None, touch
             f"people, so counts differ in at most {touched:,} of the groups, each by at most one, and all in "
             "the same direction"
         )
-    clipped = None
+    clipped = []
     if table.value is not None:
         neighbours = table.value.neighbours(by_row=table.by_row, touched=touched)
-        clipped = table.value.clipped(grouped=groups is not None)
+        clipped = [table.value.clipped(grouped=groups is not None)]
     if table.by_window is not None and not table.by_row:
         unit = f"{unit}, in one {table.by_window}: somebody who is in several is not protected as a whole"
         neighbours = neighbours.replace("all rows of one more person;", "one more person in one window;")
     items = tuple(part.column for part in table.parts) or None
-    return PrivacyUnit(unit, neighbours, domain, groups, clipped, table.where, items)
+    said = PrivacyUnit(unit, neighbours, domain, groups, filter=table.where, items=items)
+    return said.clipping(*clipped)
 
 
 def privacy_in_groups(table: TableSource, domain: str, grouping: Grouping, asked: Measure) -> PrivacyUnit:
@@ -132,7 +148,10 @@ def privacy_in_groups(table: TableSource, domain: str, grouping: Grouping, asked
     if table.by_window is not None:
         declared = "each person is in one of them only, which was declared and not checked"
         said = said.replace(declared, "what a person does in one of them is protected by itself")
-    return privacy_of(table, domain, said, grouping.touched)
+    protected = privacy_of(table, domain, said, grouping.touched)
+    if not grouping.enforced or table.by_row:
+        return protected
+    return protected.clipping(f"each person to at most {grouping.touched:,} of their groups")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +165,8 @@ class TableRelease(Release):
     intervals: of the numbers of people, at 95 %: of the selected items, at most 5 % are outside on average.
     privacy: what ε protects.
     groups: into which groups it is divided, where it is; the items of each come one after the other.
-    counted: what the numbers are of: people, or the total of a column.
+    counted: what the numbers are of: people, or rows where each is protected by itself; or the total of a
+        column.
     """
 
     labels: tuple[Any, ...]
@@ -230,7 +250,7 @@ class TopItems(TableRelease):
     @property
     def title(self) -> str:
         """One line that says what this is."""
-        by = "number of people" if self.counted == "people" else self.counted
+        by = f"number of {self.counted}" if self.counted in _EACH_ONE else self.counted
         if self.groups is None:
             return f"Private top {len(self.labels)}, by {by}"
         k, groups = self.parameters["k"], len(self.groups.labels)
@@ -266,7 +286,7 @@ class ItemsAbove(TableRelease):
         """One line that says what this is."""
         extent = "all" if self.complete else "the first"
         more = f"more than {self.threshold}"
-        over = f"{more} people" if self.counted == "people" else f"a {self.counted} of {more}"
+        over = f"{more} {self.counted}" if self.counted in _EACH_ONE else f"a {self.counted} of {more}"
         among = "" if self.groups is None else f" in {len(self.groups.labels):,} groups"
         return f"{len(self.labels)} items with {over}{among} ({extent}), privately"
 

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.behind_ibis import backend_name, byte_by_byte, is_number, of_their_types, with_time_zones
+from freegap.tables.behind_ibis import as_they_are, backend_name, is_number, of_their_types, with_time_zones
 from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
+from freegap.tables.far_times import without_far_times
 from freegap.tables.files import FileTable, is_path, open_connection
 from freegap.tables.filters import columns_of, filtered
 from freegap.tables.kinds import TEXT_READ_AS, column_kind
@@ -142,7 +143,7 @@ class TableSource:
         floats = [column for column, dtype in schema.items() if dtype.is_float()]
         present = [~nw.col(column).is_null() for column in schema.names() if column not in floats]
         present += [is_number(self.frame, nw.col(column)) for column in floats]
-        frame: Frame = self.frame.filter(*present)
+        frame: Frame = without_far_times(self.frame.filter(*present))
         zeros = [nw.col(column) + 0.0 for column in floats if keys]
         # PyArrow tells -0.0 from 0.0, and so would count one person twice.
         return frame.with_columns(*zeros) if zeros else frame
@@ -267,7 +268,7 @@ def exact_text(frame: Frame) -> Frame:
                 native = native.withColumn(field.name, functions.collate(field.name, "UTF8_BINARY"))
         return frame_of(native)
     if frame.implementation.is_ibis():
-        return frame_of(byte_by_byte(native, texts))
+        return frame_of(as_they_are(native, texts))
     return frame
 
 

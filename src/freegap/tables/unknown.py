@@ -34,6 +34,7 @@ from freegap.tables.kinds import ENGINE_KINDS
 from freegap.tables.people import count_people, pairs_of, without_rows
 from freegap.tables.results import Intervals, TopItems, privacy_of
 from freegap.tables.sources import TableSource, open_source
+from freegap.tables.values import what_is_counted
 from freegap.values.labels import key_of_label
 from freegap.values.plans import PlainPlan
 
@@ -96,8 +97,8 @@ def top_k_of_unknown(
     with open_source(table, item, person) as opened:
         labels, people = largest_counts(opened, plan.pool + 1, plan.items_per_person)
     slots = slots_of(labels, people, plan.pool)
-    line = domain_line(f"the {plan.pool:,} items with the most people can come out", plan.items_per_person)
-    privacy = privacy_of(opened, line)
+    which = f"{UNKNOWN}; the {plan.pool:,} items with the most people can come out"
+    privacy = privacy_of(opened, which).bounded(None if opened.by_row else plan.items_per_person)
 
     def release() -> TopItems:
         found = draw_unknown(plan, slots, source)
@@ -113,6 +114,7 @@ def top_k_of_unknown(
             estimates=estimates[0],
             standard_errors=estimates[1],
             intervals=estimates[2],
+            counted=what_is_counted(None, by_row=opened.by_row),
             privacy=privacy,
             complete=found.complete,
             spent=found.spent,
@@ -136,13 +138,6 @@ def measured_counts(plan: UnknownPlan, found: int, counts: list[int], source: Bi
     far = half_width(law, scale, plan.resolution, 2 * TAIL)
     intervals = tuple((float(estimate) - far, float(estimate) + far) for estimate in estimates)
     return estimates, (math.sqrt(law.variance(float(scale))),) * len(counts), intervals
-
-
-def domain_line(which: str, items_per_person: int | None, where: str = "") -> str:
-    """What a release says of an unknown domain. where: in what a person counts for so many items."""
-    if items_per_person is None:
-        return f"{UNKNOWN}; {which}"
-    return f"{UNKNOWN}; {which}; a person counts for at most {items_per_person:,} of their items{where}"
 
 
 def largest_counts(source: TableSource, number: int, most: int | None = None) -> Pairs:

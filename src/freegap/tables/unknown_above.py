@@ -26,7 +26,8 @@ from freegap.tables.column_names import ItemColumns
 from freegap.tables.domains import UNKNOWN
 from freegap.tables.results import Intervals, ItemsAbove, privacy_of
 from freegap.tables.sources import open_source
-from freegap.tables.unknown import TAIL, counts_above, domain_line
+from freegap.tables.unknown import TAIL, counts_above
+from freegap.tables.values import what_is_counted
 from freegap.values.plans import PlainPlan
 
 
@@ -52,7 +53,8 @@ def above_of_unknown(
     with open_source(table, item, person) as opened:
         pairs = counts_above(opened, bar - plan.reach, plan.items_per_person)
     found = occurring(zip(*pairs, strict=True))
-    privacy = privacy_of(opened, domain_line("each item is judged by itself", plan.items_per_person))
+    bounded = None if opened.by_row else plan.items_per_person  # a row has one item
+    privacy = privacy_of(opened, f"{UNKNOWN}; each item is judged by itself").bounded(bounded)
 
     def release() -> ItemsAbove:
         drawn = draw_counts(plan, found, bar, source)
@@ -66,6 +68,7 @@ def above_of_unknown(
             estimates=tuple(Fraction(count) for count in counts),
             standard_errors=(drawn.standard_error,) * len(counts),
             intervals=intervals_above(plan, counts, bar, bar if complete else counts[-1]),
+            counted=what_is_counted(None, by_row=opened.by_row),
             privacy=privacy,
             threshold=Fraction(bar),
             complete=complete,

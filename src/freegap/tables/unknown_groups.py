@@ -40,8 +40,9 @@ from freegap.tables.groups import groups_named, in_chosen_groups, places_of, rea
 from freegap.tables.kinds import OFTEN_ALIKE
 from freegap.tables.results import Intervals, ItemsAbove, PrivacyUnit, TopItems, privacy_in_groups
 from freegap.tables.sources import Frame, TableSource, open_source
-from freegap.tables.unknown import Estimated, Pairs, all_texts, counts_above, domain_line, measured_counts
+from freegap.tables.unknown import Estimated, Pairs, all_texts, counts_above, measured_counts
 from freegap.tables.unknown_above import bar_of, intervals_above
+from freegap.tables.values import what_is_counted
 from freegap.values.measures import Approximate, Pure
 from freegap.values.plans import PlainPlan
 
@@ -88,7 +89,8 @@ def top_k_of_unknown_in_groups(
                 estimates=estimates,
                 standard_errors=errors,
                 intervals=intervals,
-                privacy=within.privacy(grouping, _line(which, each), plan.asked),
+                counted=what_is_counted(None, by_row=within.source.by_row),
+                privacy=within.privacy(grouping, which, plan.asked, each.items_per_person),
                 groups=replace(grouping, sizes=tuple(found)),
                 complete=all(number < each.k for number in found),
                 spent=plan.epsilon,
@@ -119,7 +121,7 @@ def above_of_unknown_in_groups(
         require(account, plan.asked)
         bar = bar_of(each, threshold)
         prepared = within.prepared(each.items_per_person, bar - each.reach)
-        line = _line("each item of a group is judged by itself", each)
+        which = "each item of a group is judged by itself"
         parameters = {"k": k, "threshold": bar, **each.parameters, **within.parameters}
         whole = PlainPlan("above", plan.asked, parameters)
 
@@ -145,7 +147,8 @@ def above_of_unknown_in_groups(
                 estimates=tuple(map(Fraction, counts)),
                 standard_errors=(drawn.standard_error,) * len(counts),
                 intervals=_intervals(each, [[count for _, count in some] for some in first], bar, k),
-                privacy=within.privacy(grouping, line, plan.asked),
+                counted=what_is_counted(None, by_row=within.source.by_row),
+                privacy=within.privacy(grouping, which, plan.asked, each.items_per_person),
                 groups=replace(grouping, sizes=tuple(map(len, first))),
                 threshold=Fraction(bar),
                 complete=all(len(some) < k for some in first),
@@ -155,10 +158,6 @@ def above_of_unknown_in_groups(
             )
 
         return charged(account, whole, release)
-
-
-def _line(which: str, plan: UnknownPlan | UnknownCountsPlan) -> str:
-    return domain_line(which, plan.items_per_person, " in a group")
 
 
 def naming_of(of: GroupArguments, asked: Approximate, people: int | None) -> UnknownCountsPlan | None:
@@ -180,9 +179,12 @@ class _Within:
         """For the record."""
         return {**self.source.public(), "domain": UNKNOWN, **self.grouping.parameters}
 
-    def privacy(self, grouping: Grouping, domain: str, asked: Approximate) -> PrivacyUnit:
-        """What is protected."""
-        return privacy_in_groups(self.source, domain, grouping, asked)
+    def privacy(
+        self, grouping: Grouping, which: str, asked: Approximate, items_per_person: int | None
+    ) -> PrivacyUnit:
+        """What is protected. which: of the items that nobody has listed come out."""
+        said = privacy_in_groups(self.source, f"{UNKNOWN}; {which}", grouping, asked)
+        return said.bounded(None if self.source.by_row else items_per_person, " in a group")
 
     def prepared(self, per_group: int | None, bar: int) -> Prepared:
         """Count before anything is drawn what can be; then, of a source of bits, items and counts by group.

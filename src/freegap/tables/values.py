@@ -170,7 +170,7 @@ class ClippedValue:
         if self.low < 0 and kind in OFTEN_ALIKE:
             raise InvalidArgument(
                 "low",
-                self.low,
+                _written(self.low),
                 f"cannot be negative where items or groups are of the kind of column {item!r}, of which an "
                 "engine may tell two apart that are equal",
                 "Turn the column into texts or numbers first; in pandas by table.astype({…: 'string'}).",
@@ -264,9 +264,10 @@ def unit_of(value: ClippedValue | None) -> Fraction:
     return Fraction(1) if value is None else value.unit
 
 
-def what_is_counted(value: ClippedValue | None) -> str:
-    """What the numbers of a release are called."""
-    return "people" if value is None else f"total {value.column}"
+def what_is_counted(value: ClippedValue | None, *, by_row: bool = False) -> str:
+    """What the numbers of a release are called. by_row: whether each row is protected by itself."""
+    counted = "rows" if by_row else "people"
+    return counted if value is None else f"total {value.column}"
 
 
 def in_values(plan: ReleasePlan, value: ClippedValue | None) -> ReleasePlan:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,8 @@ def rows() -> Iterator[Row]:
     # In groups there is no other noise than without, and counting takes most of the time.
     yield _top_k_in_groups("exponential")
     yield _above_in_groups("exponential")
+    yield _top_k_by_total("exponential")
+    yield _means()
     yield _watch()
 
 
@@ -135,6 +139,70 @@ def _above(noise: ContinuousNoiseName) -> Row:
         release=releasing(_counting(fg.above), output, threshold=THRESHOLD, k=2, noise=noise),
         law=law,
         regimes=regimes.above(noise),
+    )
+
+
+MOST = 2
+"""What one person may add to the total of an item."""
+
+
+@cache
+def _table_of_costs(counts: tuple[int, ...]) -> pa.Table:
+    """So many people have each item, at a cost of 7, which is clipped."""
+    table = _table(counts)
+    return table.append_column("cost", [[7.0] * len(table)])
+
+
+def _top_k_by_total(noise: ContinuousNoiseName) -> Row:
+    def output(found: fg.TopItems) -> Any:
+        return _places(found.labels), wide(found.gap_multiples)
+
+    def add(answers: Sequence[float], **options: Any) -> Any:
+        table = _table_of_costs(tuple(int(a) for a in answers))
+        options |= {"value": "cost", "low": 0, "high": MOST, "unit": 1, "resolution": 1}
+        return fg.top_k(table, item="item", person="person", domain=ITEMS, **options)
+
+    totals = [float(MOST * count) for count in COUNTS]
+    return _row(
+        function="top_k",
+        noise=noise,
+        variant="by total",
+        theorem="as noisy_top_k, monotonic, with the sensitivity that the bounds give; docs/sums.md",
+        proof=Cited("what a person adds to an item is clipped to [low, high]; then noisy_top_k, proved here"),
+        release=releasing(add, output, k=1, noise=noise),
+        law=partial(top_k_cells, totals, 1, NoiseDensity(noise, MOST / float(EPSILON)), float(WIDE), 20),
+        regimes=NoFastPath("as top_k: tests compare what is added up with Python's sums on every engine"),
+    )
+
+
+def _means() -> Row:
+    """One bin, of people who add 2 and of people who add 0: so many of each are the answers."""
+
+    def add(answers: Sequence[float], **options: Any) -> Any:
+        above, below = (int(a) for a in answers)
+        people = {"person": range(above + below), "cost": [9.0] * above + [-9.0] * below}
+        table = pa.table({"item": ["a"] * (above + below), **people})
+        options |= {"value": "cost", "low": 0, "high": MOST, "unit": 1, "mean": True, "items_per_person": 1}
+        return fg.histogram(table, item="item", person="person", domain=["a"], **options)
+
+    def law() -> Mapping[Any, float]:
+        q = math.exp(-float(EPSILON) / 2)  # half of ε for the people, and half for what they have above 1
+        noise = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-30, 31)}
+        number, sum_ = COUNTS[0] + COUNTS[1], COUNTS[0] - COUNTS[1]
+        return {(number + x, sum_ + y): p * r for (x, p), (y, r) in product(noise.items(), noise.items())}
+
+    return _row(
+        function="histogram",
+        noise="discrete laplace",
+        variant="means",
+        theorem="composition of two histograms; docs/sums.md",
+        proof=Cited(
+            "two histograms of disjoint bins, which are proved here: of people, and of sums about the middle"
+        ),
+        release=releasing(add, lambda it: (*it.counts, *it.multiples)),
+        pairs=(((1, 1), (2, 1)), ((1, 1), (1, 2))),
+        law=law,
+        regimes=NoFastPath("each bin has noise of its own, as those of the histogram that is compared"),
     )
 
 
