@@ -7,6 +7,7 @@ ball arithmetic, differ by at least 99 % of that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -124,7 +125,9 @@ def _library() -> list[Meeting]:
         Meeting("measure, 1 answer", lambda epsilon: measurement.form(1 / epsilon, epsilon), "each"),
         Meeting(
             "base-2 sparse vector with gap",
-            lambda epsilon: ideal.form(k=1, eta=(epsilon / 4, 3 * epsilon / 4), width=3, gaps=(1, 2)),
+            lambda epsilon: ideal.form(
+                k=1, eta=(epsilon / 4, 3 * epsilon / 4), width=math.ceil(200 / epsilon), gaps=(1, 2)
+            ),
             "each",
             resolution=_ONE,
         ),
