@@ -224,7 +224,7 @@ Made by `freegap prove --library --lower --page docs/meeting.md`. Each mechanism
 that it claims, by the papers and by `freegap prove --library`. Here is how much it loses at least: there is
 an event whose probabilities on two neighbours, in exact and ball arithmetic, differ by that much
 ([`freegap.lower_bound`](prove.md)). No samples are drawn. A loss in this table is certain, and so no smaller
-ε is true. {met} of {all} meet within 1 %. The seconds are those of one run, each on one processor. The gaps of the
+ε is true. {met} of {all} meet within 1 %. The seconds are of one processor each. The gaps of the
 exponential mechanism, mechanisms in ρ, and RAPPOR, whose chances are doubles, are not among them. A sparse
 vector of monotonic answers that a measurement follows is charged for both, which is more than it loses:
 it is proved, and met, at three quarters of the charge.
