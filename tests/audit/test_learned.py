@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
-from freegap.auditor.computed import LowestBit, learn_score
+from freegap.auditor.computed import LowestBit, discriminant, learn_score
 from freegap.auditor.event_search import find_events
 from freegap.auditor.plan import BoundForecast, Effort
 from freegap.auditor.reading import from_batch, from_objects
@@ -58,3 +59,9 @@ def test_the_textbook_laplace_mechanism_is_caught_and_the_rounded_one_is_not() -
     assert textbook.epsilon_lower_bound > 2
     assert math.isinf(textbook.counterexample.ratio)
     assert not fg.audit(CATALOGUE["laplace"].batch, epsilon=1, **settings).violated
+
+
+def test_the_discriminant_by_hand() -> None:
+    """Two columns that scatter by 1 and 2 without correlation, one apart: the weights are 1/1 and 1/4."""
+    part = np.array([[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]])
+    assert discriminant(part + 1, part) == pytest.approx([1, 1 / 4], rel=1e-3)

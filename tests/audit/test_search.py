@@ -113,3 +113,22 @@ def test_the_end_of_the_time_is_an_interruption() -> None:
     )
     assert report.interrupted
     assert any("Out of time" in note for note in report.notes)
+
+
+def test_what_is_plain_is_found_at_a_glance() -> None:
+    """A million runs of search were made for it once."""
+
+    def half_the_noise(answers: list[float], epsilon: float, rng: Rng, size: int) -> Any:
+        return on_grid(answers[0] + rng.laplace(0, 1 / (2 * epsilon), size))
+
+    def enough_noise(answers: list[float], epsilon: float, rng: Rng, size: int) -> Any:
+        return on_grid(answers[0] + rng.laplace(0, 1 / epsilon, size))
+
+    settings: dict[str, Any] = {"epsilon": 1, "neighbours": "one", "shrink": False, "seed": 1, "jobs": 1}
+    wrong = fg.audit(half_the_noise, **settings)
+    assert wrong.violated
+    assert wrong.runs < 200_000
+    right = fg.audit(enough_noise, **settings)
+    assert not right.violated
+    assert right.runs > 1_000_000  # the glance leaves the search as it was
+    assert right.candidates == wrong.candidates

@@ -172,6 +172,9 @@ def test_a_mechanism_without_state_is_not_accused() -> None:
     assert not any("carries" in note for note in report.notes)
     own = np.random.default_rng(1)
     assert not any("carries" in note for note in report_of(lambda answers: own.normal()).notes)
+    texts = report_of(lambda answers, rng: f"{rng.random()}")  # each is new, and the first is no smaller
+    assert not any("carries" in note for note in texts.notes)
+    assert in_order(from_objects([f"{i:03}" for i in range(60)])) == [BY_NUMBER]
 
 
 def test_outputs_in_order_by_hand() -> None:

@@ -14,6 +14,7 @@ from flint import fmpq
 from scipy.integrate import quad
 
 import freegap as fg
+from freegap.prover.atoms import Atom, exclude_each_other
 from freegap.prover.check import problem_of
 from freegap.prover.classes import classes_of
 from freegap.prover.counterexample import find_counterexample
@@ -178,6 +179,35 @@ def test_discrete_noise_is_enumerated() -> None:
     for output_class in classes_of(problem):
         ball = probability_of(linear_paths(output_class), answers, ())
         assert float(ball.mid()) == pytest.approx(expected[output_class.name], rel=1e-12)
+
+
+def test_an_improbable_event_on_a_lattice_is_as_sharp_as_any() -> None:
+    """e^-50 is less than what was once left over of the values of the bar, and the ball held nothing else."""
+
+    def program(answers: Any, noise: Any) -> Any:
+        bar = noise.discrete_laplace(2, label="bar")
+        return [answer + noise.geometric(2, label=i) >= bar for i, answer in enumerate(answers)]
+
+    problem = problem_of(program, epsilon=1, queries=2, resolution=1)
+    (both,) = (c for c in classes_of(problem) if c.name == "[True, True]")
+    ball = probability_of(linear_paths(both), [Fraction(-100), Fraction(-90)], ())
+    p = math.exp(-1 / 2)
+    expected = sum(
+        (1 - p) / (1 + p) * p ** abs(bar) * p ** max(0, bar + 100) * p ** max(0, bar + 90)
+        for bar in range(-400, 200)
+    )
+    assert float(ball.mid()) == pytest.approx(expected, rel=1e-12)
+    assert float(ball.rad()) < 1e-11 * float(ball.mid())
+    assert expected < 2.0**-62
+
+
+def test_conditions_that_exclude_each_other_are_seen() -> None:
+    x, y = (0, Fraction(1)), (1, Fraction(-2))
+    back = tuple((place, -c / 3) for place, c in (y, x))
+    below, above = Atom("<=", (x, y), Fraction(6)), Atom("<", back, Fraction(-1))  # ≤ −6 and > −3
+    assert exclude_each_other([below, above])
+    assert not exclude_each_other([below, Atom("<", back, Fraction(-3))])  # > −9
+    assert not exclude_each_other([below, Atom("!=", back, Fraction(-1))])
 
 
 def test_a_tie_counts_on_a_lattice() -> None:

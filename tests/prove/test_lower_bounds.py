@@ -50,13 +50,35 @@ def test_the_exponential_mechanism_by_its_softmax() -> None:
     assert 0.99 <= found.share <= 1
 
 
-@pytest.mark.parametrize("place", [0, 5, 7, 8])
-def test_proof_and_attack_meet(place: int) -> None:
-    meeting = MEETINGS[place]
+@pytest.mark.parametrize(
+    "name",
+    [
+        "catalogue: laplace",
+        "catalogue: noisy_max_laplace",
+        "catalogue: exponential_mechanism",
+        "catalogue: noisy_max_with_gap",
+        "hybrid sparse vector, k = 1, laplace, monotonic",
+        "sparse vector with gap, k = 1, geometric, each",
+        "noisy top-k with gap, k = 1, laplace, monotonic, then measure",
+        "sparse vector with gap, k = 1, laplace, monotonic, then measure (charged 4/3 of it)",
+    ],
+)
+def test_proof_and_attack_meet(name: str) -> None:
+    (meeting,) = (meeting for meeting in MEETINGS if meeting.name == name)
     epsilon = Fraction(7, 10)
     met = Met(meeting, epsilon, *meeting.bound(epsilon))
     assert met.met, met.row
     assert meeting.name in page([met])
+
+
+def test_a_measurement_after_a_monotonic_sparse_vector_costs_three_quarters_of_the_sum() -> None:
+    """Which the table of meetings takes for granted."""
+    (meeting,) = (
+        m for m in MEETINGS if m.name.startswith("sparse vector with gap, k = 1, lap") and "4/3" in m.name
+    )
+    program = meeting.make(Fraction(3, 4)).program  # charged 1
+    assert fg.prove(program, epsilon="3/4", neighbours="monotonic", queries=2).holds
+    assert not fg.prove(program, epsilon="37/50", neighbours="monotonic", queries=2).holds
 
 
 def test_a_loss_beyond_the_claim_is_told_as_one() -> None:

@@ -9,12 +9,13 @@ the output before.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from freegap.auditor.inputs import Pair
 from freegap.auditor.mechanism import Parameters
-from freegap.auditor.outputs import Floats, Outputs, join
+from freegap.auditor.outputs import Floats, Label, Outputs, join
 from freegap.auditor.sampling import OutputSource
 from freegap.errors import MechanismFailed
 
@@ -68,15 +69,24 @@ def in_order(outputs: Outputs) -> list[str]:
     """Whether outputs, in the order of their calls, go with the number of the call or with the last one."""
     length = len(outputs)
     by_number = by_last = False
+    places = _places(outputs.labels)
     for place in range(min(COLUMNS, outputs.codes.shape[1])):
-        values = np.where(
-            outputs.is_number[:, place], outputs.numbers[:, place], outputs.codes[:, place] - 1e9
-        )
+        codes = outputs.codes[:, place]
+        labels = np.where(codes < 0, codes, places[np.maximum(codes, 0)]) - 1e9
+        values = np.where(outputs.is_number[:, place], outputs.numbers[:, place], labels)
         ranks = _ranks(values)
         number = np.arange(length, dtype=np.float64)
         by_number |= max(_far(ranks, number), _far(ranks, number % 2)) > DEVIATIONS
         by_last |= _far(ranks[1:], ranks[:-1]) > DEVIATIONS
     return [BY_NUMBER] if by_number else [BY_LAST] if by_last else []
+
+
+def _places(labels: Sequence[Label]) -> Floats:
+    """Where each label stands among all by its text: their codes go by who came first, and so by the call."""
+    order = sorted(range(len(labels)), key=lambda code: (labels[code].kind, labels[code].text))
+    found = np.zeros(max(1, len(labels)))
+    found[order] = np.arange(len(labels))
+    return found
 
 
 def _ranks(values: Floats) -> Floats:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from freegap.auditor.features import AtPlace, Component, Feature, Reading, path_text, spread, value_text
 from freegap.auditor.outputs import ABSENT, INTEGER, REAL, Floats, Label, Outputs, Path
-from freegap.errors import MissingExtra
 
 MOST_TERMS = 150
 LEAST_SAMPLES = 1000
@@ -96,24 +95,34 @@ def learn_score(first: Outputs, second: Outputs, answers: Sequence[float]) -> Fe
     terms = _terms(first, second, answers)
     if len(terms) < 2 or min(len(first), len(second)) < LEAST_SAMPLES:
         return None
-    try:
-        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    except ImportError as missing:
-        raise MissingExtra("scikit-learn", "audit") from missing
     table = np.concatenate([_table(terms, first), _table(terms, second)])
-    side = np.repeat([1, 0], [len(first), len(second)])
     scale = table.std(axis=0)
     useful = scale > 0
     if not useful.any():
         return None
     scaled = (table[:, useful] - table[:, useful].mean(axis=0)) / scale[useful]
-    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-4).fit(scaled, side)
-    weights = [float(f"{w:.2g}") for w in model.coef_[0] / scale[useful]]
+    found = discriminant(scaled[: len(first)], scaled[len(first) :])
+    weights = [float(f"{w:.2g}") for w in found / scale[useful]]
     kept = [term for term, keep in zip(terms, useful, strict=True) if keep]
     heavy = [(term, weight) for term, weight in zip(kept, weights, strict=True) if weight != 0]
     if not heavy:
         return None
     return LearnedScore(tuple(term for term, _ in heavy), tuple(weight for _, weight in heavy))
+
+
+SHRINKAGE = 1e-4
+
+
+def discriminant(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fisher's linear discriminant: what parts two tables best by a weighted sum of their columns, where both
+    scatter alike. The common covariance is moved a little towards one without correlations."""
+    rows = len(first) + len(second)
+    apart = [part - part.mean(axis=0) for part in (first, second)]
+    covariance = sum((part.T @ part for part in apart), np.zeros((first.shape[1],) * 2)) / rows
+    even = np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    common = (1 - SHRINKAGE) * covariance + SHRINKAGE * even
+    weights: NDArray[np.float64] = np.linalg.lstsq(common, first.mean(axis=0) - second.mean(axis=0))[0]
+    return weights
 
 
 def _table(terms: Sequence[Term], outputs: Outputs) -> NDArray[np.float64]:

@@ -212,6 +212,11 @@ class Plan:
         return (14, 6, 4, 0) if self.costly or self.stretch > 1 else (10, 4, 3, 0)
 
     @property
+    def glance(self) -> Plan:
+        """A tenth of it all: enough for what is so plain that a tenth of the runs will confirm it."""
+        return replace(self, samples=self.samples // 10, confirm=self.confirm // 10, patience=1)
+
+    @property
     def judging(self) -> Round:
         """The last round, for what looks blatant before: half the samples are enough for that."""
         return replace(self, samples=self.samples // 2).round(3, 1)

@@ -259,6 +259,11 @@ def race(
     results: list[Scouted] = []
     if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
         start = 2
+    if start == 0 and not plan.costly and math.isfinite(enough):
+        plain = _glance(source, workers, runners, plan.glance, scale, state, report, key + 20, enough)
+        if plain:
+            state.leads = plain
+            return plain
     for number in range(start, 4):
         round_ = replace(plan.round(number, len(runners)), key=key, first=number == start)
         results = _run_round(source, workers, runners, round_, state, report)
@@ -277,6 +282,36 @@ def race(
             break
     state.leads = _leads(results)
     return state.leads
+
+
+LEAST_GLANCE = 200  # samples of a candidate, below which a glance tells nothing
+
+
+def _glance(
+    source: OutputSource,
+    workers: Workers,
+    runners: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]],
+    few: Plan,
+    scale: float,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+    key: int,
+    enough: float,
+) -> list[Lead]:
+    """The leads of a first look at all candidates on few samples, if fresh ones bear them out; else none."""
+    first = replace(few.round(0, len(runners)), key=key, first=True)
+    if first.size < LEAST_GLANCE:
+        return []
+    results = _run_round(source, workers, runners, first, state, report)
+    if state.best > enough:
+        finalists = _next_runners(results, 2, few, source.mechanism.found, scale)[: few.survivors[2]]
+        judges = replace(few.judging, key=key + 1)
+        judged = _leads(_run_round(source, workers, finalists, judges, state, report))
+        if judged and judged[0].finding.score > enough:
+            state.finalists = [lead.candidate for lead in judged]
+            return judged
+    state.tried, state.refused, state.first_look = 0, (), {}
+    return []
 
 
 def _run_round(

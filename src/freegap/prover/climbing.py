@@ -155,8 +155,7 @@ class Search(Generic[Found]):
             for place in ranked:
                 for box in self._boxes(self.kinds[place].numbers, far):
                     for signs in _ways(self._signs(place, box), alike=bool(box)):
-                        change = self._nearest(tuple(sign * delta for sign in signs))
-                        if any(change):
+                        for change in self._nearest(tuple(sign * delta for sign in signs)):
                             yield Trial(place, tuple(sign * far for sign in signs), change, box)
 
     def _reach(self) -> Fraction:
@@ -181,15 +180,19 @@ class Search(Generic[Found]):
         """For each answer, the way to move it against this kind of output."""
         return self.kinds[place].pull(box, self.problem.queries)
 
-    def _nearest(self, change: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-        """The change that neighbours may make which is most like this one."""
+    def _nearest(self, change: tuple[Fraction, ...]) -> list[tuple[Fraction, ...]]:
+        """The changes that neighbours may make which are most like this one: it, or what rises of it and what
+        falls, the larger part first; where that is too much as well, one answer of it."""
         if self._allowed(change):
-            return change
-        up, down = (tuple(c if c * sign > 0 else Fraction(0) for c in change) for sign in (1, -1))
-        parts = [part for part in (up, down) if self._allowed(part)]
-        for i, c in enumerate(change):
-            parts.append(tuple(c if i == j else Fraction(0) for j in range(len(change))))
-        return max((part for part in parts if self._allowed(part)), key=lambda part: sum(map(bool, part)))
+            return [change] if any(change) else []
+        parts = [tuple(c if c * sign > 0 else Fraction(0) for c in change) for sign in (1, -1)]
+        allowed = [part for part in parts if any(part) and self._allowed(part)]
+        if not allowed:
+            ones = (
+                tuple(c if i == j else Fraction(0) for j in range(len(change))) for i, c in enumerate(change)
+            )
+            allowed = [one for one in ones if any(one) and self._allowed(one)][:1]
+        return sorted(allowed, key=lambda part: -sum(map(bool, part)))
 
     def _plain(self) -> Iterator[Trial]:
         """Every kind of output at equal answers, or answers in a row, with all ways to change them."""

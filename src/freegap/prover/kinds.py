@@ -77,14 +77,14 @@ class Kind:
         """For each answer, the way to move it that makes this kind less probable; 0 where none is known."""
         if self.softmax is not None:
             return self.softmax.pull(queries)
-        path = self.paths[0]
         total = [Fraction(0)] * queries
-        for relation, form in path.conditions:
-            for i, c in form.answers if relation in ("<", "<=") else ():
-                total[i] += c
-        for form, (low, high) in zip(path.numbers, box, strict=False):
-            for i, c in form.answers:
-                total[i] += c * ((high is not None and high <= 0) - (low is not None and low >= 0))
+        for path in self.paths:  # one alone may favour places that are alike
+            for relation, form in path.conditions:
+                for i, c in form.answers if relation in ("<", "<=") else ():
+                    total[i] += c
+            for form, (low, high) in zip(path.numbers, box, strict=False):
+                for i, c in form.answers:
+                    total[i] += c * ((high is not None and high <= 0) - (low is not None and low >= 0))
         return tuple((t > 0) - (t < 0) for t in total)
 
 

@@ -15,14 +15,16 @@ path's probability is a product over groups of draws:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
 from freegap.laws import DISCRETE_LAPLACE, EXPONENTIAL, GEOMETRIC, LAPLACE, LOGISTIC, NORMAL, UNIFORM, Law
+from freegap.prover.atoms import Atom, exclude_each_other, groups_of
 from freegap.prover.classes import OutputClass
 from freegap.prover.exponentials import Density, exponential, integral, laplace, uniform
 from freegap.prover.prices import scale_of
@@ -52,25 +54,6 @@ class _Linear:
 
 
 @dataclass(frozen=True)
-class _Atom:
-    """A linear form of the noise, a constant, and its relation to zero: <, <=, == or !=."""
-
-    relation: str
-    noise: tuple[tuple[int, Fraction], ...]
-    constant: Fraction
-
-    @property
-    def known(self) -> bool:
-        """Its truth, if no noise is left in it."""
-        value = self.constant
-        return {"<": value < 0, "<=": value <= 0, "==": value == 0, "!=": value != 0}[self.relation]
-
-    def given(self, place: int, value: Fraction) -> _Atom:
-        constant = self.constant + sum((c * value for p, c in self.noise if p == place), Fraction(0))
-        return _Atom(self.relation, tuple((p, c) for p, c in self.noise if p != place), constant)
-
-
-@dataclass(frozen=True)
 class LinearPath:
     """One path of a kind of output, as linear forms."""
 
@@ -78,15 +61,15 @@ class LinearPath:
     conditions: tuple[tuple[str, _Linear], ...]
     numbers: tuple[_Linear, ...]
 
-    def atoms(self, answers: Sequence[Fraction], box: Sequence[Interval]) -> list[_Atom]:
+    def atoms(self, answers: Sequence[Fraction], box: Sequence[Interval]) -> list[Atom]:
         """What the noise has to meet, for these answers and with the numbers within the box."""
-        found = [_Atom(relation, form.noise, form.at(answers)) for relation, form in self.conditions]
+        found = [Atom(relation, form.noise, form.at(answers)) for relation, form in self.conditions]
         for form, (low, high) in zip(self.numbers, box, strict=True):
             value = form.at(answers)
             if high is not None:
-                found.append(_Atom("<=", form.noise, value - high))
+                found.append(Atom("<=", form.noise, value - high))
             if low is not None:
-                found.append(_Atom("<=", tuple((p, -c) for p, c in form.noise), low - value))
+                found.append(Atom("<=", tuple((p, -c) for p, c in form.noise), low - value))
         return found
 
 
@@ -150,10 +133,10 @@ def probability_of(
     return found
 
 
-def _chance(draws: Sequence[Draw], atoms: Sequence[_Atom], limits: Limits) -> Any:
+def _chance(draws: Sequence[Draw], atoms: Sequence[Atom], limits: Limits) -> Any:
     """The probability that the noise of these draws meets all of these conditions."""
     limits.require_time()
-    met: list[_Atom] = []
+    met: list[Atom] = []
     for atom in atoms:
         if not atom.noise:
             if not atom.known:
@@ -166,46 +149,58 @@ def _chance(draws: Sequence[Draw], atoms: Sequence[_Atom], limits: Limits) -> An
                 met.append(atom)
         else:
             met.append(atom)
+    if exclude_each_other(met):
+        return arb(0)
     chance = arb(1)
-    for group, own in _groups(met):
+    for group, own in groups_of(met):
         if chance == 0:
             break
         chance *= _group_chance(draws, group, own, limits)
     return chance
 
 
-def _groups(atoms: Sequence[_Atom]) -> list[tuple[list[int], list[_Atom]]]:
-    """The draws that occur, in groups that share no condition, with the conditions of each."""
-    groups: list[tuple[set[int], list[_Atom]]] = []
-    for atom in atoms:
-        places, own = {place for place, _ in atom.noise}, [atom]
-        apart = []
-        for group, theirs in groups:
-            if group & places:
-                places |= group
-                own = theirs + own
-            else:
-                apart.append((group, theirs))
-        groups = [*apart, (places, own)]
-    return [(sorted(places), own) for places, own in groups]
-
-
-def _group_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom], limits: Limits) -> Any:
+def _group_chance(draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[Atom], limits: Limits) -> Any:
     lattice = [place for place in group if draws[place].resolution is not None]
     if not lattice:
         return _continuous_chance(draws, group, atoms, limits)
     if len(group) == 1:
         return _lattice_chance(draws[group[0]], group[0], atoms)
     most = max(lattice, key=lambda place: sum(any(p == place for p, _ in atom.noise) for atom in atoms))
+    return _summed(draws, most, atoms, limits)
+
+
+def _summed(draws: Sequence[Draw], most: int, atoms: Sequence[Atom], limits: Limits) -> Any:
+    """The values of one draw on a lattice are gone through, and each leaves groups of the other draws.
+
+    They end where what is left over is less than 2^-62, and a small part of the sum: an improbable event lies
+    far out itself.
+    """
     draw, unit = draws[most], draws[most].resolution or Fraction(1)
     own = [atom for atom in atoms if [place for place, _ in atom.noise] == [most]]
-    least, largest, rest = _reach(draw)
     low, high = _ends(own, unit)
-    total = arb(0)
-    start, stop = least if low is None else max(least, low), largest if high is None else min(largest, high)
-    for k in range(start, stop + 1):
-        given = [atom.given(most, k * unit) for atom in atoms]
-        total += _mass(draw, k, k) * _chance(draws, given, limits)
+    if draw.law.one_sided:
+        low = max(0, low or 0)
+    not_at = {-atom.constant / atom.noise[0][1] / unit for atom in own if atom.relation == "!="}
+    parts = groups_of([atom for atom in atoms if atom not in own], given=most)
+    total, seen = arb(0), range(0)
+    for far in _reaches(draw):
+        values = range(-far if low is None else max(-far, low), (far if high is None else min(far, high)) + 1)
+        for k in values:
+            if k in seen or k in not_at:
+                continue
+            limits.require_time()
+            chance = _mass(draw, k, k)
+            for group, theirs in parts:
+                if chance == 0:
+                    break
+                given = [atom.given(most, k * unit) for atom in theirs]
+                chance *= _group_chance(draws, group, given, limits)
+            total += chance
+        seen = values
+        ended = low is not None and low >= -far and high is not None and high <= far
+        rest = arb(0) if ended else _rest(draw, far)
+        if not total > 0 or rest < as_ball(_SHARP) * total:
+            break
     return total + arb(0).union(rest)
 
 
@@ -219,7 +214,7 @@ _DENSITIES: dict[Law, Callable[[Fraction], Density]] = {
 
 
 def _continuous_chance(
-    draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[_Atom], limits: Limits
+    draws: Sequence[Draw], group: Sequence[int], atoms: Sequence[Atom], limits: Limits
 ) -> Any:
     if len(group) == 1 and draws[group[0]].law in _TAILS:
         return _line_chance(draws[group[0]], atoms)
@@ -248,7 +243,7 @@ _TAILS: dict[Law, Callable[[Any], Any]] = {
 """P(X > x) at scale 1, for laws that are symmetric."""
 
 
-def _line_chance(draw: Draw, atoms: Sequence[_Atom]) -> Any:
+def _line_chance(draw: Draw, atoms: Sequence[Atom]) -> Any:
     """The chance of an interval of symmetric noise, without cancellation in its tails."""
     low: Fraction | None = None
     high: Fraction | None = None
@@ -268,7 +263,7 @@ def _line_chance(draw: Draw, atoms: Sequence[_Atom]) -> Any:
     return above if high is None else above - tail(as_ball(high / scale))
 
 
-def _lattice_chance(draw: Draw, place: int, atoms: Sequence[_Atom]) -> Any:
+def _lattice_chance(draw: Draw, place: int, atoms: Sequence[Atom]) -> Any:
     unit = draw.resolution or Fraction(1)
     low, high = _ends(atoms, unit)
     chance = _mass(draw, low, high)
@@ -278,7 +273,7 @@ def _lattice_chance(draw: Draw, place: int, atoms: Sequence[_Atom]) -> Any:
     return chance
 
 
-def _ends(atoms: Sequence[_Atom], unit: Fraction) -> tuple[int | None, int | None]:
+def _ends(atoms: Sequence[Atom], unit: Fraction) -> tuple[int | None, int | None]:
     """The least and the largest multiple of the unit that the conditions allow, those with != aside."""
     low: int | None = None
     high: int | None = None
@@ -304,17 +299,27 @@ def _ends(atoms: Sequence[_Atom], unit: Fraction) -> tuple[int | None, int | Non
 
 def _base(draw: Draw) -> Any:
     """e^(−resolution/scale)."""
-    return as_ball(-(draw.resolution or Fraction(1)) / scale_of(draw)).exp()
+    return _power(-(draw.resolution or Fraction(1)) / scale_of(draw), ctx.prec)
 
 
-def _reach(draw: Draw) -> tuple[int, int, Any]:
-    """The least and the largest multiple that are gone through, and a bound on the chance of all others."""
+@lru_cache(maxsize=256)
+def _power(exponent: Fraction, bits: int) -> Any:
+    """e^exponent at the precision that is set, by which it is known."""
+    return as_ball(exponent).exp()
+
+
+def _reaches(draw: Draw) -> Iterator[int]:
+    """The multiples that are gone through, up to more and more."""
     steps = scale_of(draw) / (draw.resolution or Fraction(1))
     far = math.ceil(_REST_BITS * Fraction(7, 10) * steps) + 1  # ln 2 < 7/10
     if far > _MOST_VALUES:
         raise NotDecided(f"the lattice of the draw {draw.label!r} is too fine to go through")
-    rest = 2 * _base(draw) ** (far + 1)
-    return (0 if draw.law.one_sided else -far), far, rest
+    yield from (times * far for times in (1, 2, 4) if times * far <= _MOST_VALUES)
+
+
+def _rest(draw: Draw, far: int) -> Any:
+    """A bound on the chance of all multiples beyond."""
+    return 2 * _base(draw) ** (far + 1)
 
 
 def _mass(draw: Draw, low: int | None, high: int | None) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.experiments.detection import certain_loss
 from freegap_evidence.experiments.table import Table
 
 from tests.evidence.experiments.test_run import BY_ID, go, small
@@ -157,6 +158,13 @@ def test_numbers_beyond_the_papers_axis_are_looked_at() -> None:
     third = "sparse_vector_noise_ignores_bound"
     assert compare(curves(third, {0.2: 0.32, 0.7: 1.14, 1.5: 2.44})).holds
     assert not compare(curves(third, {0.2: 0.32, 0.7: 1.14, 1.5: far})).holds
+
+
+def test_a_loss_that_is_certain_is_that_of_a_mechanism_that_is_right() -> None:
+    """Below it no sample is needed, and above the true ε it never is: the p-value is valid."""
+    assert 0.99 * 0.7 <= certain_loss("noisy_max_exponential", 0.7) <= 0.7
+    assert certain_loss("histogram_inverted_scale", 0.7) == 0
+    assert 0.66 <= certain_loss("histogram_inverted_scale", 1.5) <= 1 / 1.5  # broken, and private there
 
 
 def test_more_answers_at_another_k_are_another_papers() -> None:

@@ -91,3 +91,19 @@ def runs_at_once(function: Callable[..., Any], threshold: int, **options: Any) -
         return entries, gaps
 
     return release
+
+
+def side_by_side(function: Callable[..., Any], *, shared: bool, divisor: int | None = None) -> ReleaseMany:
+    """Of measurements and histograms: many times the answers in one call, each with noise of its own.
+
+    shared: the budget is shared out among the answers, and so as many times of it leave the noise as it is.
+    divisor: where it is ρ = ε²/divisor.
+    """
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        budget = epsilon if divisor is None else epsilon**2 / divisor
+        asked = {"epsilon" if divisor is None else "rho": budget * (size if shared else 1)}
+        made = function(list(answers) * size, **asked, bits=bits)
+        return np.array(made.multiples, dtype=np.int64).reshape(size, len(answers))
+
+    return release

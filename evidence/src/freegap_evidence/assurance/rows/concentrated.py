@@ -17,6 +17,7 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.values.measures import ZeroConcentrated
+from freegap_evidence.assurance.at_once import ReleaseMany, side_by_side
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import ranking
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row
@@ -53,6 +54,7 @@ def _row(
     variant: str = "in ρ",
     theorem: str = OURS,
     proof: Cited = _NOT_ALIGNED,
+    at_once: ReleaseMany | None = None,
     **options: Any,
 ) -> Row:
     """A row that asks for ε²/divisor in ρ. output: of the answers and the release, made hashable."""
@@ -71,6 +73,7 @@ def _row(
         theorem=theorem,
         proof=proof,
         release=release,
+        at_once=at_once,
         answers=answers,
         law=partial(law_at, answers, EPSILON),
         pairs=pairs,
@@ -182,6 +185,7 @@ def _measure() -> Row:
         ),
         noise="discrete Gaussian",
         theorem=f"{cited}, for each of the answers",
+        at_once=side_by_side(partial(fg.measure, resolution=1), shared=True, divisor=4),
         proof=Cited(f"a shift of Gaussian noise has no price in ε: {cited}"),
     )
 
@@ -205,6 +209,9 @@ def _histogram() -> Row:
         noise="discrete Gaussian",
         variant="in ρ, disjoint",
         theorem=f"{cited}, for the bin that moves",
+        at_once=side_by_side(
+            partial(fg.histogram, items_per_person=1, resolution=1), shared=False, divisor=2
+        ),
         proof=Cited(f"a shift of Gaussian noise has no price in ε: {cited}"),
     )
 

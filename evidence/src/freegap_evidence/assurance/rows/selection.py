@@ -14,7 +14,7 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
 from freegap.values.measures import Approximate
-from freegap_evidence.assurance.at_once import chosen_at_once, ended_at_once, ranked_at_once
+from freegap_evidence.assurance.at_once import chosen_at_once, ended_at_once, ranked_at_once, side_by_side
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -289,8 +289,9 @@ def _measure() -> Row:
         theorem="Ding et al. 2023, theorem 3.3, for each of the answers",
         proof=Proved("measure"),
         release=releasing(fg.measure, lambda it: it.multiples, resolution=1),
+        at_once=side_by_side(partial(fg.measure, resolution=1), shared=True),
         law=law,
-        pairs=(((0,), (1,)),),
+        pairs=(((0, 0), (1, 1)),),
         regimes=measurement.measure(),
     )
 
@@ -314,6 +315,7 @@ def _histogram(touched: int) -> Row:
         theorem="Ghosh, Roughgarden and Sundararajan 2009" + ("" if disjoint else "; Dwork et al. 2006"),
         proof=Proved("histogram") if disjoint else Cited(cited),
         release=releasing(fg.histogram, lambda it: it.multiples, items_per_person=touched),
+        at_once=side_by_side(partial(fg.histogram, items_per_person=touched), shared=False),
         law=law,
         pairs=(((0, 0), (1, 0)),) if disjoint else (((0, 0), (1, 1)), ((0, 0), (1, -1))),
         regimes=measurement.histogram() if disjoint else NoFastPath("as disjoint bins, at half of the rate"),
