@@ -8,9 +8,8 @@ out is a lead like any other. The verdict takes fresh runs, by the same test (`f
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,11 +17,10 @@ from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device_moves import Known, moved_events
 from freegap.auditor.device_runs import DeviceSource, countable, happened
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
-from freegap.auditor.families import Finding
+from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of, by_merit
 from freegap.auditor.features import whole_keys
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import REAL
-from freegap.auditor.plan import Plan
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
@@ -33,7 +31,7 @@ from freegap.errors import MechanismFailed
 
 WEIGH_KEY, PACE_KEY = 6, 7
 RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.12  # how many, by how many events, in how much of the time
-POOL, KEPT, MOST_EVENTS = 10, 3, 16
+POOL, KEPT = 10, 3
 SEARCH_PART, WEIGHED_RUNS = 0.34, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
@@ -42,58 +40,6 @@ DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes w
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 LEAST_WEIGHED = 2**14
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
-CAUTION = 1.5
-
-
-@dataclass
-class Weighed:
-    """A candidate, and what its events came to; best first.
-
-    findings: events that were known before these runs, so that none of them was picked for its luck.
-    proposed: those that these runs have shown. The best of thousands of rare outputs looks good by luck:
-        they count once they have been weighed on other runs.
-    """
-
-    candidate: SearchCandidate
-    findings: list[Finding]
-    proposed: list[Finding]
-
-    @property
-    def merit(self) -> float:
-        """That of the best event that was known."""
-        return self.findings[0].merit if self.findings else -math.inf
-
-    @property
-    def known(self) -> list[Known]:
-        """The best events of both kinds, each with its direction."""
-        half = MOST_EVENTS // 2
-        own = self.findings[: max(half, MOST_EVENTS - len(self.proposed))]
-        chosen = [*own, *self.proposed[: MOST_EVENTS - len(own)]]
-        return list(dict.fromkeys((finding.event, finding.swapped) for finding in chosen))
-
-
-@dataclass
-class _Runner:
-    """A candidate in the run-off, and how often its events have happened in it."""
-
-    candidate: SearchCandidate
-    known: Sequence[Known]
-    hits: dict[Known, tuple[int, int]] = field(default_factory=dict)
-    runs: int = 0
-
-    def see(self, weighed: Weighed, runs: int) -> None:
-        """Take in another look."""
-        self.runs += runs
-        for finding in weighed.findings:
-            before = self.hits.get((finding.event, finding.swapped), (0, 0))
-            both = (before[0] + finding.hits1, before[1] + finding.hits2)
-            self.hits[finding.event, finding.swapped] = both
-
-    def weighed(self, plan: Plan) -> Weighed:
-        """What all looks came to."""
-        forecast = plan.forecast(self.runs, CAUTION)
-        found = [scored(event, swapped, *both, forecast) for (event, swapped), both in self.hits.items()]
-        return Weighed(self.candidate, _by_merit(found, []), [])
 
 
 @dataclass
@@ -186,19 +132,19 @@ class DeviceStages(Stages):
                     if number == 0:
                         raise
                     continue  # on inputs that nobody asked for
-                progress.update("search on the device", done, len(waiting), _best(latest, 1)[0].merit)
+                progress.update("search on the device", done, len(waiting), best_of(latest, 1)[0].merit)
                 if self._over(self._search_part):
                     break
             if self._over(self._search_part) or number == len(MOVES):
                 break
-            waiting = [moved for weighed in _best(latest, KEPT) for moved in self._moved(weighed, number)]
-        last = self._run_off(_best(latest, RUN_OFF), progress)
+            waiting = [moved for weighed in best_of(latest, KEPT) for moved in self._moved(weighed, number)]
+        last = self._run_off(best_of(latest, RUN_OFF), progress)
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
 
     def _run_off(self, best: Sequence[Weighed], progress: Progress) -> list[Weighed]:
         """The best ones by all that several looks at their best events show, the worse half left out after
         each: by one look alone, which of the best comes first is mostly luck."""
-        runners = [_Runner(weighed.candidate, weighed.known[:RUN_OFF_EVENTS]) for weighed in best]
+        runners = [Runner(weighed.candidate, weighed.known[:RUN_OFF_EVENTS]) for weighed in best]
         last: list[Weighed] = []
         while runners:
             for done, runner in enumerate(runners):
@@ -319,7 +265,7 @@ class DeviceStages(Stages):
         proposed = events_of_outputs(outputs, forecast, alone=not kinds.counts) + events_of_kinds(
             kinds, forecast
         )
-        return Weighed(candidate, _by_merit(findings, []), _by_merit(proposed, known))
+        return Weighed(candidate, by_merit(findings, []), by_merit(proposed, known))
 
     # Confirmation ------------------------------------------------------------------------------------
 
@@ -391,16 +337,6 @@ def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:
         calls += 1
         work(calls)
     return taken / (2 * batch * calls)
-
-
-def _by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
-    """Each event once, the best first; without those that are known."""
-    unique = {(f.event, f.swapped): f for f in findings if f.score > -math.inf}
-    return sorted((f for key, f in unique.items() if key not in known), key=lambda f: -f.merit)
-
-
-def _best(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
-    return sorted(latest.values(), key=lambda weighed: -weighed.merit)[:most]
 
 
 def _sizes(runs: int, most: int) -> list[int]:

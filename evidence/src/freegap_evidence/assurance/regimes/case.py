@@ -77,6 +77,7 @@ def at_precision(level: str) -> Iterator[None]:
     """The fast core with other defaults, for as long as a case takes."""
     with ExitStack() as stack:
         for core in (NoisyRanking.__init__, NoisyThreshold.__init__, floored_noise):
-            known = {name: value for name, value in WAYS[level].items() if name in core.__kwdefaults__}
-            stack.enter_context(patch.dict(core.__kwdefaults__, known))
+            defaults = core.__kwdefaults__ or {}
+            known = {name: value for name, value in WAYS[level].items() if name in defaults}
+            stack.enter_context(patch.dict(defaults, known))
         yield

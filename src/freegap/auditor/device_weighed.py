@@ -1,0 +1,78 @@
+"""What was seen of candidates on a device: which of their events promise most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from freegap.auditor.device_moves import Known
+from freegap.auditor.device_tally import scored
+from freegap.auditor.families import Finding
+from freegap.auditor.inputs import SearchCandidate
+from freegap.auditor.plan import Plan
+
+MOST_EVENTS = 16
+CAUTION = 1.5
+
+
+@dataclass
+class Weighed:
+    """A candidate, and what its events came to; best first.
+
+    findings: events that were known before these runs, so that none of them was picked for its luck.
+    proposed: those that these runs have shown. The best of thousands of rare outputs looks good by luck:
+        they count once they have been weighed on other runs.
+    """
+
+    candidate: SearchCandidate
+    findings: list[Finding]
+    proposed: list[Finding]
+
+    @property
+    def merit(self) -> float:
+        """That of the best event that was known."""
+        return self.findings[0].merit if self.findings else -math.inf
+
+    @property
+    def known(self) -> list[Known]:
+        """The best events of both kinds, each with its direction."""
+        half = MOST_EVENTS // 2
+        own = self.findings[: max(half, MOST_EVENTS - len(self.proposed))]
+        chosen = [*own, *self.proposed[: MOST_EVENTS - len(own)]]
+        return list(dict.fromkeys((finding.event, finding.swapped) for finding in chosen))
+
+
+@dataclass
+class Runner:
+    """A candidate in the run-off, and how often its events have happened in it."""
+
+    candidate: SearchCandidate
+    known: Sequence[Known]
+    hits: dict[Known, tuple[int, int]] = field(default_factory=dict)
+    runs: int = 0
+
+    def see(self, weighed: Weighed, runs: int) -> None:
+        """Take in another look."""
+        self.runs += runs
+        for finding in weighed.findings:
+            before = self.hits.get((finding.event, finding.swapped), (0, 0))
+            both = (before[0] + finding.hits1, before[1] + finding.hits2)
+            self.hits[finding.event, finding.swapped] = both
+
+    def weighed(self, plan: Plan) -> Weighed:
+        """What all looks came to."""
+        forecast = plan.forecast(self.runs, CAUTION)
+        found = [scored(event, swapped, *both, forecast) for (event, swapped), both in self.hits.items()]
+        return Weighed(self.candidate, by_merit(found, []), [])
+
+
+def by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
+    """Each event once, the best first; without those that are known."""
+    unique = {(f.event, f.swapped): f for f in findings if f.score > -math.inf}
+    return sorted((f for key, f in unique.items() if key not in known), key=lambda f: -f.merit)
+
+
+def best_of(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
+    """Of what was seen last of each candidate, the most promising."""
+    return sorted(latest.values(), key=lambda weighed: -weighed.merit)[:most]
