@@ -58,14 +58,14 @@ Take = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Draw:
+class KeptDraw:
     """The values of a draw, for the runs that were left at some time."""
 
     values: Any
     at: Left
 
 
-def first_runs(draws: Sequence[Draw], left: Left, many: int, xp: Any) -> list[Any]:
+def first_runs(draws: Sequence[KeptDraw], left: Left, many: int, xp: Any) -> list[Any]:
     """The values of these draws in the first runs that are left."""
     take, places = taking(xp), None
     found: dict[int, Any] = {id(left): None}
@@ -104,7 +104,7 @@ class Waiting:
     size: int
     runs: Any
     left: Left
-    draws: tuple[Draw, ...] = ()
+    draws: tuple[KeptDraw, ...] = ()
     decided: tuple[Decision, ...] = ()
 
 
@@ -131,7 +131,7 @@ class Group:
         return self._draws[self._place - 1]
 
     @property
-    def used(self) -> tuple[Draw, ...]:
+    def used(self) -> tuple[KeptDraw, ...]:
         """The draws that were made so far."""
         return tuple(column.drawn for column in self._draws[: self._place])
 
@@ -204,9 +204,9 @@ class Known:
         return self._values
 
     @property
-    def drawn(self) -> Draw:
+    def drawn(self) -> KeptDraw:
         """The values as they are kept."""
-        return Draw(self._values, self._at)
+        return KeptDraw(self._values, self._at)
 
     def __repr__(self) -> str:
         raise NotBatched("the text of a column")

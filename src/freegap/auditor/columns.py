@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from freegap.auditor.column_values import (
     Column,
-    Draw,
     Group,
+    KeptDraw,
     Known,
     Left,
     NotBatched,
@@ -191,7 +191,7 @@ def _repeat(
         raise NotBatched("another output when it is run again")
 
 
-def _one_by_one(draws: Sequence[Draw], left: Left, many: int, xp: Any) -> list[list[float]]:
+def _one_by_one(draws: Sequence[KeptDraw], left: Left, many: int, xp: Any) -> list[list[float]]:
     """What each of the first runs has drawn."""
     columns = [on_host(column).tolist() for column in first_runs(draws, left, many, xp)]
     return [[float(column[i]) for column in columns] for i in range(many)]
