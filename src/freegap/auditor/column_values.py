@@ -118,15 +118,15 @@ class Group:
         self.xp = xp
         self.take = taking(xp)
         self.noise = DrawnNoise(rng, self._next)
-        self._draws = [Column(self, draw.values, at=draw.at) for draw in of.draws]
+        self._draws = [RunNumbers(self, draw.values, at=draw.at) for draw in of.draws]
         self._waiting = waiting
         self._place = 0
         self._decided = list(of.decided)
         self._told, self._turn = len(of.decided), 0
 
-    def _next(self, sample: Sampler) -> Column:
+    def _next(self, sample: Sampler) -> RunNumbers:
         if self._place == len(self._draws):
-            self._draws.append(Column(self, sample(self.size)))
+            self._draws.append(RunNumbers(self, sample(self.size)))
         self._place += 1
         return self._draws[self._place - 1]
 
@@ -170,7 +170,7 @@ class Group:
         return None if self.runs is None else self.runs.take(places)
 
 
-class Known:
+class RunValues:
     """A value for each run of a group; those of runs that have left are dropped when it is next used.
 
     made: computes the values of the runs that are left; asked once at most.
@@ -212,7 +212,7 @@ class Known:
         raise NotBatched("the text of a column")
 
 
-class Truth(Known):
+class RunTruths(RunValues):
     """What a comparison gave, for each run."""
 
     def __bool__(self) -> bool:
@@ -235,8 +235,8 @@ def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Calla
     """The operator of a column and another one, or a number."""
     compares = operation in _COMPARISONS
 
-    def apply(column: Column, other: Any) -> Any:
-        if isinstance(other, Column):
+    def apply(column: RunNumbers, other: Any) -> Any:
+        if isinstance(other, RunNumbers):
             right: Callable[[], Any] = other.now
         elif isinstance(other, numbers.Real):
             right = partial(float, other)
@@ -246,12 +246,12 @@ def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Calla
         def made() -> Any:
             return operation(right(), column.now()) if swap else operation(column.now(), right())
 
-        return (Truth if compares else Column)(column.group, made=made)
+        return (RunTruths if compares else RunNumbers)(column.group, made=made)
 
     return apply
 
 
-class Column(Known):
+class RunNumbers(RunValues):
     """A real number for each run: adds, subtracts, multiplies, divides by what is known, and compares, all as
     Python does with floats."""
 
@@ -269,14 +269,14 @@ class Column(Known):
             raise ZeroDivisionError("float division by zero")
         return _infix(operator.truediv)(self, other)
 
-    def __neg__(self) -> Column:
-        return Column(self.group, made=lambda: -self.now())
+    def __neg__(self) -> RunNumbers:
+        return RunNumbers(self.group, made=lambda: -self.now())
 
-    def __pos__(self) -> Column:
+    def __pos__(self) -> RunNumbers:
         return self
 
-    def __abs__(self) -> Column:
-        return Column(self.group, made=lambda: abs(self.now()))
+    def __abs__(self) -> RunNumbers:
+        return RunNumbers(self.group, made=lambda: abs(self.now()))
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -303,8 +303,8 @@ def _extreme(
 ) -> Any:
     items = list(given[0]) if len(given) == 1 else list(given)
     keys = items if key is None else [key(item) for item in items]
-    column = next((value for value in keys if isinstance(value, Column)), None)
-    if column is None or not all(isinstance(value, Column | numbers.Real) for value in keys):
+    column = next((value for value in keys if isinstance(value, RunNumbers)), None)
+    if column is None or not all(isinstance(value, RunNumbers | numbers.Real) for value in keys):
         return plain(items, **({} if key is None else {"key": key}), **more)
     group, xp = column.group, column.group.xp
 
@@ -322,13 +322,13 @@ def _extreme(
         places = best()
         return [group.where(places == place) for place in range(len(items))]
 
-    if all(isinstance(item, Column) for item in items):
-        return Column(group, made=chosen)
+    if all(isinstance(item, RunNumbers) for item in items):
+        return RunNumbers(group, made=chosen)
     return items[group.decide(f"{plain.__name__} of {len(items)}", ways)]
 
 
-def _values(value: Any, column: Column) -> Any:
+def _values(value: Any, column: RunNumbers) -> Any:
     """The values of a column, or as many of a number."""
-    if isinstance(value, Column):
+    if isinstance(value, RunNumbers):
         return value.now()
     return column.group.xp.full_like(column.now(), float(value))

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.auditor.column_values import (
-    Column,
     Group,
     KeptDraw,
-    Known,
     Left,
     NotBatched,
+    RunNumbers,
+    RunValues,
     Waiting,
     first_runs,
     on_columns,
@@ -139,16 +139,16 @@ def by_paths(
 def _gathered(output: Any, group: Group) -> tuple[Outputs, dict[Path, Any]]:
     """The output of a group, the same for all of its runs, but for the columns."""
     columns = {
-        path: rounded(leaf.now(), group.xp) if isinstance(leaf, Column) else leaf.now()
-        for path, leaf in leaves_of(output, (), Known)
-        if isinstance(leaf, Known)
+        path: rounded(leaf.now(), group.xp) if isinstance(leaf, RunNumbers) else leaf.now()
+        for path, leaf in leaves_of(output, (), RunValues)
+        if isinstance(leaf, RunValues)
     }
     return from_objects([released(output, _standing_in)]), columns
 
 
 def _standing_in(leaf: Any) -> Any:
     """Any number, or any truth value, in the place of a column of them."""
-    return (0.0 if isinstance(leaf, Column) else False) if isinstance(leaf, Known) else leaf
+    return (0.0 if isinstance(leaf, RunNumbers) else False) if isinstance(leaf, RunValues) else leaf
 
 
 def _replayed(
