@@ -383,3 +383,30 @@ def test_the_comparison_notices_errors_warnings_logs_and_prints() -> None:
         lambda: fg.noisy_max([], epsilon=1),
     ):
         assert shout(loud) != silent
+
+
+WIDE = np.random.default_rng(3).integers(-(2**60), 2**60, 9000)
+NEAR = WIDE % 3
+
+UNDER_A_STRICT_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "little noise": lambda bits: fg.noisy_top_k(NEAR, 4, epsilon=10**9, bits=bits),
+    "much noise": lambda bits: fg.noisy_top_k(WIDE, 4, epsilon="1e-90", bits=bits),
+    "Laplace": lambda bits: fg.noisy_top_k(WIDE, 4, epsilon="1e-9", noise="laplace", bits=bits),
+    "in ρ": lambda bits: fg.select_and_measure(WIDE, 4, rho=1, bits=bits),
+    "hybrid": lambda bits: fg.hybrid_sparse_vector(WIDE, 5, k=3, epsilon=10**8, bits=bits),
+    "utilities": lambda bits: fg.exponential_mechanism(WIDE, epsilon=100, bits=bits),
+    "sparse vector": lambda bits: fg.sparse_vector(WIDE, 5, k=3, epsilon="1e-9", bits=bits),
+    "online": lambda bits: fg.SparseVector(5, k=9, epsilon="1e-6", bits=bits).ask_many(WIDE[:400]),
+    "floats": lambda bits: fg.measure([5e-324, 1e-310, 0.5, 1e15], epsilon=1, bits=bits),
+    "many at once": lambda bits: fg.noisy_top_k(WIDE[:50], 3, epsilon="1e-12", size=200, bits=bits),
+    "groups": lambda bits: fg.noisy_max(fg.Counts(NEAR, NEAR + 2**40, name=max), epsilon=10**6, bits=bits),
+}
+
+
+@pytest.mark.parametrize("name", UNDER_A_STRICT_NUMPY)
+def test_what_numpy_is_told_to_do_about_small_numbers_changes_nothing(name: str) -> None:
+    """Whether something underflows depends on the answers and the noise."""
+    call = UNDER_A_STRICT_NUMPY[name]
+    with np.errstate(all="raise"):
+        strict = call(fg.SeededBits(7))
+    assert strict == call(fg.SeededBits(7))

@@ -43,7 +43,7 @@ import functools
 import operator
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -114,8 +114,9 @@ def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
     def claimed() -> R:
         claim = _claim(plan.mechanism, plan)
         if claim is None:
-            return release()
-        with claim.in_full_if_it_fails(), claim.paying():
+            with undisturbed():
+                return release()
+        with claim.in_full_if_it_fails(), claim.paying(), undisturbed():
             result = release()
         claim.hand_out(result)
         claim.close(result.spent)
@@ -123,6 +124,17 @@ def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
 
     result: R = _through(ledger, claimed, plan.mechanism, plan)
     return result
+
+
+def undisturbed() -> AbstractContextManager[Any]:
+    """Within this NumPy neither raises nor warns, whatever the caller has told it to do (`numpy.seterr`).
+
+    Overflow and underflow are foreseen where something is drawn. Whether they happen depends on answers and
+    noise, and so would an error.
+    """
+    import numpy as np
+
+    return np.errstate(all="ignore")
 
 
 def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callable[[], None]) -> Claim | None:
@@ -138,9 +150,10 @@ def held(ledger: Any, what: str, plan: ReleasePlan, thing: object, start: Callab
         claim = _claim(what, plan)
         ticket = _Opened(plan.asked.spent)
         if claim is None:
-            start()
+            with undisturbed():
+                start()
             return ticket
-        with claim.in_full_if_it_fails(), claim.paying():
+        with claim.in_full_if_it_fails(), claim.paying(), undisturbed():
             start()
         claim.hand_out(thing)
         claim.hand_out(ticket)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from freegap.bits import OfOneProcess, note_draw
-from freegap.charges import held
+from freegap.charges import held, undisturbed
 from freegap.errors import BudgetSpent, FreegapError
 from freegap.values.plans import ReleasePlan
 
@@ -72,9 +72,10 @@ class Dialogue(OfOneProcess, ABC):
                 )
             if self._claim is None:
                 note_draw()  # its digits may all come from one key, drawn long ago
-                yield
+                with undisturbed():
+                    yield
             else:
-                with self._claim.paying():
+                with self._claim.paying(), undisturbed():
                     yield
             over = self._is_over()
         if over:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from freegap.bits import BitSource, note_draw, source_or_system
-from freegap.charges import LedgerAndDataset
+from freegap.charges import LedgerAndDataset, undisturbed
 from freegap.dialogue import Dialogue
 from freegap.errors import REDACTED, BudgetSpent, InvalidArgument
 from freegap.exact.digits import KeyedDigits
@@ -144,7 +144,8 @@ class _Online(Dialogue):
                     if answer - self._whole < cuts[place]:
                         self._in_doubt = 0
                         return _BELOW
-                    return self._reply(question, self._offset(answer, None))
+                    with undisturbed():
+                        return self._reply(question, self._offset(answer, None))
         with self._question():
             self._require_budget()
             offset = self._offset(answer, threshold)

@@ -1,7 +1,8 @@
 """Nine quantiles of a Parquet file, against the engine's own query for the same histogram of people.
 
 The query is what one would write by hand: one number of each person, its cell, and how many people each cell
-has. It draws nothing. Both run in this process on a DuckDB of their own, in turns, by processor time, which
+has. It draws nothing. It counts the same people: `NOT isnan` would count NaN where a Parquet file states the
+least and the largest number of a column, by a mistake of DuckDB 2.0, so it asks otherwise. Both run in this process on a DuckDB of their own, in turns, by processor time, which
 counts the work of all cores and not what else the machine does.
 """
 
@@ -29,7 +30,7 @@ _NUMBERS: dict[str, str] = {
     "rows in tenths": "SELECT cost FROM rows WHERE {}",
 }
 FORMS = tuple(_NUMBERS)
-_PRESENT = "cost IS NOT NULL AND NOT isnan(cost) AND person IS NOT NULL"
+_PRESENT = "(isfinite(cost) OR isinf(cost)) AND person IS NOT NULL"
 _ASKED: dict[str, dict[str, Any]] = {
     "largest": {"person": "person", "per_person": "largest", "resolution": "1/10"},
     "median": {"person": "person", "resolution": "1/10"},
