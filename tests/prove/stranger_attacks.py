@@ -326,6 +326,35 @@ def rounded_by_a_large_one(answers: Any, noise: Any) -> Any:
     return ((answers[0] + 1e16) - 1e16) - answers[0]
 
 
+@attack
+def cancels_but_for_rounding(answers: Any, noise: Any) -> Any:
+    return 0.3 * answers[0] - 3 * (0.1 * answers[0])
+
+
+@attack
+def compared_with_its_rounding(answers: Any, noise: Any) -> Any:
+    """Far from where a path is confirmed."""
+    return 3 * (0.1 * answers[0]) > 0.3 * answers[0] + 1e-9
+
+
+@attack
+def square_of_a_large_float(answers: Any, noise: Any) -> Any:
+    a = answers[0] * 1.0
+    return (a + 1) ** 2 - a**2 - 2 * a > 2
+
+
+@attack
+def as_a_float_and_as_it_is(answers: Any, noise: Any) -> Any:
+    return answers[0] * 1.0 - answers[0] > 1
+
+
+@attack
+def too_large_for_a_float(answers: Any, noise: Any) -> Any:
+    """An error, where an answer is."""
+    float(answers[0])
+    return 0
+
+
 # Loops that are read for all n ----------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ from freegap.symbolic.subset.values import (
     NoiseInterface,
     Trusted,
     fresh,
+    is_ours,
     parameter,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "agree",
     "follow",
     "fresh",
+    "is_ours",
     "parameter",
     "remember_source",
 ]

@@ -110,7 +110,10 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
         if kind is ast.Mult:
             _require_sign(machine, left, right)
         if Symbol in (type(left), type(right)):
-            return _bounded(machine, simplified(_POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))))
+            found = _POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))
+            if kind is not ast.Mult:
+                _require_apart(machine, left, right, found)
+            return _bounded(machine, simplified(found))
         result = _POLYNOMIAL[kind](left, right)
         _note_rounding(machine, left, right, result)
         if kind is not ast.Mult and machine.rounded and abs(result) < max(abs(left), abs(right)) / 4:
@@ -143,6 +146,28 @@ def _require_whole(machine: Machine, left: Any, right: Any, what: str) -> None:
             f"{what} of constants, of which some are rounded as floats: Python may get the rounding. "
             "Write Fraction(1, 10) for 0.1, or pass it as a parameter"
         )
+
+
+def difference(machine: Machine, left: Any, right: Any) -> Symbol:
+    """left - right, of numbers that are compared and of which one is not known."""
+    found: Symbol = Symbol.of(left) - Symbol.of(right)
+    _require_apart(machine, left, right, found)
+    return found
+
+
+def _require_apart(machine: Machine, left: Any, right: Any, result: Symbol) -> None:
+    """With floats, multiples of one unknown number do not cancel: what rounding leaves of them grows with it,
+    beyond any bound (`3 * 0.1 * answer - 0.3 * answer`)."""
+    if not machine.floats or left is right:
+        return
+    one, other = Symbol.of(left).terms, Symbol.of(right).terms
+    for monomial in (one.keys() & other.keys()) - {()}:
+        rest = abs(result.terms.get(monomial, Fraction(0)))
+        if rest < max(abs(one[monomial]), abs(other[monomial])) / 4:
+            raise machine.refusal(
+                "a difference in which an unknown number cancels, where some numbers are floats: Python gets "
+                "what rounding leaves of it. Write Fraction(1, 10) for 0.1, or pass it as a parameter"
+            )
 
 
 def _require_sign(machine: Machine, left: Any, right: Any) -> None:

@@ -46,6 +46,8 @@ class Machine:
         """Whether Python's own floats would round where this machine does not."""
         self.divisors: list[Symbol | Processed] = []
         """What post-processing divides by: whether one is 0 shows, and so each must be told (`follow`)."""
+        self.converted: list[Symbol | Processed] = []
+        """What `float` is called with: an error shows whether one is too large, and so each must be told."""
 
     @property
     def where(self) -> SourceLine | None:
