@@ -326,6 +326,63 @@ def rounded_by_a_large_one(answers: Any, noise: Any) -> Any:
     return ((answers[0] + 1e16) - 1e16) - answers[0]
 
 
+@attack
+def cancels_but_for_rounding(answers: Any, noise: Any) -> Any:
+    return 0.3 * answers[0] - 3 * (0.1 * answers[0])
+
+
+@attack
+def compared_with_its_rounding(answers: Any, noise: Any) -> Any:
+    """Far from where a path is confirmed."""
+    return 3 * (0.1 * answers[0]) > 0.3 * answers[0] + 1e-9
+
+
+@attack
+def square_of_a_large_float(answers: Any, noise: Any) -> Any:
+    a = answers[0] * 1.0
+    return (a + 1) ** 2 - a**2 - 2 * a > 2
+
+
+@attack
+def as_a_float_and_as_it_is(answers: Any, noise: Any) -> Any:
+    return answers[0] * 1.0 - answers[0] > 1
+
+
+SMALLER = tuple(float(f"{digit}e-{place}") for place in range(2, 19) for digit in (7, 2))
+
+
+@attack
+def nothing_but_rounding_in_small_steps(answers: Any, noise: Any) -> Any:
+    """10^-18, and thirty times that in Python; with noise that is as small, nobody sees it in an output."""
+    c = 0.1 * 3 - 0.2
+    for digit in SMALLER:
+        c = c - digit
+    return answers[0] * c + noise.laplace(1e-11, label="x")
+
+
+@attack
+def multiples_in_small_steps(answers: Any, noise: Any) -> Any:
+    x = 3 * (0.1 * answers[0]) - 0.2 * answers[0]
+    for digit in SMALLER:
+        x = x - digit * answers[0]
+    return x + noise.laplace(1e-11, label="x")
+
+
+@attack
+def rounding_that_grows_unseen(answers: Any, noise: Any) -> Any:
+    x = 0.1
+    for _ in range(33):
+        x = 3 * x - 0.2
+    return answers[0] * x * 1e-19 + noise.laplace(1e-14, label="x")
+
+
+@attack
+def too_large_for_a_float(answers: Any, noise: Any) -> Any:
+    """An error, where an answer is."""
+    float(answers[0])
+    return 0
+
+
 # Loops that are read for all n ----------------------------------------------------------------------------
 
 

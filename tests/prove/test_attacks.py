@@ -21,6 +21,7 @@ from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 from freegap.prover.schema import Composed
 from freegap.symbolic import real
+from freegap.symbolic.subset import Trusted
 
 from .attacks import ATTACKS
 from .more_attacks import MORE_ATTACKS
@@ -176,6 +177,19 @@ def test_what_has_no_source() -> None:
 
 
 # Forms ---------------------------------------------------------------------------------------------
+
+
+def test_pieces_of_the_prover() -> None:
+    """What one of them means is what it says, and not what it does."""
+    program = Trusted(lambda machine, answers, noise: 0, lambda answers, noise: int(answers[0] > 10**6))
+    assert verdict(program, None, epsilon=TINY) == "mechanism"
+    assert verdict(noisy, program, epsilon=TINY) == "alignment"
+    assert verdict(noisy, None, epsilon=TINY, charge=program) == "charge"
+    released = Trusted(lambda machine, value, following: 0, lambda value, following: int(value > 10**6))
+    taken = Trusted(lambda machine, *given: (0, 0, False), lambda state, answer, noise: (0, answer, False))
+    for form in (stream(taken), Selection(1, "laplace", 2, released, lambda *given: 0)):
+        with pytest.raises(InvalidArgument, match="a piece of the prover"):
+            fg.prove(form, epsilon=1)
 
 
 def test_a_stream_that_releases_the_previous_answer() -> None:

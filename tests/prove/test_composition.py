@@ -97,6 +97,19 @@ def beside(**changes: Any) -> Composition:
     return replace(top, second=replace(second, **changes), budgets=(1, 1))
 
 
+def test_a_second_part_is_confirmed_by_python() -> None:
+    """It rounds answers to even numbers: two that differ by 1 may differ by 2."""
+
+    def step(state: None, answer: Any, noise: Any) -> tuple[None, Any, bool]:
+        return None, ((answer + 1e16) - 1e16) + noise.laplace(2, label="answer"), False
+
+    second = replace(measurement.form(Fraction(2), HALF), step=step)
+    shifts: Any = lambda direction, state, entry, answer, neighbour: {"answer": answer - neighbour}  # noqa: E731
+    proof = proved(replace(TOP, second=replace(second, step_shifts=shifts, place_alone=False)))
+    assert proof.holds is None
+    assert "the interpreter and Python disagree" in str(proof.reason)
+
+
 def test_a_bar_that_is_told_at_the_end() -> None:
     """That an answer is below is free because nobody knows the bar: so a last entry must not tell it."""
     assert proved(beside()).holds

@@ -336,7 +336,32 @@ def the_end_tells(answers: Any, noise: Any) -> Any:
             return None
 
 
+def label_that_ends_it(answers: Any, noise: Any) -> Any:
+    """By an error in the third round, which tells that there were so many."""
+    for turn in itertools.count():
+        if answers[0] + noise.laplace(1, label=1 // (3 - turn)) > 10:
+            return True
+
+
+def label_of_the_first_rounds(answers: Any, noise: Any) -> Any:
+    for turn in itertools.count():
+        if answers[0] + noise.laplace(1, label=("a", "b", "c")[turn]) > 10:
+            return True
+
+
+def best_of_nine_at_most(answers: Any, noise: Any) -> Any:
+    """The tenth is an error: then nine are nearly always what is put out, each of which costs as much."""
+    best = None
+    for turn in itertools.count():
+        score = answers[0] + noise.laplace(1, label=turn)
+        if best is None or score > best[0]:
+            best = (score, 0)
+        if noise.coin(Fraction(1, 1000), label=("stop", 1 // (9 - turn))):
+            return best
+
+
 _ATTACKS: list[Any] = [
+    label_that_ends_it, label_of_the_first_rounds, best_of_nine_at_most,
     counts_the_rounds, tells_the_turn, tells_the_turn_by_a_label, remembers, goes_through, eats_the_answers,
     eats_them_by_another_name, never_ends, noise_before, handed_on, coin_of_the_answers, coin_that_eats,
     label_that_eats, best_without_noise, best_and_the_answers, worse_by_and_by, changed_parameter,

@@ -28,7 +28,7 @@ import freegap.prover.models  # noqa: F401 - forms, to the interpreter
 from freegap.errors import InvalidArgument
 from freegap.laws.labelled import LabelledNoise
 from freegap.symbolic import Limits, Symbol, SymbolicVariable, integer, real
-from freegap.symbolic.subset import fresh
+from freegap.symbolic.subset import fresh, is_ours
 from freegap.symbolic.subset.source import signature_of
 from freegap.values.neighbours import DIRECTIONS, NEIGHBOURS, directions_of
 
@@ -134,6 +134,8 @@ class Problem:
 
     def require_callable(self, argument: str, function: Callable[..., Any], *names: str) -> None:
         """A function that cannot be called as it will be is the caller's mistake, found before any work."""
+        if is_ours(function):
+            raise InvalidArgument(argument, function, "is a piece of the prover", "Pass a function.")
         if not callable(function):
             raise InvalidArgument(argument, function, "must be a function", "Pass the function itself.")
         try:

@@ -150,7 +150,8 @@ class _RoundReading:
         """The number of the round is in labels, and nowhere else: else rounds would differ."""
         rounds = ast.Module([*self.body, *self.suffix], [])
         labels = [w.value for w in ast.walk(rounds) if isinstance(w, ast.keyword) and w.arg == "label"]
-        inside = sum(n.id == turn for one in labels for n in ast.walk(one) if isinstance(n, ast.Name))
+        named = [one for one in labels if turn in names_in([one])]
+        inside = sum(n.id == turn for one in named for n in ast.walk(one) if isinstance(n, ast.Name))
         drawn = [
             call
             for call in ast.walk(rounds)
@@ -159,6 +160,8 @@ class _RoundReading:
         owners = [call.func.value if isinstance(call.func, ast.Attribute) else None for call in drawn]
         if not all(isinstance(owner, ast.Name) and owner.id == self.noise for owner in owners):
             raise NoLoop
+        if not all(_is_part(part) for one in named for part in ast.walk(one)):
+            raise NoLoop  # 1 // (3 - turn): an error tells how many rounds there were
         if inside != sum(n.id == turn for n in ast.walk(rounds) if isinstance(n, ast.Name)):
             raise NoLoop
 
@@ -337,6 +340,13 @@ def _is_fixed(value: Any) -> bool:
     if type(value) is tuple:
         return all(map(_is_fixed, value))
     return value is None or type(value) in (bool, int, Fraction, str, Symbol)
+
+
+def _is_part(part: ast.AST) -> bool:
+    """Whether it is part of a label that has a value in every round, if it has one in the first."""
+    if isinstance(part, ast.FormattedValue):
+        return part.format_spec is None and part.conversion == -1
+    return isinstance(part, ast.Name | ast.Constant | ast.Tuple | ast.JoinedStr | ast.Load)
 
 
 def _told(ends: bool, value: ast.expr) -> ast.stmt:

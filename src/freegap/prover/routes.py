@@ -35,6 +35,7 @@ from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
+from freegap.symbolic.subset import is_ours
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
@@ -219,6 +220,9 @@ def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False)
         if type(part) not in get_args(ForAll) or vars(part).keys() - {field.name for field in fields(part)}:
             constraint = "is a subclass of a form, or has more attributes: its program may be another"
             raise InvalidArgument("mechanism", part, constraint, "Pass the form itself.")
+        if any(is_ours(getattr(part, field.name)) for field in fields(part)):
+            constraint = "has a piece of the prover among its parts"
+            raise InvalidArgument("mechanism", part, constraint, "Pass functions.")
     proof = _prove_for_all(problem, form)
     if proof.holds:
         return proof

@@ -17,8 +17,8 @@ number of answers n is a parameter, and start_charge + n·M ≤ ε.
 *draws*: all steps draw alike, so that the number of entries determines the draws.
 
 The price of a shift x of noise of scale s is |x|·(1/s), where 1/s is a symbol of its own: the proof holds
-whatever it is, so for the reciprocal of s. Programs are not run to confirm the paths, as they have no numbers
-to be run on; the same text is confirmed where it is proved with numbers.
+whatever it is, so for the reciprocal of s. Programs on symbols are not run to confirm the paths, as they have
+no numbers to be run on; the same text is confirmed where it is proved with numbers.
 
 A number of a state that is whole at the start (a count, a discrete noise) is taken for whole in every step,
 and is proved to stay so, as its offset is. With discrete noise, no null set is left out.
@@ -44,7 +44,7 @@ from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import Proof
 from freegap.prover.steps import established, offset_formulas, step_alignment, step_program, with_offsets
 from freegap.symbolic import Condition, Draw, Limits, NotDecided, Symbol, SymbolicNoise, is_public
-from freegap.symbolic.subset import Trusted, follow
+from freegap.symbolic.subset import Trusted, follow, parameter
 from freegap.symbolic.subset.machine import Machine
 from freegap.values.neighbours import directions_of
 
@@ -117,6 +117,10 @@ class _AnyState:
         self.schema, self.form, self.direction = schema, schema.form, direction
         self.whole, self.limits = limits, replace(limits, relaxed=True)
         self.facts = [fact.z3 for fact in schema.facts]
+        self.concrete = (
+            schema.epsilon.as_constant() is not None and schema.sensitivity.as_constant() is not None
+        )
+        """Whether the parameters are numbers: then programs are run to confirm each path."""
 
     def check(self) -> None:
         """`NotDecided` where something is not established."""
@@ -139,7 +143,7 @@ class _AnyState:
             raise NotDecided(f"{what} is not established for all parameters")
 
     def _one(self, function: Any, inputs: Sequence[Any]) -> Any:
-        paths = follow(function, inputs, assuming=self.facts, limits=self.limits, confirm=False)
+        paths = follow(function, inputs, assuming=self.facts, limits=self.limits, confirm=self.concrete)
         if len(paths) != 1:
             raise NotDecided("the start branches")
         return paths[0]
@@ -187,15 +191,21 @@ class _AnyState:
         def charge(machine: Machine, output: Any) -> Any:
             return machine.call(self.form.entry_charge, [unseal(output[0])])
 
+        def charged(output: Any) -> Any:
+            return parameter(self.form.entry_charge(output[0]))  # type: ignore[misc]
+
+        numbers: list[Any] = [self.schema.epsilon, self.schema.sensitivity]
+        if self.concrete:
+            numbers = [number.as_constant() for number in numbers]
         problem = Problem(
             step_program(self.form, self.skeleton, seal=seal),
-            self.schema.epsilon,  # type: ignore[arg-type]
+            numbers[0],
             1 + len(self.offsets),
-            self.schema.sensitivity,  # type: ignore[arg-type]
+            numbers[1],
             self.direction,
-            charge=Trusted(charge, None),
+            charge=Trusted(charge, charged),
             resolution=self.schema.resolution,
-            limits=self.limits,
+            limits=self.whole if self.concrete else self.limits,
             resolutions=(self.schema.resolution, *self.widths),
         )
         moves = replace(problem, queries=1, resolutions=None).cases[0].formula

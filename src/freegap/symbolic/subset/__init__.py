@@ -8,6 +8,7 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
     values        what a program can hold, and what it may read from outside
     frames        names
     arithmetic, order    numbers, comparisons: each decided at once
+    floats        what Python's floats may lose of them
     expressions, statements, matching, calls, attributes, methods, builtins    the constructs
     machine       the state of one run
     follow        all paths
@@ -24,6 +25,7 @@ from freegap.symbolic.subset.values import (
     NoiseInterface,
     Trusted,
     fresh,
+    is_ours,
     parameter,
 )
 
@@ -36,6 +38,7 @@ __all__ = [
     "agree",
     "follow",
     "fresh",
+    "is_ours",
     "parameter",
     "remember_source",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from freegap.symbolic.subset.floats import note_errors, note_power, note_quotient
 from freegap.symbolic.subset.processing import OPERATIONS, Processed
 from freegap.symbolic.subset.values import holds_rounding, is_number, shown
 from freegap.symbolic.symbols import Symbol
@@ -110,11 +111,16 @@ def _numbers(machine: Machine, kind: type[ast.operator], left: Any, right: Any) 
         if kind is ast.Mult:
             _require_sign(machine, left, right)
         if Symbol in (type(left), type(right)):
-            return _bounded(machine, simplified(_POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))))
+            found = _POLYNOMIAL[kind](Symbol.of(left), Symbol.of(right))
+            if kind is not ast.Mult:
+                _require_apart(machine, left, right, found)
+            note_errors(machine, kind, left, right, found)
+            return _bounded(machine, simplified(found))
         result = _POLYNOMIAL[kind](left, right)
         _note_rounding(machine, left, right, result)
         if kind is not ast.Mult and machine.rounded and abs(result) < max(abs(left), abs(right)) / 4:
             _require_whole(machine, left, right, "a difference")
+        note_errors(machine, kind, left, right, result)
         return _bounded(machine, result)
     if kind in _WHOLE and {type(left), type(right)} <= {bool, int}:
         return _WHOLE[kind](left, right)
@@ -145,6 +151,28 @@ def _require_whole(machine: Machine, left: Any, right: Any, what: str) -> None:
         )
 
 
+def difference(machine: Machine, left: Any, right: Any) -> Symbol:
+    """left - right, of numbers that are compared and of which one is not known."""
+    found: Symbol = Symbol.of(left) - Symbol.of(right)
+    _require_apart(machine, left, right, found)
+    return found
+
+
+def _require_apart(machine: Machine, left: Any, right: Any, result: Symbol) -> None:
+    """With floats, multiples of one unknown number do not cancel: what rounding leaves of them grows with it,
+    beyond any bound (`3 * 0.1 * answer - 0.3 * answer`)."""
+    if not machine.floats or left is right:
+        return
+    one, other = Symbol.of(left).terms, Symbol.of(right).terms
+    for monomial in (one.keys() & other.keys()) - {()}:
+        rest = abs(result.terms.get(monomial, Fraction(0)))
+        if rest < max(abs(one[monomial]), abs(other[monomial])) / 4:
+            raise machine.refusal(
+                "a difference in which an unknown number cancels, where some numbers are floats: Python gets "
+                "what rounding leaves of it. Write Fraction(1, 10) for 0.1, or pass it as a parameter"
+            )
+
+
 def _require_sign(machine: Machine, left: Any, right: Any) -> None:
     for one, other in ((left, right), (right, left)):
         if type(one) is Symbol or one != 0:
@@ -172,7 +200,9 @@ def divided(machine: Machine, left: Any, right: Any) -> Any:
     if type(right) is Symbol:
         return Processed("/", (left, right))
     if type(left) is Symbol:
-        return left / right
+        found: Symbol = left / right
+        note_quotient(machine, left, right, found)
+        return found
     if left == 0 and right < 0:
         raise machine.refusal(
             "zero divided by a negative number: a float would be -0.0, which looks different"
@@ -182,6 +212,7 @@ def divided(machine: Machine, left: Any, right: Any) -> Any:
         machine.floats = True
         machine.rounded = machine.rounded or rounds_to_float(result)
     _note_rounding(machine, left, right, result)
+    note_quotient(machine, left, right, result)
     return result
 
 
@@ -208,7 +239,8 @@ def _power(machine: Machine, base: Any, exponent: Any) -> Any:
             raise machine.refusal("division by a symbol: by a number that depends on answers or noise")
         product = Symbol.of(1)
         for _ in range(exponent):
-            product = _bounded(machine, product * base)
+            product, factor = _bounded(machine, product * base), product
+            note_errors(machine, ast.Mult, factor, base, product)
         return simplified(product)
     if type(base) is not Fraction and exponent >= 0:
         if base.bit_length() * exponent > _MOST_BITS:
@@ -219,6 +251,7 @@ def _power(machine: Machine, base: Any, exponent: Any) -> Any:
         machine.floats = True
         machine.rounded = machine.rounded or rounds_to_float(result)
     _note_rounding(machine, base, result)
+    note_power(machine, base, exponent, result)
     return result
 
 

@@ -189,6 +189,7 @@ def _float(machine: Machine, value: Any = Fraction(0)) -> Any:
     if type(value) is float:
         return value
     if type(value) in (Symbol, Processed):
+        machine.converted.append(value)
         return Processed("float", (value,))
     if is_number(value):
         found = arithmetic.real(value)

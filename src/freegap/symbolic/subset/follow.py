@@ -94,6 +94,11 @@ def _require_told(machine: Machine, told: list[Any]) -> None:
             "a division by a number that is not put out: by an error it tells whether that number is 0. Put "
             "the quotient out, on this path too"
         )
+    if any(all(number is not part for part in told) for number in machine.converted):
+        raise machine.refusal(
+            "a float of a number that is not put out: by an error it tells whether that number is too large "
+            "for one. Put the float out, on this path too"
+        )
 
 
 def _require_one_of_each(machine: Machine, told: list[Any], given: list[Any]) -> None:

@@ -44,8 +44,12 @@ class Machine:
         """Whether some number is a float in Python."""
         self.rounded = False
         """Whether Python's own floats would round where this machine does not."""
+        self.errors: dict[Fraction, Fraction] = {}
+        """Of numbers that Python rounds, by their size: a bound on what is lost (`floats`)."""
         self.divisors: list[Symbol | Processed] = []
         """What post-processing divides by: whether one is 0 shows, and so each must be told (`follow`)."""
+        self.converted: list[Symbol | Processed] = []
+        """What `float` is called with: an error shows whether one is too large, and so each must be told."""
 
     @property
     def where(self) -> SourceLine | None:

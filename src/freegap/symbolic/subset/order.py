@@ -9,6 +9,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from freegap.symbolic.conditions import Condition
+from freegap.symbolic.subset.arithmetic import difference
 from freegap.symbolic.subset.values import Record, View, is_number, shown
 from freegap.symbolic.symbols import Symbol
 
@@ -44,7 +45,7 @@ def equal(machine: Machine, left: Any, right: Any) -> bool:
     """`==`. A number is not a text, not a list and not None."""
     if is_number(left) and is_number(right):
         if Symbol in (type(left), type(right)):
-            return machine.decide(Condition.compare(Symbol.of(left) - Symbol.of(right), "=="))
+            return machine.decide(Condition.compare(difference(machine, left, right), "=="))
         _require_exact(machine, left, right)
         return bool(left == right)
     kinds = (_category(machine, left), _category(machine, right))
@@ -81,8 +82,8 @@ def less(machine: Machine, left: Any, right: Any, *, or_equal: bool = False) -> 
     """`<`, or `<=`: of numbers, of texts, and of tuples or lists item by item."""
     if is_number(left) and is_number(right):
         if Symbol in (type(left), type(right)):
-            difference = Symbol.of(left) - Symbol.of(right)
-            return machine.decide(Condition.compare(difference, "<=" if or_equal else "<"))
+            apart = difference(machine, left, right)
+            return machine.decide(Condition.compare(apart, "<=" if or_equal else "<"))
         _require_exact(machine, left, right)
         return bool(left <= right if or_equal else left < right)
     kinds = (type(left), type(right))

@@ -137,6 +137,11 @@ _OURS = (Closure, Partial, Method, Lazy, View, Record, NoiseInterface, KnownNois
 """What the interpreter alone makes, and a program cannot bring along."""
 
 
+def is_ours(value: Any) -> bool:
+    """Whether it is a piece of the prover, which means whatever it says it means."""
+    return type(value) in _OURS
+
+
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, known or not; truth values are whole numbers, as in Python."""
     return type(value) in NUMBERS
@@ -184,7 +189,7 @@ def read(value: Any) -> Any:
         return Partial(read(value.func), tuple(map(read, value.args)), words)
     if kind is MethodType and is_frozen(value.__self__):
         return value
-    if kind in _OURS:
+    if is_ours(value):
         raise NotReadable(f"a {kind.__name__} is a piece of the prover")
     if is_frozen(value) or _known(value):
         return value
