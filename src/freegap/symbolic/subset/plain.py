@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-_STRANGE: dict[type[ast.AST], str] = {
+STRANGE: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "async",
     ast.ClassDef: "a class",
     ast.Delete: "del",
@@ -26,6 +26,7 @@ _STRANGE: dict[type[ast.AST], str] = {
     ast.TryStar: "try",
     ast.With: "with",
 }
+"""Statements that are refused wherever they stand, and what they are called."""
 
 
 @lru_cache(maxsize=4096)
@@ -44,8 +45,8 @@ def strange_part(node: ast.FunctionDef | ast.Lambda, flags: int) -> tuple[str, i
 
 
 def _reason(part: ast.AST, evaluated: bool) -> str | None:
-    if type(part) in _STRANGE:
-        return f"{_STRANGE[type(part)]} is outside the subset"
+    if type(part) in STRANGE:
+        return f"{STRANGE[type(part)]} is outside the subset"
     if getattr(part, "type_params", None):
         return "a type parameter is outside the subset"
     if isinstance(part, ast.MatchMapping) and part.rest is not None:

@@ -12,6 +12,7 @@ from freegap.symbolic.subset.frames import Frame
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.matching import matches
 from freegap.symbolic.subset.methods import METHODS
+from freegap.symbolic.subset.plain import STRANGE
 from freegap.symbolic.subset.values import shown
 
 
@@ -34,7 +35,7 @@ def execute(machine: Machine, frame: Frame, body: list[ast.stmt]) -> Any:
         machine.step(frame.file, node.lineno)
         meaning = _MEANINGS.get(type(node))
         if meaning is None:
-            raise machine.refusal(f"{_NAMES.get(type(node), type(node).__name__)} is outside the subset")
+            raise machine.refusal(f"{STRANGE.get(type(node), type(node).__name__)} is outside the subset")
         left = meaning(machine, frame, node)
         if left is not None:
             return left
@@ -173,15 +174,4 @@ _MEANINGS: dict[type[ast.stmt], Callable[..., Any]] = {
     ast.Raise: _raise,
     ast.Return: _return,
     ast.While: _while,
-}
-
-_NAMES: dict[type[ast.stmt], str] = {
-    ast.ClassDef: "a class",
-    ast.Delete: "del",
-    ast.Global: "global",
-    ast.Import: "an import inside a function",
-    ast.ImportFrom: "an import inside a function",
-    ast.Nonlocal: "nonlocal",
-    ast.Try: "try",
-    ast.With: "with",
 }
