@@ -137,6 +137,17 @@ def test_a_group_that_may_reach_the_top_is_ranked_alone() -> None:
     assert ranking.alone == 30
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_small_groups_that_only_just_reach_the_top(law: str) -> None:
+    """Of two members the larger has up to ln 2 more noise than one: a bound for one would pass it over."""
+    values, sizes = np.array([1, 0] * 300), np.array([1, 2] * 300)
+    ranking = watched(Batch.flat(values, np.arange(301) * 2, sizes), 7, law=law, scale=1)
+    places, _ = ranking.largest(1, gaps=False)
+    assert 0 < ranking.alone < 300
+    alone = [BatchedRanking.single(ranking, row).largest(1).items for row in range(300)]
+    assert places.tolist() == alone
+
+
 def test_a_group_of_the_largest_answer_hides_nothing() -> None:
     values, sizes = np.array([9, 0, 8, 90] * 30), np.array([1, 1, 1, 2] * 30)
     agrees(watched(Batch.flat(values, np.arange(31) * 4, sizes), 7, law="laplace"), 2)

@@ -149,6 +149,16 @@ def test_all_must_certainly_be_above_the_bar() -> None:
     assert few([9], [32_768], [0], 2) is None  # fewer than are wanted passed the screen
 
 
+def test_the_bound_is_that_of_the_lemma() -> None:
+    """2^-44·(m + 60) to either side, m the largest size among those compared: more than doubles err by."""
+    near, apart = [0, 2**39], [0, 2**44]  # noise that differs by 2^-40, and by 2^-35
+    assert few([0, 0], [32_768] * 2, near, 1) is None
+    assert few([0, 0], [32_768] * 2, apart, 1) is not None
+    first = [32_768, 32_768, 34_816]  # the noise of the last two differs by 2^-4
+    assert few([0, -(2**30), -(2**30)], first, [0] * 3, 2) is not None
+    assert few([0, -(2**40), -(2**40)], first, [0] * 3, 2) is None
+
+
 @pytest.mark.parametrize("more", [0, 10])
 def test_a_whole_number_of_steps_is_not_certain(more: int) -> None:
     """Equal noise: the difference of the answers is exact, and that of the noises on the edge."""

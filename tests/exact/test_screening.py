@@ -17,7 +17,7 @@ from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.exact.screening import Screen, differences
+from freegap.exact.screening import Screen, differences, may_reach
 from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -196,3 +196,13 @@ def test_every_single_precision_number_in_range(function: Any) -> None:
 def test_differences_of_far_answers_are_rounded_once(far: int) -> None:
     values = [far + 3, far, far - 2**60, far + 10**301, far - 10**301]
     assert differences(values, far).tolist() == [3.0, 0.0, -(2.0**60), 1e300, -1e300]
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_no_question_that_could_be_above_is_passed_over(law: str) -> None:
+    """The same of `may_reach`: one member, the bar 0, at heights between the multiples too."""
+    heights = np.concatenate([np.arange(-12.0, 12.0, 1 / 64), np.array([-100.0, 100.0])])
+    last = [last_possible_prefix(expected_members(law, -height, 1)[0]) for height in heights.tolist()]
+    possible = np.flatnonzero(np.array(last) >= 0)
+    first = np.array(last)[possible].astype(np.uint16)
+    assert len(may_reach(LAWS[law], heights[possible], first)) == len(possible) > 500
