@@ -167,6 +167,16 @@ def test_a_whole_number_of_steps_is_not_certain(more: int) -> None:
     assert found.unsure == list(range(1 + more))
 
 
+@pytest.mark.parametrize("more", [0, 10])
+def test_the_margin_of_a_gap_is_that_of_two_noises(more: int) -> None:
+    """1024·(2·2^-44 + 2^-50)·20 steps, about 2^-28.7: so near to a whole number a gap is not certain."""
+    values = list(range(200, 200 - 10 * (2 + more), -10))
+    for word, unsure in ((3 * 2**38, [0]), (3 * 2**39, [])):  # 2^-29.4 and 2^-28.4 steps above it
+        words = [0, word, *(word + (place << 55) for place in range(1, more + 1))]
+        found = few(values, [32_768] * len(values), words, len(values))
+        assert [place for place in found.unsure if place == 0] == unsure
+
+
 def test_which_laws_are_usual() -> None:
     assert {name for name, law in LAWS.items() if is_usual(law)} == {"exponential", "uniform"}
 

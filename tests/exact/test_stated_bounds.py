@@ -14,7 +14,7 @@ import pytest
 
 from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
-from freegap.exact.batched_threshold import BatchedThreshold, _Runs
+from freegap.exact.batched_threshold import BatchedThreshold, _Runs, _scaled_ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, stream_noise
 from freegap.exact.many import _exponents
@@ -94,12 +94,12 @@ def test_where_the_machine_is_measured() -> None:
     ]
 
 
-def run_of(bits: int) -> tuple[BatchedThreshold, _Runs]:
+def run_of(bits: int, further: Fraction = Fraction(0)) -> tuple[BatchedThreshold, _Runs]:
     """One run of forty questions, at a distance from the threshold where every term counts."""
-    values = np.arange(N, dtype=np.int64) * 2**40
+    values, constant = np.arange(N, dtype=np.int64) * 2**40, 2**44 + further
     bars = BatchedThreshold(
         Batch.flat(values, np.array([0, N])).with_thresholds(),
-        Offsets(values, Fraction(1), Fraction(2**44), Fraction(2**44)),
+        Offsets(values, Fraction(1), constant, constant),
         law=LAPLACE,
         threshold_scale=Fraction(3),
         branches=[Branch(Fraction(1), scale=Fraction(5), shift=Fraction(2**41), margin=Fraction(7))],
@@ -123,6 +123,23 @@ def test_of_gaps_in_many_runs(bits: int) -> None:
     wanted = of_noise + of_bar + sizes * 2.0**-50 + (1.0 + offsets) * 2.0**-48
     assert np.allclose(bound, wanted, rtol=1e-12, atol=0)
     assert of_bar >= 3.0 * 2.0**-bits
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_of_16_digits_in_many_runs(sign: int) -> None:
+    """2^-46·(1 + |d| + |bar| + |shift| + |margin| + 13s) and that of the bar: within it nothing is said."""
+    at = 18  # its offset is 2^41, as large as the shift: each has half of the bound, 2^-5
+    for distance, clear in ((Fraction(1, 20), False), (Fraction(1, 12), True)):
+        further = Fraction(0)
+        for _ in range(2):
+            _, block = run_of(FILTER_BITS, further)
+            place = int(block._words[0].view(np.uint16).reshape(1, -1, 8)[0, 1 + at, 3])
+            end = _scaled_ends(LAPLACE, 5.0, whole=False)[0 if sign > 0 else 1][place]
+            reached = block._offsets[0, at] - (2.0**41 + 7.0) - block._bar[0] + end
+            above, unclear = block._by_first_digits(0)
+            further += Fraction(float(reached)) - sign * distance
+        assert reached == pytest.approx(sign * float(distance), abs=2.0**-9)
+        assert (bool(above[0, at]), bool(unclear[0, at])) == (clear and sign > 0, not clear)
 
 
 @pytest.mark.parametrize("bits", [FILTER_BITS, 20])

@@ -303,6 +303,9 @@ def test_ranks_are_within_the_error_that_is_said() -> None:
             low, high = below[int(value)], below[int(value) + 1]
             assert low - bound <= q * sum(counts) <= high + bound
     assert bound < sum(counts) / 20
+    # By hand: with one quantile there is one draw, of T places, and S is 3/4.
+    alone = plan_of("1/4", 4).rank_error(300)
+    assert alone == pytest.approx(2 * 0.75 / 4 * math.log((300 * 1024 + 1) / 0.05))
 
 
 def test_levels() -> None:

@@ -277,6 +277,18 @@ def test_a_person_counts_in_one_group() -> None:
     assert list(both.estimates or ()) == [600, 600]
 
 
+def test_nobody_brings_in_more_groups_than_count() -> None:
+    """Thirty people in each of thirty groups: enough to name them all, if each did not count in one alone."""
+    rows = [(group, "flu", person) for group in range(30) for person in range(30)]
+    table = pd.DataFrame(rows, columns=["ward", "code", "patient"])
+    named: dict[str, Any] = {"group": "ward", "groups": "unknown", "groups_per_person": 1, "epsilon": 2}
+    release = fg.top_k(table, **COLUMNS, **named, k=1, bits=fg.SeededBits(1))
+    over = fg.above(table, **COLUMNS, **named, k=1, threshold=1, items_per_person=1, bits=fg.SeededBits(1))
+    for groups in (release.groups, over.groups):
+        assert groups is not None
+        assert len(groups.labels) == 0
+
+
 def test_halves_where_groups_are_named() -> None:
     named = WARDS | {"groups": "unknown", "groups_per_person": 1}
     release = fg.top_k(TABLE, **COLUMNS, **named, k=1, epsilon=2, noise="exponential")
