@@ -36,6 +36,7 @@ def test_every_line_is_noted(tmp_path: Path, place: str) -> None:
         assert noted.newest() == Head(line, last.hash)
         fg.noisy_max([3, 1], epsilon=1, ledger=(ledger, "shop"))
     noted.note(Head(1, "0" * 64))
+    noted.note(Head(7, "0" * 64))  # another line of the same number: the first that was noted stays
     assert noted.newest() == Head(7, ledger.entries()[-1].hash), "an older head is not noted over a newer one"
 
 

@@ -12,6 +12,7 @@ import freegap as fg
 from freegap import BudgetExceeded, InvalidArgument, Ledger
 from freegap.budget import accounting
 from freegap.budget.levels import LevelledLedger
+from freegap.budget.once import KEY, AskedBefore, Once, look_up
 
 
 @pytest.fixture
@@ -158,3 +159,27 @@ def test_a_quota_holds_what_the_dataset_holds_also_where_that_is_rounded(
     held.settle(held.asked.spent)
     assert ledger.account("ann").spent == held.asked.spent
     assert ledger.verify().ok
+
+
+def test_an_account_spelled_in_two_ways_pays_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    Ledger(url).create("caf\u00e9", epsilon=5)
+    ledger = LevelledLedger(url, quotas=["caf\u00e9"], who="ann")
+    for use in (ledger.require, lambda name, epsilon: ledger.reserve(name, epsilon, what="twice")):
+        with pytest.raises(InvalidArgument, match="names an account twice"):
+            use("cafe\u0301", epsilon=1)
+    assert ledger.account("caf\u00e9").remaining == 5
+
+
+def test_a_key_is_found_under_its_name_alone(tmp_path: Path) -> None:
+    """A digest that stands in another parameter, which whoever asks may choose, is no release of that key."""
+    url, once = f"sqlite:///{tmp_path}/ledger.db", Once.of("ann", "7")
+    Ledger(url).create("shop", epsilon=5)
+    ledger = LevelledLedger(url, who="ann", once=once)
+    ledger.reserve("shop", 1, what="other", parameters={"item": once.digest})
+    assert look_up(ledger, "ann", once)[0] is None
+    line = ledger.reserve("shop", 1, what="this", parameters={KEY: once.digest}).sequence
+    found, rest = look_up(ledger, "ann", once)
+    assert (found is not None and found.sequence, rest.after) == (line, line)
+    with pytest.raises(AskedBefore):
+        ledger.reserve("shop", 1, what="again", parameters={KEY: once.digest})

@@ -447,3 +447,9 @@ def test_a_note_that_was_put_in_between_is_noticed_when_it_is_read(file_ledger: 
     forged(file_ledger, said={AFTER: "0" * 64})
     with pytest.raises(fg.LedgerDamaged, match="does not follow"):
         notes.thread_of(file_ledger, "shop", "t")
+
+
+def test_a_note_without_a_reservation_is_noticed_when_it_is_read(file_ledger: Ledger) -> None:
+    forged(file_ledger)
+    with pytest.raises(fg.LedgerDamaged, match="does not follow"):
+        notes.thread_of(file_ledger, "shop", "t")

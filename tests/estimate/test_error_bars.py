@@ -24,6 +24,7 @@ from freegap.estimate.intervals import error_bars
 from freegap.estimate.noise_laws import GapNoise, exceeded, half_width
 from freegap.laws import EXPONENTIAL, GEOMETRIC, GUMBEL, LAPLACE, NORMAL, Law
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 
 RUNS, MISSED = 250, Fraction(1, 4)
 CONFIDENCE = 1 - MISSED
@@ -169,6 +170,39 @@ def test_points_of_selection() -> None:
     crowded = fg.hybrid_top_k([900, 700, 600], 300, k=2, **options)
     assert fg.confidence_intervals(crowded) == ((None, None), (None, None))
     assert fg.lower_bounds(crowded) == (None, None)
+
+
+def test_gaps_that_were_rounded_down_again_and_again() -> None:
+    """The estimate of a rank is a sum of gaps, each a step too low at most: the upper end has them all."""
+    options: dict[str, Any] = {"epsilon": 3, "monotonic": True, "resolution": 1, "bits": SeededBits(1)}
+    release = fg.hybrid_top_k([900, 700, 500, 5, 3], 300, k=4, **options)
+    assert len(release.labels) == 3
+    assert release.estimates is not None
+    plan = release.plan
+    assert isinstance(plan, TopKPlan)
+    bars = error_bars(GapNoise(plan.law, plan.scale, plan.scale))
+    reaches = [
+        (high or 0) - float(estimate)
+        for (_, high), estimate in zip(fg.confidence_intervals(release), release.estimates, strict=True)
+    ]
+    assert reaches == pytest.approx([bars.above + steps for steps in (3, 2, 1)])
+
+
+def test_branches_share_the_error() -> None:
+    """An answer has several tries to be found, and each may miss."""
+    release = fg.adaptive_sparse_vector(
+        [900, 3, 800], 100, k=2, epsilon=2, branches=2, monotonic=True, bits=SeededBits(1)
+    )
+    plan = release.plan
+    assert isinstance(plan, ThresholdPlan)
+    found, number = len(release.labels), len(plan.branches)
+    assert found > 0
+    assert number > 1
+    for branch, estimate, (_, high) in zip(
+        release.branches, release.estimates, fg.confidence_intervals(release), strict=True
+    ):
+        bars = error_bars(gap_noise(plan, branch), found=found, among=release.among, branches=number)
+        assert high == pytest.approx(float(estimate + release.resolution) + bars.above)
 
 
 def test_estimates_beyond_all_doubles() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import freegap as fg
+from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import selection_plan
 from freegap.estimate.in_groups import above_rows, fused_rows
+from freegap.estimate.intervals import error_bars
 from freegap.estimate.selection import Estimates
 from freegap.mechanisms.measurement import measured_law
 from freegap.mechanisms.threshold_plan import ThresholdPlan
@@ -72,6 +74,19 @@ def test_estimates_of_many_releases_above_a_threshold(noise: str, bar: str) -> N
     assert [error**2 for error in rows.standard_errors] == pytest.approx(
         [variance for one in made for variance in fg.gap_variances(one)]
     )
+
+
+def test_an_excess_that_rounding_down_may_have_made_too_small() -> None:
+    """Of whole gaps some lie less than a step above what is needed: for them the wider interval holds."""
+    options: dict[str, Any] = {"k": 200, "epsilon": 200, "monotonic": True, "resolution": 1}
+    made = fg.hybrid_sparse_vector(list(range(240)), 0, bits=fg.SeededBits(1), **options)
+    plan = ThresholdPlan.read("hybrid_sparse_vector", **options)
+    gaps = np.array(made.gap_multiples)
+    needed = error_bars(gap_noise(plan, 0), found=len(gaps), among=240).excess
+    excess = gaps - (gaps[-1] if len(gaps) == 200 else 0)
+    assert ((needed <= excess) & (excess < needed + 1)).any()
+    rows = above_rows(plan, Fraction(0), np.array([len(gaps)]), gaps, np.array([240]))
+    assert rows.intervals == list(fg.confidence_intervals(made))
 
 
 def test_nothing_found_is_nothing_said() -> None:

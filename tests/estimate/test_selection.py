@@ -191,6 +191,21 @@ def test_intervals_cover_over_many_runs(noise: NoiseName, threshold: Any) -> Non
     assert coverage_of_intervals(noise, threshold, 100_000, spread) >= 0.9 - 0.006
 
 
+@pytest.mark.parametrize("threshold", [None, 400])
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2"}], ids=str)
+def test_what_measures_has_noise_for_the_sensitivity(threshold: int | None, budget: dict[str, Any]) -> None:
+    one, three = (
+        fg.select_and_measure(
+            [90_000, 3, 80_000, 1], 2, threshold=threshold, sensitivity=by, bits=SeededBits(1), **budget
+        ).measurement
+        for by in (1, 3)
+    )
+    assert one is not None
+    assert three is not None
+    assert three.scale == 3 * one.scale
+    assert three.spent == one.spent
+
+
 def test_the_charge_adds_up() -> None:
     answers = [900, 3, 800, 1]
     top = fg.select_and_measure(answers, 2, epsilon=1, split="1/4", monotonic=True, bits=SeededBits(1))

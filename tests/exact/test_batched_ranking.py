@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from flint import arb
 
 from freegap.bits import SeededBits
 from freegap.exact import batched_ranking
-from freegap.exact.batched_ranking import BatchedRanking, ends
+from freegap.exact.batched_ranking import BatchedRanking, _Block, ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.parts import Batch, DigitsPart
 from freegap.exact.ranking import NoisyRanking
@@ -137,6 +138,17 @@ def test_a_group_that_may_reach_the_top_is_ranked_alone() -> None:
     assert ranking.alone == 30
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_small_groups_that_only_just_reach_the_top(law: str) -> None:
+    """Of two members the larger has up to ln 2 more noise than one: a bound for one would pass it over."""
+    values, sizes = np.array([1, 0] * 300), np.array([1, 2] * 300)
+    ranking = watched(Batch.flat(values, np.arange(301) * 2, sizes), 7, law=law, scale=1)
+    places, _ = ranking.largest(1, gaps=False)
+    assert 0 < ranking.alone < 300
+    alone = [BatchedRanking.single(ranking, row).largest(1).items for row in range(300)]
+    assert places.tolist() == alone
+
+
 def test_a_group_of_the_largest_answer_hides_nothing() -> None:
     values, sizes = np.array([9, 0, 8, 90] * 30), np.array([1, 1, 1, 2] * 30)
     agrees(watched(Batch.flat(values, np.arange(31) * 4, sizes), 7, law="laplace"), 2)
@@ -206,3 +218,24 @@ def test_a_part_of_the_digits_is_those_digits() -> None:
         whole = digits.block(1, rank, np.arange(37, 57)).tolist()
         assert part.block(1, rank, range(20)).tolist() == part.block(1, rank, np.arange(20)).tolist() == whole
         assert part.stream(5, rank)(300) == digits.stream(42, rank)(300)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_noise_whose_error_has_no_bound_is_not_usable(law: str) -> None:
+    """Digits that are all zeros, and where the law looks at that end all ones."""
+    batch = Batch.flat(np.array([1, 2, 3]), np.array([0, 3]))
+    words = np.array([[2**64 - 1] * 2, [0] * 2, [5] * 2], dtype=np.uint64)
+    digits: Any = SimpleNamespace(n=3, block=lambda *_: words)
+    block = _Block(batch, np.array([0]), np.array([65_535, 0, 9], np.uint16), 1)
+    _, usable = block.noise(LAWS[law], digits, np.array([[0]]), np.array([[0, 1, 2]]))
+    assert usable.tolist() == [[not LAWS[law].uses_complement, False, True]]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_ends_are_moved_outwards_by_more_than_they_err(law: str) -> None:
+    """By 2^-42·(1 + |Q|), of which the lemma needs a quarter."""
+    u = np.arange(1, 65_536, dtype=np.float64) * 2.0**-16
+    q = LAWS[law].estimate(u, -np.log1p(-u))
+    low, high = ends(LAWS[law])
+    for moved in (q - low[:-1], high[1:] - q):
+        assert np.allclose(moved, (np.abs(q) + 1.0) * 2.0**-42, rtol=0.02, atol=0)

@@ -149,12 +149,32 @@ def test_all_must_certainly_be_above_the_bar() -> None:
     assert few([9], [32_768], [0], 2) is None  # fewer than are wanted passed the screen
 
 
+def test_the_bound_is_that_of_the_lemma() -> None:
+    """2^-44·(m + 60) to either side, m the largest size among those compared: more than doubles err by."""
+    near, apart = [0, 2**39], [0, 2**44]  # noise that differs by 2^-40, and by 2^-35
+    assert few([0, 0], [32_768] * 2, near, 1) is None
+    assert few([0, 0], [32_768] * 2, apart, 1) is not None
+    first = [32_768, 32_768, 34_816]  # the noise of the last two differs by 2^-4
+    assert few([0, -(2**30), -(2**30)], first, [0] * 3, 2) is not None
+    assert few([0, -(2**40), -(2**40)], first, [0] * 3, 2) is None
+
+
 @pytest.mark.parametrize("more", [0, 10])
 def test_a_whole_number_of_steps_is_not_certain(more: int) -> None:
     """Equal noise: the difference of the answers is exact, and that of the noises on the edge."""
     values = list(range(200, 200 - 10 * (3 + more), -10))
     found = few(values, [32_768] * len(values), [5] * len(values), 2 + more)
     assert found.unsure == list(range(1 + more))
+
+
+@pytest.mark.parametrize("more", [0, 10])
+def test_the_margin_of_a_gap_is_that_of_two_noises(more: int) -> None:
+    """1024·(2·2^-44 + 2^-50)·20 steps, about 2^-28.7: so near to a whole number a gap is not certain."""
+    values = list(range(200, 200 - 10 * (2 + more), -10))
+    for word, unsure in ((3 * 2**38, [0]), (3 * 2**39, [])):  # 2^-29.4 and 2^-28.4 steps above it
+        words = [0, word, *(word + (place << 55) for place in range(1, more + 1))]
+        found = few(values, [32_768] * len(values), words, len(values))
+        assert [place for place in found.unsure if place == 0] == unsure
 
 
 def test_which_laws_are_usual() -> None:

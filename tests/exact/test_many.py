@@ -41,6 +41,20 @@ def test_the_bound_on_the_exponent_holds() -> None:
             assert error <= 2.0**-40 * (1 + exact)
 
 
+@pytest.mark.parametrize("off", [0.9, -0.9])
+def test_exponents_that_err_by_as_much_as_they_say_change_nothing(
+    off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = many_discrete_gaussian(60, Fraction(35, 9), SeededBits(3))
+
+    def erring(*given: Any) -> tuple[Any, Any]:
+        exponents, errors = _exponents(*given)
+        return exponents + off * 0.25, errors + 0.25
+
+    monkeypatch.setattr("freegap.exact.many._exponents", erring)
+    assert many_discrete_gaussian(60, Fraction(35, 9), SeededBits(3)) == right
+
+
 def test_values_that_doubles_cannot_tell_apart() -> None:
     """So large a variance that a double of the size is off by millions: the sizes still come out exactly."""
     drawn = many_discrete_gaussian(60, Fraction(10**70), SeededBits(5))

@@ -17,7 +17,7 @@ from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.exact.screening import Screen, differences
+from freegap.exact.screening import Screen, _exponentials, differences
 from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -196,3 +196,11 @@ def test_every_single_precision_number_in_range(function: Any) -> None:
 def test_differences_of_far_answers_are_rounded_once(far: int) -> None:
     values = [far + 3, far, far - 2**60, far + 10**301, far - 10**301]
     assert differences(values, far).tolist() == [3.0, 0.0, -(2.0**60), 1e300, -1e300]
+
+
+@pytest.mark.parametrize("pivot", [2**23, 2**24 + 1, 2**26 + 1, 2**40 + 1])
+def test_large_answers_keep_their_differences(pivot: int) -> None:
+    """Beyond 2^23 single precision does not hold them: the difference is taken before it is rounded."""
+    values = pivot + np.arange(-9, 10, dtype=np.int64)
+    weights = _exponentials(values, pivot, 1.0)
+    assert np.allclose(weights, np.exp(np.arange(-9.0, 10.0)), rtol=2.0**-16, atol=0)

@@ -5,13 +5,26 @@ They are many times what doubles really err by, so that no output would show a t
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
 from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
+from freegap.exact.batched_threshold import BatchedThreshold, _Runs, _scaled_ends
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, stream_noise
+from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, stream_noise
+from freegap.exact.many import _exponents
+from freegap.exact.noisy_threshold import Branch
+from freegap.exact.parts import Batch
+from freegap.laws import LAPLACE
+from freegap.mechanisms import batched_hybrid
+from freegap.mechanisms.batched_hybrid import draw_largest_above
+from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.values.thresholds import Offsets
 from tests.laws import EXACT_LAWS as LAWS
 
 N = 40
@@ -79,3 +92,86 @@ def test_where_the_machine_is_measured() -> None:
         ("log1p", 2.0**-75, 0.5, -1, 2.0**-53),
         ("expm1", 2.0**-140, 64.0, -1, 2.0**-53),
     ]
+
+
+def run_of(bits: int, further: Fraction = Fraction(0)) -> tuple[BatchedThreshold, _Runs]:
+    """One run of forty questions, at a distance from the threshold where every term counts."""
+    values, constant = np.arange(N, dtype=np.int64) * 2**40, 2**44 + further
+    bars = BatchedThreshold(
+        Batch.flat(values, np.array([0, N])).with_thresholds(),
+        Offsets(values, Fraction(1), constant, constant),
+        law=LAPLACE,
+        threshold_scale=Fraction(3),
+        branches=[Branch(Fraction(1), scale=Fraction(5), shift=Fraction(2**41), margin=Fraction(7))],
+        resolution=Fraction(1),
+        digits=KeyedDigits(SeededBits(1), 0),
+        filter_bits=bits,
+    )
+    return bars, _Runs(bars, np.zeros(1, np.int64), N)
+
+
+@pytest.mark.parametrize("bits", [FILTER_BITS, 20])
+def test_of_gaps_in_many_runs(bits: int) -> None:
+    """That of the noise, that of the bar, 2^-50 of all sizes, and 2^-48·(1 + |d|) for the offset."""
+    bars, block = run_of(bits)
+    lines, places = np.zeros(N, np.int64), np.arange(N)
+    noise, of_noise = bars.noise(block._words[0][lines, places + 1], 5.0)
+    (bar,), (of_bar,) = block._bar, block._bar_bound
+    _, bound = block._values(lines, places, 0)
+    sizes = np.abs(noise) + abs(bar) + 2.0**41 + 7.0
+    offsets = np.abs(np.arange(N) * 2.0**40 - 2.0**44)
+    wanted = of_noise + of_bar + sizes * 2.0**-50 + (1.0 + offsets) * 2.0**-48
+    assert np.allclose(bound, wanted, rtol=1e-12, atol=0)
+    assert of_bar >= 3.0 * 2.0**-bits
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_of_16_digits_in_many_runs(sign: int) -> None:
+    """2^-46·(1 + |d| + |bar| + |shift| + |margin| + 13s) and that of the bar: within it nothing is said."""
+    at = 18  # its offset is 2^41, as large as the shift: each has half of the bound, 2^-5
+    for distance, clear in ((Fraction(1, 20), False), (Fraction(1, 12), True)):
+        further = Fraction(0)
+        for _ in range(2):
+            _, block = run_of(FILTER_BITS, further)
+            place = int(block._words[0].view(np.uint16).reshape(1, -1, 8)[0, 1 + at, 3])
+            end = _scaled_ends(LAPLACE, 5.0, whole=False)[0 if sign > 0 else 1][place]
+            reached = block._offsets[0, at] - (2.0**41 + 7.0) - block._bar[0] + end
+            above, unclear = block._by_first_digits(0)
+            further += Fraction(float(reached)) - sign * distance
+        assert reached == pytest.approx(sign * float(distance), abs=2.0**-9)
+        assert (bool(above[0, at]), bool(unclear[0, at])) == (clear and sign > 0, not clear)
+
+
+@pytest.mark.parametrize("bits", [FILTER_BITS, 20])
+def test_of_gaps_in_many_populations(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in many runs, with two roundings more; the bar of each population has a stream of its own."""
+    seen = []
+
+    def told(values: Any, bounds: Any) -> Any:
+        seen.append(bounds)
+        return certain_floor(values, bounds)
+
+    monkeypatch.setattr(batched_hybrid, "certain_floor", told)
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=1, epsilon=1, resolution=1)
+    values = np.arange(N, dtype=np.int64)
+    draw_largest_above(plan, values, np.arange(N + 1), Fraction(3), SeededBits(1), filter_bits=bits)
+    digits, slack, law = KeyedDigits(SeededBits(1), N), 2.0**-bits, plan.law.continuous
+    items = DoubleNoise(law, digits, digits.first(), None, bits).of_items(values, np.zeros(N))
+    bar, of_bar = stream_noise(law, digits, 1, range(N, 2 * N), slack)
+    scale, bar_scale = float(plan.branches[-1].scale), float(plan.threshold_scale)
+    sizes = np.abs(items.noise) * scale + np.abs(bar) * bar_scale + abs(float(plan.branches[-1].shift))
+    offsets = np.abs(values - 3.0)
+    wanted = items.error * scale + of_bar * bar_scale + sizes * 2.0**-49 + (1.0 + offsets) * 2.0**-48
+    assert np.allclose(seen[0], wanted, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("variance", [Fraction(35, 9), Fraction(123456789), Fraction(10**33)])
+def test_of_exponents(variance: Fraction) -> None:
+    """h·(2|d| + h)/2σ² and 2^-50 of the exponent, h = 2^-50·(|z| + σ²/t)."""
+    t = math.isqrt(math.floor(variance)) + 1
+    sizes = [0, 1, 5 * t + 1, 40 * t]
+    exponents, errors = _exponents(variance, t, sizes)
+    for size, exponent, error in zip(sizes, exponents.tolist(), errors.tolist(), strict=True):
+        h, distance = Fraction(size + variance / t) / 2**50, abs(size - variance / t)
+        wanted = h * (2 * distance + h) / (2 * variance) + Fraction(exponent) / 2**50
+        assert error == pytest.approx(float(wanted), rel=1e-12, abs=0)

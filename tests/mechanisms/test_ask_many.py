@@ -64,6 +64,14 @@ def test_the_same_replies_as_one_by_one(
     )
 
 
+def test_a_threshold_between_two_answers_is_between_them() -> None:
+    """Of a question that is answered by one comparison the whole part of the threshold is subtracted, or
+    less: with noise so small 1 is above 1/3, and 0 below."""
+    for seed in range(12):
+        asking = fg.SparseVector("1/3", k=2, epsilon=900, bits=SeededBits(seed))
+        assert [bool(asking.ask(answer)) for answer in (0, 0, 1, 0, 1)] == [False, False, True, False, True]
+
+
 def test_the_same_as_the_batch_and_beyond_one_portion_of_noise() -> None:
     answers = np.random.default_rng(2).integers(0, 60, 40_000)
     answers[[9, 20_000, 39_999]] = 10**6

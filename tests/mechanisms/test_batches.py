@@ -143,13 +143,15 @@ def runs_at_once(plan: ThresholdPlan, batch: Batch, offsets: Offsets, seed: int)
 
 
 @pytest.mark.parametrize("name", THRESHOLD_PLANS)
-@pytest.mark.parametrize("threshold", ["12", "10**13", "each"])
+@pytest.mark.parametrize("threshold", ["12", "10**13", "far below", "each"])
 def test_runs_at_once_are_the_runs_one_by_one(name: str, threshold: str) -> None:
     plan = ThresholdPlan.read("sparse_vector", k=3, epsilon=1, **THRESHOLD_PLANS[name])
     values, ends = ragged(7, 4 if name == "many branches" else 60, 1, 25, 25)
     own: Any = np.random.default_rng(4).integers(0, 20, len(values)) if threshold == "each" else 12
     if threshold == "10**13":
         values, own = values + 10**13, 10**13 + 12
+    if threshold == "far below":  # doubles do not hold all digits of what is between
+        values = values + 2**55 + 1
     _, offsets = read_offsets(plan, values, own)
     batch = Batch.flat(values, ends).with_thresholds()
     assert runs_at_once(plan, batch, offsets, 3) == runs_one_by_one(plan, batch, offsets, 3)

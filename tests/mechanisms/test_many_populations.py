@@ -57,6 +57,17 @@ def test_all_forms_of_populations_are_the_same() -> None:
     assert runs == [runs[0]] * len(forms)
 
 
+def test_populations_that_fit_alone_and_not_in_common_units() -> None:
+    """Beyond 2^60, in quarters beyond 2^62: the difference of two such leaves 64 bits."""
+    most = 2**60 + 10**9
+    given = [[most, -most, 0], [0.25, 0.0, 0.5]]
+    ask: dict[str, Any] = {"k": 2, "epsilon": 8, "resolution": "1/4", "populations_per_person": 1}
+    found = fg.noisy_top_k_each(given, bits=bits(), **ask)
+    assert found.release(0).labels == (0, 2)
+    assert abs(found.release(0).gaps[0] - most) < 10
+    assert abs(found.release(0).gaps[1] - most) < 10
+
+
 def test_populations_are_taken_in_the_order_of_their_names() -> None:
     ask: dict[str, Any] = {"epsilon": 1, "populations_per_person": 1}
     one = fg.noisy_top_k_each({"b": [1, 90], "a": COUNTS}, 1, bits=bits(), **ask)

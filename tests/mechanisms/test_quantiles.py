@@ -122,6 +122,10 @@ def test_huge_numbers_of_people_are_counted_exactly(monkeypatch: pytest.MonkeyPa
     assert [draw_places(spread, NINE, HALF, fg.SeededBits(seed)) for seed in range(3)] == made
     huge = Spread(np.array([1, 2]), np.array([2**55, 2**55]), 4)
     assert draw_place(huge, 0, huge.end, Fraction(1, 4), HALF, fg.SeededBits(1)) // 1024 == 1
+    monkeypatch.undo()
+    for people in range(44, 60):  # on either side of what 64 bits hold
+        large = Spread(np.array([1, 2]), np.array([2**people, 2**people]), 4)
+        assert draw_place(large, 0, large.end, Fraction(1, 4), HALF, fg.SeededBits(1)) // 1024 == 1, people
 
 
 # The law -----------------------------------------------------------------------------------------
@@ -275,6 +279,19 @@ def test_intervals_hold_the_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(covered(even, range(2)))
 
 
+def test_the_margin_of_intervals_by_hand() -> None:
+    """What can be missed of the least number of people that there may be, and ties; rounded up."""
+    plan, places = plan_of(NINE, 4, intervals=True), 100 * 1024
+    missed = 2 * 5 / (4 * 15 / 16 / 5) * math.log(27 * (places + 1) / 0.04)
+    for counted in (400, 1000, 10**6):
+        least = counted - math.ceil(math.log(100) / (4 / 16))
+        wanted = missed / least + 5 / 2048
+        assert wanted < quantiles._margin(plan, counted, places) < wanted + 3 / 2**16
+    assert quantiles._margin(plan, 19, places) == 1, "perhaps nobody"
+    surest = plan_of(NINE, 10**6, intervals=True)
+    assert quantiles._margin(surest, 10**9, places) > Fraction(5, 2048), "ties are missed all the same"
+
+
 def test_ranks_are_within_the_error_that_is_said() -> None:
     counts = [20] * 300
     plan, spread = plan_of(epsilon=4), spread_of(counts)
@@ -286,6 +303,9 @@ def test_ranks_are_within_the_error_that_is_said() -> None:
             low, high = below[int(value)], below[int(value) + 1]
             assert low - bound <= q * sum(counts) <= high + bound
     assert bound < sum(counts) / 20
+    # By hand: with one quantile there is one draw, of T places, and S is 3/4.
+    alone = plan_of("1/4", 4).rank_error(300)
+    assert alone == pytest.approx(2 * 0.75 / 4 * math.log((300 * 1024 + 1) / 0.05))
 
 
 def test_levels() -> None:

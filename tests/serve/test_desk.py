@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -82,6 +83,19 @@ def test_everybody_sees_what_is_theirs(service: Service) -> None:
     receipt = Receipt.read(service.desk.receipt(ANN, lines[0]))
     receipt.check(SigningKey.read(service.settings.key_file).public)
     assert receipt.body["dataset"] == "shop"
+
+
+def test_a_release_goes_with_the_quota_of_its_source(service: Service) -> None:
+    """Whoever may no longer ask about a source sees no more of it, not even what they have asked for."""
+    line = service.desk.ask(ANN, QUESTION)["line"]
+    shop = replace(service.settings.sources["shop"], team_quotas={}, person_quotas={})
+    settings = replace(service.settings, sources={**service.settings.sources, "shop": shop})
+    without = Desk(settings, HereWorkers(settings.limits))
+    for verb in (without.release, without.release_csv, without.receipt):
+        with pytest.raises(NotThere, match=f"There is no release {line} for you"):
+            verb(ANN, line)
+    assert without.releases(ANN) == []
+    assert without.release(OLGA, line) == service.desk.release(ANN, line)
 
 
 def test_the_journal_is_for_those_who_oversee(service: Service) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from freegap_evidence.bench import postgres
 import freegap as fg
 from freegap.serve import database
 from freegap.serve.desk import Desk
+from freegap.serve.jobs import _keyed
 from freegap.serve.people import Person
 from tests.serve.conftest import QUESTION, HereWorkers, Reply, Service, call
 from tests.serve.visitors import Visitor
@@ -112,6 +114,13 @@ def test_hostile_keys_are_keys(service: Service) -> None:
     keys = ["%", "';--", "x" * 255, digest.hash]
     lines = [send(service, token, key, epsilon="1/100").json["line"] for key in keys]
     assert len(set(lines)) == len(keys)
+
+
+def test_the_key_of_a_job_that_is_gone_is_free(service: Service) -> None:
+    """Jobs are kept for some days: whoever asks with an old key begins anew, and is not sent to nothing."""
+    for job in ("gone", "new"):
+        taking = partial(_keyed, key=KEY, job=job, question="question")
+        assert service.desk.database.run(taking) is None
 
 
 def test_two_keys_in_one_request_are_refused(service: Service) -> None:

@@ -28,8 +28,9 @@ from freegap.errors import InvalidArgument, SpellingWarning
 from freegap.mechanisms.batches import draw_top_k_batch
 from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.tables import grouped as releasing
-from freegap.tables.grouped import grouped
+from freegap.tables.grouped import _absent, grouped
 from freegap.tables.grouping import GroupArguments
+from freegap.tables.groups import GroupCounts
 from freegap.tables.results import of_people
 from freegap.values.measures import Pure
 
@@ -396,6 +397,24 @@ def test_a_domain_that_cannot_be_listed_for_each_group(monkeypatch: pytest.Monke
         release = fg.top_k(_arrow(few), **_asked(domain=range(4), k=k, epsilon=10**6))
         assert [row.item for row in release.by_group["A"]] == [0, 1, 2][:k]
         assert [row.item for row in release.by_group["C"]] == c
+
+
+def test_of_a_pair_that_only_the_engine_tells_apart_the_larger_number_holds() -> None:
+    """Listed one by one and among few of many alike: never the sum of both, nor the smaller one."""
+    group, item, people = (
+        np.array(some, np.int64) for some in ([1, 0, 0, 0, 1], [2, 2, 2, 1, 2], [5, 3, 7, 1, 9])
+    )
+    cells = GroupCounts(np.full(2, 4), group, item, people)
+    assert cells.flat()[0].tolist() == [0, 1, 7, 0, 0, 0, 9, 0]
+    some = cells.sorted()
+    assert list(zip(some.group, some.item, some.people, strict=True)) == [(0, 1, 1), (0, 2, 7), (1, 2, 9)]
+    assert some.starts().tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("present", [[], [0], [2, 5], [0, 1, 2, 7], [3, 4, 8, 9]])
+def test_members_of_nobodys_items_are_the_places_that_are_free(present: list[int]) -> None:
+    free = [place for place in range(10) if place not in present]
+    assert [_absent(np.array(present, np.int64), member) for member in range(len(free))] == free
 
 
 def test_groups_of_other_kinds(tmp_path: Path) -> None:

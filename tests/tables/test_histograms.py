@@ -263,6 +263,17 @@ def test_the_interval_of_a_mean_has_every_ratio_of_what_may_be() -> None:
         assert high - 0.001 < max(ratios) <= high
 
 
+def test_each_part_of_a_mean_may_miss_with_half_of_the_error() -> None:
+    """Of many people the bounds do not hide it: the reach of the sum over the fewest people there may be."""
+    release = means(epsilon=2, bits=fg.SeededBits(5))
+    many = replace(release, counts=(1000,) * len(release.labels), multiples=(0,) * len(release.labels))
+    people, width = reach_of(release.of_counts, 0.025), reach_of(release.plan, 0.025)
+    reach = width / (1000 - people)
+    assert reach > reach_of(release.plan, 0.05) / (1000 - people)
+    for low, high in many.intervals():
+        assert (low, high) == pytest.approx((float(5 - reach), float(5 + reach)), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [

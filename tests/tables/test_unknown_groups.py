@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from fractions import Fraction
@@ -26,10 +27,11 @@ from freegap.mechanisms.unknown_domain import UnknownPlan, draw_unknown
 from freegap.mechanisms.unknown_populations import draw_unknown_each
 from freegap.mechanisms.unknown_slots import Slots, slots_of
 from freegap.tables.forecast import forecast_above, forecast_top_k
+from freegap.tables.grouping import GroupArguments
 from freegap.tables.groups import read_groups
 from freegap.tables.sources import open_source
-from freegap.tables.unknown_groups import _counts
-from freegap.values.measures import ApproximateConcentrated
+from freegap.tables.unknown_groups import _counts, naming_of
+from freegap.values.measures import Approximate, ApproximateConcentrated
 
 ROWS = [
     (ward, f"c{code}", f"p{person % 400}")
@@ -67,10 +69,12 @@ def pools(number: int) -> list[Slots]:
 
 
 @pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+@pytest.mark.parametrize("pool", [20, 10**9])
 def test_each_population_has_the_release_that_it_has_alone(
-    noise: str, monkeypatch: pytest.MonkeyPatch
+    noise: str, pool: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = plan(noise=noise)
+    """Of a pool of a billion one slot without a name is above the bar: what comes after it is not told."""
+    asked = plan(noise=noise, pool=pool, items_per_person=None if pool == 20 else 1)
     some = pools(40)
     drawn = draw_unknown_each(asked, some, fg.SeededBits(4))
     lengths = [len(slots.labels) + (len(slots.labels) < asked.pool) + 1 for slots in some]
@@ -182,6 +186,18 @@ def test_every_engine_counts_the_same_and_one_person_changes_nobody_elses(
     assert not any(g == 2 for g, _, _ in seen[None])
 
 
+def test_in_groups_that_only_the_engine_tells_apart_a_person_has_one_share_of_items() -> None:
+    """Python's times have no nanoseconds: what DuckDB takes for two groups is one, with one item a person."""
+    table = duckdb.connect().sql(
+        "SELECT CAST('00:00:00.00000000' || ward AS TIME_NS) AS ward, code, patient "
+        "FROM (VALUES (1, 'a', 1), (2, 'b', 1), (2, 'b', 2)) AS visits(ward, code, patient)"
+    )
+    with open_source(table, "code", "patient", "ward") as opened:
+        groups, source = read_groups([datetime.time()], opened, normalize=False)
+        ((_, people),) = _counts(source, groups, None, 1, 0)
+    assert sum(people) == 2
+
+
 @pytest.mark.parametrize("unknown", [False, True])
 def test_every_engine_releases_the_same(unknown: bool) -> None:
     groups = WARDS | {"groups_per_person": 1} | ({"groups": "unknown"} if unknown else {})
@@ -261,6 +277,18 @@ def test_a_person_counts_in_one_group() -> None:
     assert list(both.estimates or ()) == [600, 600]
 
 
+def test_nobody_brings_in_more_groups_than_count() -> None:
+    """Thirty people in each of thirty groups: enough to name them all, if each did not count in one alone."""
+    rows = [(group, "flu", person) for group in range(30) for person in range(30)]
+    table = pd.DataFrame(rows, columns=["ward", "code", "patient"])
+    named: dict[str, Any] = {"group": "ward", "groups": "unknown", "groups_per_person": 1, "epsilon": 2}
+    release = fg.top_k(table, **COLUMNS, **named, k=1, bits=fg.SeededBits(1))
+    over = fg.above(table, **COLUMNS, **named, k=1, threshold=1, items_per_person=1, bits=fg.SeededBits(1))
+    for groups in (release.groups, over.groups):
+        assert groups is not None
+        assert len(groups.labels) == 0
+
+
 def test_halves_where_groups_are_named() -> None:
     named = WARDS | {"groups": "unknown", "groups_per_person": 1}
     release = fg.top_k(TABLE, **COLUMNS, **named, k=1, epsilon=2, noise="exponential")
@@ -268,6 +296,10 @@ def test_halves_where_groups_are_named() -> None:
     assert math.isclose(float(release.parameters["lift"]), 1 + math.log(1000 / 1e-6), abs_tol=0.001)
     over = fg.above(TABLE, **COLUMNS, **named, k=1, epsilon=2, threshold=1, items_per_person=1)
     assert [over.parameters["scale"], over.spent, over.delta] == [1, 2, Fraction(1, 10**6)]
+    asked = Approximate(Fraction(2), Fraction(1, 10**6))
+    naming = naming_of(GroupArguments.read("ward", "unknown", 3, False), asked, None)
+    assert naming is not None
+    assert [naming.epsilon, naming.delta, naming.items_per_person] == [1, Fraction(1, 2 * 10**6), 3]
 
 
 def test_windows_of_time_are_groups_here_too() -> None:

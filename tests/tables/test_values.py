@@ -375,6 +375,7 @@ def test_a_number_that_is_no_double_makes_nothing_fail(type_: pa.DataType) -> No
 
 def test_the_largest_values_stay_within_64_bits() -> None:
     """Rows and people at the bound; the sum of a person's rows leaves 32 bits, and is clipped."""
+    assert MOST_UNITS * 2**31 == 2**62, "so many rows of a person, or people of an item"
     by = ClippedValue.read("cost", -MOST_UNITS, MOST_UNITS, 1)
     assert by is not None
     rows: list[Row] = [("i01", person, 1e30) for person in range(3) for _ in range(50)]

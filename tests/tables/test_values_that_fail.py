@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import narwhals.stable.v2 as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import freegap as fg
+from freegap.tables.far_times import without_far_times
 
 ASK: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "domain": ["a", "b"], "epsilon": 1}
 
@@ -154,6 +156,21 @@ def test_a_time_that_python_does_not_have_is_a_missing_one(engine: str, type_: p
         ),
     ):
         assert ask(made, bits=fg.SeededBits(1), **options) == ask(near, bits=fg.SeededBits(1), **options)
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_the_first_and_the_last_time_that_python_has(zone: str | None) -> None:
+    """With a zone a day less at either end: in some zone it is in another year."""
+    day, tick = datetime.timedelta(days=0 if zone is None else 1), datetime.timedelta(microseconds=1)
+    first, last = (
+        (end - datetime.datetime(1970, 1, 1)) // tick
+        for end in (datetime.datetime.min + day, datetime.datetime.max - day)
+    )
+    numbers = pa.array([first - 1, first, last, last + 1], pa.int64())
+    table = pa.table({"time": numbers.view(pa.timestamp("us", zone))})
+    for made in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
+        near: Any = without_far_times(nw.from_native(made))
+        assert near["time"].cast(nw.Int64).to_list() == [first, last]
 
 
 def test_a_year_that_was_mistyped(tmp_path: Path) -> None:

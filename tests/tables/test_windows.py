@@ -24,7 +24,7 @@ DAYS = ["2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-02-28", "2
 ROWS = pa.table(
     {
         "item": ["a", "a", "b", "b", "b", "a", "a"],
-        "person": [1, 1, 2, 1, 1, 1, 1],
+        "person": [3, 1, 2, 1, 1, 4, 5],  # nobody outside the range is in it as well
         "day": [None if day is None else datetime.date.fromisoformat(day) for day in DAYS],
     }
 )
