@@ -171,6 +171,10 @@ def test_the_first_and_the_last_time_that_python_has(zone: str | None) -> None:
     for made in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
         near: Any = without_far_times(nw.from_native(made))
         assert near["time"].cast(nw.Int64).to_list() == [first, last]
+    with duckdb.connect() as connection:
+        relation = nw.from_native(connection.from_arrow(table))
+        found = without_far_times(relation).collect("pyarrow")["time"].cast(nw.Int64).to_list()
+        assert found == [first, last]
 
 
 def test_a_year_that_was_mistyped(tmp_path: Path) -> None:
