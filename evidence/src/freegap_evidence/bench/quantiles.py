@@ -2,8 +2,9 @@
 
 The query is what one would write by hand: one number of each person, its cell, and how many people each cell
 has. It draws nothing. It counts the same people: `NOT isnan` would count NaN where a Parquet file states the
-least and the largest number of a column, by a mistake of DuckDB 2.0, so it asks otherwise. Both run in this process on a DuckDB of their own, in turns, by processor time, which
-counts the work of all cores and not what else the machine does.
+least and the largest number of a column, by a mistake of DuckDB 2.0, so it asks otherwise. Both run in this
+process on a DuckDB of their own, in turns, by processor time, which counts the work of all cores and not what
+else the machine does.
 """
 
 from __future__ import annotations
