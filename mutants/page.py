@@ -34,10 +34,10 @@ that is missing); they are not counted here.
 
 Beside these there are the mutants that people wrote, one wrong line each with the test that must notice it
 (`tests/mutation/mutants.toml`, `make mutants`): all of those are killed. That is no score, since each has got
-its test. This is one: on 2026-11-18 somebody who had written none of it put 75 subtle mistakes into the newest
-code (an error bound without one of its terms, a limit off by one, δ divided wrongly, a person who counts
-twice), and tried each on the tests that could notice it. Of the first 46, 21 were noticed; of 29 more, after
-those had got tests, 15. The others now have a test each. Half of them were terms of proved error bounds, which
+its test. This is one: on 2026-11-18 somebody who had written none of it put 75 subtle mistakes into the
+newest code (an error bound without one of its terms, a limit off by one, δ divided wrongly, a person who
+counts twice), and tried each on the tests that could notice it. Of the first 46, 21 were noticed; of 29 more,
+after those had got tests, 15. The others now have a test each. Many were terms of proved error bounds, which
 are many times what doubles err by, so that no output shows a missing one. What a program changes at random is
 noticed far more often, as the tables below say; what a careful stranger changes in new code is not.
 
