@@ -58,6 +58,9 @@ def test_nobody_is_let_in_without_a_good_token(service: Service) -> None:
             assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
         assert [call(service.app, "GET", path, token=token).status for token in tokens] == [401] * 4
     assert [service.ask(token).status for token in (None, *tokens)] == [401] * 5
+    for body in (b"\x00", b"[]", b'{"mechanism": 1}'):  # what cannot be read is told to those who may ask
+        assert call(service.app, "POST", "/v1/releases", body=body).status == 401
+        assert call(service.app, "POST", "/v1/releases", body=body, token=service.token("bob")).status == 422
 
 
 def test_health_and_the_description_need_no_token(service: Service) -> None:

@@ -260,8 +260,8 @@ def test_a_token_in_the_address_is_turned_away(service: Service) -> None:
 def hostile(folder: Path) -> Path:
     import polars as pl
 
-    names = [name for rank, name in enumerate(HOSTILE) for _ in range(900 - rank)]
-    people = [person for rank, _ in enumerate(HOSTILE) for person in range(900 - rank)]
+    names = [name for rank, name in enumerate(HOSTILE) for _ in range(900 - 120 * rank)]
+    people = [person for rank, _ in enumerate(HOSTILE) for person in range(900 - 120 * rank)]
     pl.DataFrame({"product": names, "customer": people}).write_parquet(folder / "baskets.parquet")
     pl.DataFrame({"product": HOSTILE}).write_parquet(folder / "products.parquet")
     text = (folder / "freegap.toml").read_text()

@@ -121,7 +121,7 @@ def make_app(desk: Desk) -> FastAPI:
     _add_results(app, desk)
     _add_oversight(app, desk)
     _add_console(app, desk)
-    explain(app)
+    explain(app, _person)
     app.add_middleware(Door, https=desk.settings.https)
     return app
 

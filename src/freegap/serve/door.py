@@ -113,8 +113,12 @@ def error_reply(text: str, status: int) -> JSONResponse:
     return JSONResponse({"error": text}, status)
 
 
-def explain(app: FastAPI) -> None:
-    """Every error in words that say nothing of the data and nothing of the machine."""
+def explain(app: FastAPI, who: Callable[[Request], object]) -> None:
+    """Every error in words that say nothing of the data and nothing of the machine.
+
+    who: raises `NotKnown` where a request to the API has no good token. What nobody could read is refused
+    before the token is looked at, so it is looked at here: whoever has none learns only that.
+    """
 
     @app.exception_handler(NotKnown)
     def not_known(_request: Request, _error: Exception) -> Response:
@@ -123,7 +127,12 @@ def explain(app: FastAPI) -> None:
         return answer
 
     @app.exception_handler(RequestValidationError)
-    def not_read(_request: Request, error: RequestValidationError) -> Response:
+    def not_read(request: Request, error: RequestValidationError) -> Response:
+        if request.url.path.startswith("/v1/"):
+            try:
+                who(request)
+            except NotKnown as unknown:
+                return not_known(request, unknown)
         fields = sorted({".".join(str(part) for part in found["loc"][:2]) for found in error.errors()})
         return error_reply(f"This cannot be read: {', '.join(fields)[:200]}.", 422)
 
