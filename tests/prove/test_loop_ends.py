@@ -96,6 +96,7 @@ def test_functions_of_what_was_told_are_proved_for_every_n() -> None:
     assert "any number of answers" in proof.claim
 
 
+@pytest.mark.usefixtures("each_guard")
 def test_a_label_does_nothing_besides() -> None:
     """With three answers there is no label left, and no output."""
 

@@ -432,11 +432,13 @@ def program(answers, noise):
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("each_guard")
 @pytest.mark.parametrize("leak", LEAKS)
 def test_nothing_is_proved_of_what_leaks(leak: str) -> None:
     assert everywhere(written(LEAKS[leak]), epsilon=5) is None
 
 
+@pytest.mark.usefixtures("each_guard")
 @pytest.mark.parametrize("less", ["scale", "scale / 1000"])
 def test_a_parameter_that_is_assigned(less: str) -> None:
     """It would have its first value again in each round."""

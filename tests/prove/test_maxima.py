@@ -79,6 +79,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.usefixtures("each_guard")
 @pytest.mark.parametrize("leak", LEAKS)
 def test_what_is_no_maximum(leak: str) -> None:
     noisy, told, before = LEAKS[leak]
