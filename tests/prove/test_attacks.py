@@ -61,6 +61,7 @@ def test_more_attacks(program: Callable[..., Any]) -> None:
     assert found.refutation is not None or found.reason
 
 
+@pytest.mark.usefixtures("each_guard")
 @pytest.mark.parametrize("program", STRANGER_ATTACKS, ids=name_of)
 def test_stranger_attacks(program: Callable[..., Any]) -> None:
     """At a size, and for all n first, where the text is that of a loop."""

@@ -14,7 +14,8 @@ from freegap.bits import SeededBits
 from freegap.prover.check import problem_of
 from freegap.prover.loop_ties import is_tied
 from freegap.prover.loops import loop_of
-from freegap.prover.unbounded import prove_loop
+from freegap.prover.outputs import flatten
+from freegap.prover.unbounded import _plain, prove_loop
 from freegap.symbolic.subset import remember_source
 
 HALF = Fraction(1, 2)
@@ -436,6 +437,11 @@ def program(answers, noise):
 @pytest.mark.parametrize("leak", LEAKS)
 def test_nothing_is_proved_of_what_leaks(leak: str) -> None:
     assert everywhere(written(LEAKS[leak]), epsilon=5) is None
+
+
+@pytest.mark.parametrize(("state", "plain"), [((1, (True, "a")), True), ((1, [2]), False), ((1, {}), False)])
+def test_a_state_holds_nothing_that_two_names_share(state: Any, plain: bool) -> None:
+    assert _plain(flatten(state)[0]) == plain
 
 
 @pytest.mark.usefixtures("each_guard")
