@@ -591,3 +591,20 @@ HIDDEN = Hidden(_large)
 @attack
 def fields_that_are_hidden(answers: Any, noise: Any) -> Any:
     return HIDDEN.told(answers[0])
+
+
+# Names that belong to one part of a loop --------------------------------------------------------------
+
+later = 0
+
+
+@attack
+def read_before_it_is_assigned_after_the_loop(answers: Any, noise: Any) -> Any:
+    """An error, where an answer is large: the name is the function's own in all of its text."""
+    total = 0
+    for answer in answers:
+        if answer > 10**9:
+            total = total + later
+        total = total + answer
+    later = total
+    return later + noise.laplace(10**6, label="sum")
