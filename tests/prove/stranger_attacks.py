@@ -604,7 +604,7 @@ def read_before_it_is_assigned_after_the_loop(answers: Any, noise: Any) -> Any:
     total = 0
     for answer in answers:
         if answer > 10**9:
-            total = total + later
+            total = total + later  # type: ignore[used-before-def]  # noqa: F823
         total = total + answer
     later = total
     return later + noise.laplace(10**6, label="sum")
