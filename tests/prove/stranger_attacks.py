@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.symbolic.subset import Trusted
+from freegap.symbolic.subset.values import Record
 
 STRANGER_ATTACKS: list[Callable[..., Any]] = []
 Z = Fraction(0)
@@ -455,3 +456,155 @@ def _with_a_default(scale: Any) -> Callable[..., Any]:
 
 wrapped_with_another_default = functools.wraps(_with_a_default(10**9))(_with_a_default(Fraction(1, 1000)))
 attack(wrapped_with_another_default)
+
+
+# Objects that show one thing to who asks, and another to Python -----------------------------------------
+
+
+def _large(value: Any) -> Any:
+    """What is seen far from where a path is confirmed."""
+    return value > 10**6
+
+
+def _none(value: Any) -> Any:
+    return False
+
+
+def _own_large(self: Any, value: Any) -> Any:
+    return value > 10**6
+
+
+BOUND_PIECE = types.MethodType(Trusted(lambda machine, self, value: False, _own_large), Settings())
+
+
+@attack
+def piece_of_the_prover_as_a_method(answers: Any, noise: Any) -> Any:
+    return BOUND_PIECE(answers[0])
+
+
+@dataclass(frozen=True)
+class WithAPiece:
+    told = property(Trusted(lambda machine, self: _none, lambda self: _large))
+
+
+WITH_A_PIECE = WithAPiece()
+
+
+@attack
+def piece_of_the_prover_as_a_property(answers: Any, noise: Any) -> Any:
+    return WITH_A_PIECE.told(answers[0])
+
+
+class Values(tuple[Any, ...]):
+    def __call__(self, value: Any) -> Any:
+        return _large(value)
+
+
+class Fields:
+    _fields = ("values",)
+
+
+def _through(self: Any, value: Any) -> Any:
+    return self.values(value)
+
+
+METHOD_OF_A_PIECE = types.MethodType(_through, Record(Fields, Values((_none,))))
+
+
+@attack
+def method_of_a_piece_of_the_prover(answers: Any, noise: Any) -> Any:
+    return METHOD_OF_A_PIECE(answers[0])
+
+
+class Shown(tuple[Any, ...]):
+    def __iter__(self) -> Any:
+        return iter((_none,))
+
+
+class ShownWords(dict[str, Any]):
+    def items(self) -> Any:
+        return {"told": _none}.items()
+
+
+class ShownCells(tuple[Any, ...]):
+    def __getitem__(self, place: Any) -> Any:
+        return types.CellType(_none)
+
+
+@attack
+def defaults_that_show_others(answers: Any, noise: Any, told: Any = _none) -> Any:
+    return told(answers[0])
+
+
+defaults_that_show_others.__defaults__ = Shown((_large,))
+
+
+@attack
+def words_that_show_others(answers: Any, noise: Any, *, told: Any = _none) -> Any:
+    return told(answers[0])
+
+
+words_that_show_others.__kwdefaults__ = ShownWords(told=_large)
+
+
+def _closed() -> Callable[..., Any]:
+    told = _none
+
+    def cells_that_show_others(answers: Any, noise: Any) -> Any:
+        return told(answers[0])
+
+    cells = ShownCells((types.CellType(_large),))
+    return types.FunctionType(cells_that_show_others.__code__, globals(), "cells", None, cells)
+
+
+attack(_closed())
+
+
+class ShownFields(dict[str, Any]):
+    def __getitem__(self, name: str) -> Any:
+        return _none
+
+
+@dataclass(frozen=True)
+class Held:
+    told: Any
+
+
+HELD = Held(_none)
+object.__setattr__(HELD, "__dict__", ShownFields(told=_large))
+
+
+@attack
+def fields_that_show_others(answers: Any, noise: Any) -> Any:
+    return HELD.told(answers[0])
+
+
+@dataclass(frozen=True)
+class Hidden:
+    told: Any
+    __dict__ = property(lambda self: {"told": _none})
+
+
+HIDDEN = Hidden(_large)
+
+
+@attack
+def fields_that_are_hidden(answers: Any, noise: Any) -> Any:
+    return HIDDEN.told(answers[0])
+
+
+# Names that belong to one part of a loop --------------------------------------------------------------
+
+later = 0
+
+
+@attack
+def read_before_it_is_assigned_after_the_loop(answers: Any, noise: Any) -> Any:
+    """An error, where an answer is large: the name is the function's own in all of its text."""
+    total = 0
+    for answer in answers:
+        if answer > 10**9:
+            total = total + later  # type: ignore[used-before-def]  # noqa: F823
+        total = total + answer
+    later = total
+    return later + noise.laplace(10**6, label="sum")

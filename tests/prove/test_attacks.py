@@ -189,7 +189,7 @@ def test_pieces_of_the_prover() -> None:
     released = Trusted(lambda machine, value, following: 0, lambda value, following: int(value > 10**6))
     taken = Trusted(lambda machine, *given: (0, 0, False), lambda state, answer, noise: (0, answer, False))
     for form in (stream(taken), Selection(1, "laplace", 2, released, lambda *given: 0)):
-        with pytest.raises(InvalidArgument, match="a piece of the prover"):
+        with pytest.raises(InvalidArgument, match="another thing to its program"):
             fg.prove(form, epsilon=1)
 
 
@@ -383,3 +383,64 @@ def test_a_charge_of_nothing_for_all_n(entry: LibraryEntry, claim: PrivacyClaim)
     proof = prove_claim(changed, claim)
     assert proof.holds is not True
     assert "the text of its form" not in str(proof.reason)
+
+
+class Liar(int):
+    """One, and ten million to whoever asks."""
+
+    numerator = 10**7
+
+
+class LiarLaw(str):
+    """Another law than the one that is found by its name."""
+
+    def __hash__(self) -> int:
+        return hash("laplace")
+
+    def __eq__(self, other: object) -> bool:
+        return other == "laplace"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scale": Liar(1)},
+        {"law": LiarLaw("uniform")},
+        {"threshold": float("nan"), "item_charge": 1},
+        {"threshold": "5", "item_charge": 1},
+        {"last": 3},  # tells how far what was not selected is apart
+    ],
+    ids=str,
+)
+def test_a_form_of_things_that_are_not_what_they_seem(changes: dict[str, Any]) -> None:
+    def gap(value: Any, following: Any) -> Any:
+        return value - following
+
+    def shift(item: Change, least: Any, runner_up: Change, best: Any) -> Any:
+        return item.answer - item.neighbour + best - (runner_up.answer + runner_up.noise)
+
+    honest = Selection(1, "laplace", 2, gap, shift)
+    assert fg.prove(honest, epsilon=1).holds
+    assert form_verdict(honest, changes) in ("mechanism", "last", None)
+
+
+def form_verdict(form: Selection, changes: dict[str, Any]) -> Any:
+    try:
+        return fg.prove(replace(form, **changes), epsilon=1).holds
+    except InvalidArgument as error:
+        return error.argument
+
+
+def test_a_resolution_that_leaves_no_neighbours() -> None:
+    """Then everything would be proved; and what answers are multiples of is part of the claim."""
+
+    def told(answers: Any, noise: Any) -> Any:
+        return answers[0]
+
+    def measured(answers: Any, noise: Any) -> Any:
+        return answers[0] + noise.discrete_laplace(1, label="x")
+
+    assert verdict(told, None, epsilon=TINY, sensitivity="1/2", resolution=1) == "resolution"
+    proof = fg.prove(measured, epsilon=1, queries=1, sensitivity="3/2", resolution=1, growth=False)
+    assert proof.holds
+    assert proof.claim.endswith("(3/2), for whole multiples of 1")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 
 import freegap as fg
 from freegap.cli import app
-from freegap.forms import Selection
+from freegap.forms import Ranking, Selection
 from freegap.prover.registry import LibraryEntry, PrivacyClaim
 from freegap.prover.routes import prove_claim
 
@@ -159,3 +161,26 @@ def test_a_refuted_mechanism_is_handed_to_the_audit(tmp_path: Path, monkeypatch:
     assert record["holds"] is False
     assert record["audit"]["violated"] is True
     assert record["audit"]["epsilon_lower_bound"] > 1
+
+
+def test_a_file_that_is_another_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would import the one that it knows by the name, and that one would be proved."""
+    for folder, told in (("one", "0"), ("two", "answers[0]")):
+        (tmp_path / folder).mkdir()
+        text = f"def program(answers, noise):\n    return {told}\n"
+        (tmp_path / folder / "of_two_folders.py").write_text(text, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.delitem(sys.modules, "of_two_folders", raising=False)
+    options = ["--epsilon", "1/1000", "--queries", "1", "--no-growth", "--no-counterexample"]
+    done = [run(f"{tmp_path / folder}/of_two_folders.py:program", *options) for folder in ("two", "one")]
+    assert [one.exit_code == 0 for one in done] == [False, False]
+    assert "another module" in str(done[1].exception)
+
+
+RANKED = Ranking(2, "laplace", 4, lambda direction, answer, neighbour: answer - neighbour + 1, Fraction(1, 2))
+
+
+def test_every_form_is_proved_for_all_n() -> None:
+    done = run("tests.prove.test_command:RANKED", "--epsilon", "1")
+    assert done.exit_code == 0, done.output

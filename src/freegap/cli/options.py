@@ -40,6 +40,8 @@ def load(argument: str, target: str) -> Any:
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
     try:
         found: Any = importlib.import_module(file.stem if is_file else module)
+        if is_file:
+            _require_file(found, file)
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # whatever the module does when it is imported
@@ -50,6 +52,13 @@ def load(argument: str, target: str) -> Any:
             "Write module:function or file.py:function.",
         ) from error
     return found
+
+
+def _require_file(module: Any, file: Path) -> None:
+    """Python finds modules by their names: one that is known already, or comes first, may be another file."""
+    imported = getattr(module, "__file__", None)
+    if imported is None or Path(imported).resolve() != file.resolve():
+        raise ImportError(f"the name {file.stem} is that of another module, {imported}: rename the file")
 
 
 def name_and_value(text: str) -> tuple[str, Any]:

@@ -95,7 +95,7 @@ def prove(
             None if alignment is None else load("alignment", alignment),
             epsilon=epsilon if rho is None else None,
             rho=rho,
-            queries=None if isinstance(target, Selection | Stream) else queries,
+            queries=None if isinstance(target, Composition | Ranking | Selection | Stream) else queries,
             sensitivity=sensitivity,
             neighbours=cast("Neighbours", neighbours),
             parameters=given,

@@ -63,6 +63,8 @@ class Selection:
         count_argument("k", self.k)
         if not isinstance(self.law, str):
             raise InvalidArgument("law", self.law, "must be the name of a law", 'Pass for example "laplace".')
+        if type(self.last) is not bool:  # it is counted with: 2 would tell of what was not selected
+            raise InvalidArgument("last", self.last, "must be True or False", "Pass last=True.")
         for name in ("shift", "last_shift"):
             require_function(name, getattr(self, name))
         if self.release is not None:

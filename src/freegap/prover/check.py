@@ -63,6 +63,9 @@ def problem_of(
         resolution=None if resolution is None else positive_rational("resolution", resolution),
         limits=Limits(certificate=certificate).within(float(positive_rational("seconds", seconds))),
     )
+    if problem.resolution is not None and problem.resolution > problem.sensitivity:
+        constraint = f"is larger than the sensitivity {problem.sensitivity}: no two inputs are neighbours"
+        raise InvalidArgument("resolution", resolution, constraint, "Pass one that the answers can move by.")
     problem.require_callable("mechanism", mechanism, "answers", "noise")
     if charge is not None:
         problem.require_callable("charge", charge, "output")
@@ -282,9 +285,10 @@ def claim_of(problem: Problem, *, for_all: bool = False) -> str:
     cost = f"{problem.epsilon}" if problem.charge is None else f"its charge, at most {problem.epsilon}"
     answers = "any number of answers" if for_all else answers
     measure = f"ε = {cost}" if problem.rho is None else f"ρ = {problem.rho}"
+    whole = "" if problem.resolution is None else f", for whole multiples of {problem.resolution}"
     return (
         f"{name}({values}) on {answers} is private at {measure}, where "
-        f"{WORDS[problem.neighbours]} ({problem.sensitivity})"
+        f"{WORDS[problem.neighbours]} ({problem.sensitivity}){whole}"
     )
 
 

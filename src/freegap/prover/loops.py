@@ -49,6 +49,7 @@ from freegap.prover.loop_text import (
 )
 from freegap.symbolic import NotDecided
 from freegap.symbolic.subset import remember_source
+from freegap.symbolic.subset.frames import bound_names
 from freegap.symbolic.subset.source import definition_of, signature_of
 
 _STATE = "freegap_state"
@@ -103,7 +104,7 @@ class _LoopReading:
         self.answers, self.noise, self.parameters = names_of(node)
         prefix, loop, self.suffix = split(node.body)
         self.answer, self.place = self._targets(loop)
-        self.body = loop.body
+        self.body, self.local = loop.body, bound_names(node)
         self.outs, self.kept = self._assigned(prefix)
         self.prefix = [line for line in prefix if empty_list(line) not in self.outs]
         self._require_plain()
@@ -227,6 +228,8 @@ class _LoopReading:
         if not isinstance(made, ast.FunctionDef):
             raise NoLoop
         made.body = body
+        if names_in(body) & self.local - bound_names(made):
+            raise NoLoop  # one that another part assigns: an error here, and not a name from outside
         return made
 
     def _compiled(self, text: str) -> dict[str, Any]:

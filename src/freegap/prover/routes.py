@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from time import monotonic
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, get_args
 
 from freegap.errors import InvalidArgument
@@ -35,13 +36,13 @@ from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
-from freegap.symbolic.subset import is_ours
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 _LIBRARY_SECONDS = 600
 _LOOP_SECONDS = 20
+_PLAIN = (bool, int, Fraction, str, FunctionType, MethodType, partial)
 
 
 def prove_any(
@@ -220,9 +221,13 @@ def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False)
         if type(part) not in get_args(ForAll) or vars(part).keys() - {field.name for field in fields(part)}:
             constraint = "is a subclass of a form, or has more attributes: its program may be another"
             raise InvalidArgument("mechanism", part, constraint, "Pass the form itself.")
-        if any(is_ours(getattr(part, field.name)) for field in fields(part)):
-            constraint = "has a piece of the prover among its parts"
-            raise InvalidArgument("mechanism", part, constraint, "Pass functions.")
+        for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
+            if not _is_plain(value):
+                constraint = (
+                    f"has for {name} a {type(value).__name__} that may mean another thing to its program"
+                )
+                remedy = "Pass functions, whole numbers, finite floats and Fractions."
+                raise InvalidArgument("mechanism", part, constraint, remedy)
     proof = _prove_for_all(problem, form)
     if proof.holds:
         return proof
@@ -236,6 +241,15 @@ def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False)
             if bounded.holds is False:
                 return _searched(local, bounded) if counterexample else bounded
     return proof
+
+
+def _is_plain(value: Any) -> bool:
+    """A function, or what Python itself calculates with: it means the same to the program and to a proof."""
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    if type(value) is float:
+        return isfinite(value)
+    return value is None or type(value) in _PLAIN or isinstance(value, ForAll)  # a part, looked at by itself
 
 
 def _prove_for_all(problem: Problem, form: ForAll) -> Proof:

@@ -69,6 +69,8 @@ def prove_selection(problem: Problem, form: Selection) -> Proof:
             raise NotDecided(
                 f"{form.law} noise of scale {form.scale}: not a continuous law that is log-Lipschitz"
             )
+        if form.threshold is not None and constant(form.threshold) is None:
+            raise NotDecided("the threshold is not a finite number, so that it has no rank among the items")
         share = problem.epsilon / form.k if form.item_charge is None else constant(form.item_charge)
         if share is None or share * form.k > problem.epsilon:
             raise NotDecided(f"k items are charged {form.item_charge} each, which is more than ε")

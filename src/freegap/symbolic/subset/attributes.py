@@ -32,7 +32,7 @@ def attribute(machine: Machine, owner: Any, name: str) -> Any:
 def _field(machine: Machine, owner: Any, name: str) -> Any:
     """A field, a property or a method of a frozen dataclass."""
     found = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
-    if type(found) is property:
+    if type(found) is property and type(found.fget) is FunctionType:
         return machine.call(found.fget, [owner])
     if type(found) is MemberDescriptorType:  # of a dataclass with slots
         return machine.outside(found.__get__(owner), f"the field {name}")

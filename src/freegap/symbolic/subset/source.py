@@ -27,6 +27,7 @@ _FUTURE = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
 
+_NONE = type(None)
 _MARK = "the body of the function that is looked for"
 
 
@@ -81,6 +82,12 @@ def definition_of(function: FunctionType) -> Definition:
     known: Any = getattr(function, "__builtins__")  # noqa: B009 - typeshed lacks it
     if type(function.__globals__) is not dict or known is not builtins.__dict__ or _exchanged():
         raise NotDecided(f"the names around {function.__name__} are not those of Python's own modules", where)
+    if not _is_plain(function):
+        raise NotDecided(
+            f"defaults or closure of {function.__name__} are of a class of their own, which may show others "
+            "than Python takes",
+            where,
+        )
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
         raise NotDecided(f"the source of {function.__name__} is not known: write it in a file", where)
@@ -88,6 +95,16 @@ def definition_of(function: FunctionType) -> Definition:
     if found is None:
         raise NotDecided(f"the source of {function.__name__} is not what runs: was the file changed?", where)
     return Definition(found, code.co_filename)
+
+
+def _is_plain(function: FunctionType) -> bool:
+    """Whether what is read of it by Python's means is what Python takes itself, past all methods."""
+    tuples = (function.__defaults__, function.__closure__)
+    words = function.__kwdefaults__
+    named = all(type(name) is str for name in function.__globals__)
+    return (
+        named and all(part is None or type(part) is tuple for part in tuples) and type(words) in (dict, _NONE)
+    )
 
 
 @functools.lru_cache(maxsize=1024)

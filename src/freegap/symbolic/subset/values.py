@@ -11,14 +11,13 @@ told apart from whole numbers in an output, as `1` and `1.0` are.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,7 +186,7 @@ def read(value: Any) -> Any:
     if kind is partial:
         words = {name: read(item) for name, item in value.keywords.items()}
         return Partial(read(value.func), tuple(map(read, value.args)), words)
-    if kind is MethodType and is_frozen(value.__self__):
+    if kind is MethodType and _is_method(value):
         return value
     if is_ours(value):
         raise NotReadable(f"a {kind.__name__} is a piece of the prover")
@@ -201,6 +200,12 @@ def read(value: Any) -> Any:
         f"a {kind.__name__} can change or hide something: from outside, a program may use numbers, truth "
         "values, text, tuples and frozen dataclasses of them, and functions"
     )
+
+
+def _is_method(value: MethodType) -> bool:
+    """A function with a text, of a frozen dataclass of the user's: `__func__` can be any object."""
+    owner = value.__self__
+    return type(value.__func__) is FunctionType and is_frozen(owner) and not is_ours(owner)
 
 
 def _is_key(value: Any) -> bool:
@@ -243,7 +248,14 @@ def is_frozen(value: Any) -> bool:
     settings = kind.__dict__.get("__dataclass_params__")
     finds: Any = kind.__getattribute__
     plain = finds is object.__getattribute__ and not hasattr(kind, "__getattr__") and type(kind) is type
-    return settings is not None and settings.frozen and plain and dataclasses.is_dataclass(value)
+    return settings is not None and settings.frozen and plain and _has_plain_fields(value)
+
+
+def _has_plain_fields(value: Any) -> bool:
+    """Whether its `__dict__` is where Python looks for fields, and a dict: Python looks past all methods."""
+    shown = [vars(base)["__dict__"] for base in type(value).__mro__ if "__dict__" in vars(base)]
+    real = all(type(found) is GetSetDescriptorType for found in shown)
+    return real and type(getattr(value, "__dict__", {})) is dict
 
 
 def _known(value: Any) -> bool:
