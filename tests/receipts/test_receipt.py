@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import freegap as fg
@@ -292,6 +293,23 @@ def test_a_top_k_in_rho_has_the_row_of_its_gaps(options: dict[str, Any], variant
     release = fg.noisy_top_k([31, 812, 12, 90], k=2, rho="1/10", bits=fg.SeededBits(1), **options)
     found = evidence_of("noisy_top_k", release.to_dict(), fg.__version__)
     assert [row["variant"] for row in (found or {})["rows"]] == [variant]
+
+
+@pytest.mark.parametrize(
+    ("options", "variants"),
+    [
+        ({}, ["in groups"]),
+        ({"value": "cost", "low": 0, "high": 9}, ["in groups", "by total, in groups"]),
+        ({"domain": "unknown", "delta": "1e-8", "noise": "exponential"}, ["unknown items, in groups"]),
+        ({"groups": "unknown", "delta": "1e-8"}, ["unknown groups"]),
+    ],
+)
+def test_a_release_in_groups_has_the_row_of_its_kind(options: dict[str, Any], variants: list[str]) -> None:
+    table = pa.table({"ward": ["n"] * 9, "item": ["a"] * 9, "person": range(9), "cost": [1.5] * 9})
+    asked: dict[str, Any] = {"domain": ["a", "b"], "groups": ["n", "s"], "groups_per_person": 1, **options}
+    release = fg.top_k(table, item="item", person="person", group="ward", k=1, epsilon=1, **asked)
+    found = evidence_of("top_k", release.to_dict(), fg.__version__)
+    assert [row["variant"] for row in (found or {})["rows"] if row["function"] == "top_k"] == variants
 
 
 def test_the_evidence_of_another_version_is_not_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

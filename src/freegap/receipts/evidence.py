@@ -20,8 +20,9 @@ _BELOW = {
     ("top_k", "rho", True): "select_and_measure",
 }
 
-# Rows that are about a release with this parameter.
-_ASKED_WITH = {"by total": "value", "means": "mean"}
+# Rows that are about a release with this parameter; or with this value of it.
+_ASKED_WITH = {"by total": "value", "by total, in groups": "value", "means": "mean"}
+_UNKNOWN = {"unknown items, in groups": "domain", "unknown groups": "groups"}
 
 
 @functools.cache
@@ -46,7 +47,8 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
         return None
     measure = kept.get("measure")
     measured = kept.get("release") == "top_k" and kept.get("estimates") is not None
-    function = _BELOW.get((mechanism, str(measure), measured), mechanism)
+    below = None if "groups" in kept else _BELOW.get((mechanism, str(measure), measured))
+    function = below or mechanism
     parameters = kept.get("parameters")
     noise = parameters.get("noise") if isinstance(parameters, dict) else None
     like = [
@@ -65,12 +67,12 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
     if without:
         rows = [row for row in rows if row not in without] if _has_last_gap(kept) else without
     # A release from a table rests on another mechanism, and that one has the theorem.
-    below = {
+    others = {
         row["theorem"].removeprefix("as ").partition(",")[0]
         for row in rows
         if row["theorem"].startswith("as ")
     }
-    rows += [row for row in like if row["function"] in below and row["variant"] == ""]
+    rows += [row for row in like if row["function"] in others and row["variant"] == ""]
     return {
         "version": record["version"],
         "record": digest,
@@ -93,10 +95,13 @@ def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     own = isinstance(parameters, dict) and parameters.get("form") == "black box"
     if (variant == "above a threshold") != above or (variant == "own sampler") != own:
         return False
-    if (variant == "in groups") != ("groups" in kept):
+    in_groups = variant == "unknown groups" or variant.endswith("in groups")
+    if in_groups != ("groups" in kept):
         return False
-    asked = _ASKED_WITH.get(variant)
-    if asked is not None and not (isinstance(parameters, dict) and parameters.get(asked)):
+    said = parameters if isinstance(parameters, dict) else {}
+    if variant in _ASKED_WITH and not said.get(_ASKED_WITH[variant]):
+        return False
+    if variant in _UNKNOWN and said.get(_UNKNOWN[variant]) != "unknown":
         return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False

@@ -6,6 +6,7 @@ from freegap_evidence.assurance.row import Row
 from freegap_evidence.assurance.rows import (
     candidates,
     concentrated,
+    groups,
     quantiles,
     selection,
     tables,
@@ -20,5 +21,6 @@ ROWS: tuple[Row, ...] = (
     *thresholds.rows(),
     *candidates.rows(),
     *tables.rows(),
+    *groups.rows(),
     *quantiles.rows(),
 )

@@ -39,31 +39,13 @@ def rows() -> Iterator[Row]:
         yield _top_k(noise)
         yield _top_k_measured(noise)
         yield _above(noise)
-    # In groups there is no other noise than without, and counting takes most of the time.
-    yield _top_k_in_groups("exponential")
-    yield _above_in_groups("exponential")
     yield _top_k_by_total("exponential")
     yield _means()
     yield _watch()
 
 
-GROUPS = ["g", "h"]
-IN_GROUPS = (3, 1, 1, 2)
-# One person more may be in both groups, with either item or both in each.
-PAIRS_IN_GROUPS = (((1, 1, 1, 1), (2, 1, 1, 2)), ((1, 1, 1, 1), (2, 2, 2, 2)), ((1, 1, 1, 1), (2, 1, 1, 1)))
-_SLOWLY = "tests compare what is counted with sets, and what is drawn with a draw from each group by itself"
-_row_in_groups = partial(
-    Row,
-    answers=IN_GROUPS,
-    pairs=PAIRS_IN_GROUPS,
-    variant="in groups",
-    regimes=NoFastPath(_SLOWLY),
-    costly=True,
-)
-
-
 @cache
-def _table(counts: tuple[int, ...]) -> pa.Table:
+def table_of(counts: tuple[int, ...]) -> pa.Table:
     """A table in which so many people have each item, some of them twice."""
     pairs = [(item, person) for item, count in zip(ITEMS, counts, strict=True) for person in range(count)]
     pairs += pairs[:1]
@@ -74,19 +56,20 @@ def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on a table with these counts."""
 
     def count(answers: Sequence[float], **options: Any) -> Any:
-        table = _table(tuple(int(a) for a in answers))
+        table = table_of(tuple(int(a) for a in answers))
         return function(table, item="item", person="person", domain=ITEMS, resolution=1, **options)
 
     return count
 
 
-def _places(labels: Sequence[Any]) -> tuple[int, ...]:
+def places_of(labels: Sequence[Any]) -> tuple[int, ...]:
+    """Which items these are."""
     return tuple(ITEMS.index(label) for label in labels)
 
 
 def _top_k(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.TopItems) -> Any:
-        return _places(found.labels), found.gap_multiples
+        return places_of(found.labels), found.gap_multiples
 
     return _row(
         function="top_k",
@@ -102,7 +85,7 @@ def _top_k(noise: ContinuousNoiseName) -> Row:
 def _top_k_measured(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.TopItems) -> Any:
         (estimate,) = found.estimates or (Fraction(0),)
-        return _places(found.labels), wide(found.gap_multiples), (int(estimate // WIDE),)
+        return places_of(found.labels), wide(found.gap_multiples), (int(estimate // WIDE),)
 
     def law() -> Mapping[Any, float]:
         half = float(EPSILON) / 2
@@ -124,7 +107,7 @@ def _top_k_measured(noise: ContinuousNoiseName) -> Row:
 
 def _above(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.ItemsAbove) -> Any:
-        return _places(found.labels), wide(found.gap_multiples)
+        return places_of(found.labels), wide(found.gap_multiples)
 
     def law() -> Mapping[Any, float]:
         # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (Ding 2020, section 5.4.1).
@@ -149,13 +132,13 @@ MOST = 2
 @cache
 def _table_of_costs(counts: tuple[int, ...]) -> pa.Table:
     """So many people have each item, at a cost of 7, which is clipped."""
-    table = _table(counts)
+    table = table_of(counts)
     return table.append_column("cost", [[7.0] * len(table)])
 
 
 def _top_k_by_total(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.TopItems) -> Any:
-        return _places(found.labels), wide(found.gap_multiples)
+        return places_of(found.labels), wide(found.gap_multiples)
 
     def add(answers: Sequence[float], **options: Any) -> Any:
         table = _table_of_costs(tuple(int(a) for a in answers))
@@ -220,7 +203,7 @@ def _watch() -> Row:
         entries: list[Any] = []
         with tempfile.TemporaryDirectory() as folder:
             for day, count in enumerate(answers):
-                table, state = _table((int(count), 1)), Path(folder, "of.watch")
+                table, state = table_of((int(count), 1)), Path(folder, "of.watch")
                 said = watch(table, **asked, epsilon=epsilon, state=state, question=f"day {day}", bits=bits)
                 (*_, multiple) = said.gap_multiples
                 entries.append(None if multiple is None else (0, int(multiple * said.resolution // WIDE)))
@@ -240,67 +223,4 @@ def _watch() -> Row:
         release=release,
         law=law,
         regimes=NoFastPath("each question is compared by itself, as SparseVector.ask compares it"),
-    )
-
-
-@cache
-def _table_in_groups(counts: tuple[int, ...]) -> pa.Table:
-    """The first two counts in one group and the last two in another; a person may be in both."""
-    parts = zip(GROUPS, (_table(counts[:2]), _table(counts[2:])), strict=True)
-    return pa.concat_tables(part.append_column("group", [[group] * len(part)]) for group, part in parts)
-
-
-def _in_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on a table with these counts in two groups."""
-
-    def count(answers: Sequence[float], **options: Any) -> Any:
-        table = _table_in_groups(tuple(int(a) for a in answers))
-        options |= {"item": "item", "person": "person", "domain": ITEMS, "resolution": 1}
-        return function(table, group="group", groups=GROUPS, **options)
-
-    return count
-
-
-def _output_of_groups(found: fg.TableRelease) -> Any:
-    parts = [found.by_group[group] for group in GROUPS]
-    return tuple(
-        (_places([row.item for row in part]), wide([int(row.gap) for row in part])) for part in parts
-    )
-
-
-def _of_both(laws: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
-    """The groups are independent."""
-    one, other = laws
-    return {(a, b): p * q for a, p in one.items() for b, q in other.items()}
-
-
-def _top_k_in_groups(noise: ContinuousNoiseName) -> Row:
-    def law() -> Mapping[Any, float]:
-        density = NoiseDensity(noise, 2 / float(EPSILON))  # half of ε for each group
-        parts = (IN_GROUPS[:2], IN_GROUPS[2:])
-        return _of_both([top_k_cells([*map(float, part)], 1, density, float(WIDE), 3) for part in parts])
-
-    return _row_in_groups(
-        function="top_k",
-        noise=noise,
-        theorem="as noisy_top_k, monotonic; docs/mathematics/groups.md",
-        proof=Cited(COUNTED + "noisy_top_k in each group, of which a person is in at most m, at ε/m"),
-        release=releasing(_in_groups(fg.top_k), _output_of_groups, k=1, noise=noise),
-        law=law,
-    )
-
-
-def _above_in_groups(noise: ContinuousNoiseName) -> Row:
-    def law() -> Mapping[Any, float]:
-        setting = ThresholdSetting(noise, float(EPSILON) / 2, 1, 1 / 2, c=1.0)
-        parts = ([float(count - THRESHOLD) for count in part] for part in (IN_GROUPS[:2], IN_GROUPS[2:]))
-        return _of_both([HybridSparseVector(setting, part, float(WIDE)).law(3) for part in parts])
-
-    return _row_in_groups(
-        function="above",
-        noise=noise,
-        theorem="as hybrid_sparse_vector, monotonic; docs/mathematics/groups.md",
-        proof=Cited(COUNTED + "hybrid_sparse_vector in each group, charged where most was spent"),
-        release=releasing(_in_groups(fg.above), _output_of_groups, threshold=THRESHOLD, k=1, noise=noise),
-        law=law,
     )
