@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ from freegap.mechanisms.unknown_domain import UnknownPlan
 from freegap.values.measures import Approximate
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Row, releasing
-from freegap_evidence.assurance.rows.selection import WIDE, wide
+from freegap_evidence.assurance.rows.selection import WIDE, bounded_geometric, wide
 from freegap_evidence.assurance.rows.tables import COUNTED, ITEMS, MOST, THRESHOLD, places_of, table_of
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
 from freegap_evidence.assurance.top_k_law import top_k_cells
@@ -189,12 +188,7 @@ def _unknown_groups(noise: ContinuousNoiseName) -> Row:
         return tuple((places_of([r.item for r in rows]), wide([int(r.gap) for r in rows])) for rows in parts)
 
     def law() -> Mapping[Any, float]:
-        rate, reach = float(EPSILON) / 4, 0
-        while math.exp(-rate * reach) > DELTA / 2 * sum(
-            math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)
-        ):
-            reach += 1
-        chances = {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}
+        chances, reach = bounded_geometric(float(EPSILON) / 4, DELTA / 2)
         density = NoiseDensity(noise, 4 / float(EPSILON))
         parts = []
         for part in (answers[:2], answers[2:]):

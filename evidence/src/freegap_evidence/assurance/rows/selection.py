@@ -192,6 +192,14 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
     )
 
 
+def bounded_geometric(rate: float, chance: Fraction) -> tuple[dict[int, float], int]:
+    """Weights of two-sided geometric noise, and its end: the first whose own share is at most the chance."""
+    reach = 0
+    while math.exp(-rate * reach) > chance * sum(math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)):
+        reach += 1
+    return {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}, reach
+
+
 def _unknown_counts() -> Row:
     """Two items, of which a person may have both: each with half of ε and half of δ."""
     delta = Fraction(1, 20)
@@ -203,12 +211,7 @@ def _unknown_counts() -> Row:
         return Released(tuple(sorted(zip(found.labels, found.counts, strict=True))), found.spent)
 
     def law() -> dict[Any, float]:
-        rate, reach = float(EPSILON) / 2, 0
-        while math.exp(-rate * reach) > delta / 2 * sum(
-            math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)
-        ):
-            reach += 1
-        noise = {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}
+        noise, reach = bounded_geometric(float(EPSILON) / 2, delta / 2)
         total = sum(noise.values())
         joint: dict[Any, float] = {}
         for (x, p), (y, q) in product(noise.items(), noise.items()):
