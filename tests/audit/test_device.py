@@ -16,7 +16,7 @@ import freegap as fg
 from freegap.auditor.columns import OnePath, run_batch
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
-from freegap.auditor.device_runs import DeviceSource, countable, happened
+from freegap.auditor.device_runs import DeviceSource, EventHits, countable
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import (
@@ -160,7 +160,7 @@ def test_events_on_a_device_are_those_of_the_host(name: str) -> None:
     paths = list(source.run((1, 2, 1), (), 3000, (1,)))
     for path in paths:
         rows = path.rows(3000)
-        for event in (
+        events = (
             Event.of(Component((0,)), Between(0.0)),
             Event.of(Component(()), Between(high=2.0)),
             Event.of(Mean(), Between(0.5, 2.0)),
@@ -169,9 +169,21 @@ def test_events_on_a_device_are_those_of_the_host(name: str) -> None:
             Event.of(Greatest(), Between(1.0)),
             Event.of(Length(), OneOf((2.0,))),
             Event.of(Component((0,)), OneOf((2.0, 0.0))),
-        ):
-            assert countable(event)
-            assert int(happened(event, path, np)) == event.hits(rows), event.text
+        )
+        assert all(map(countable, events))
+        for event in events:
+            assert _hits(event, path) == event.hits(rows), event.text
+    hits = EventHits(events, np)
+    for path in paths:
+        hits.add(path)
+    whole = join([path.rows(3000) for path in paths])
+    assert hits.totals() == [event.hits(whole) for event in events]
+
+
+def _hits(event: Event, path: OnePath) -> int:
+    found = EventHits([event], np)
+    found.add(path)
+    return found.totals()[0]
 
 
 def noisy_max(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
@@ -358,7 +370,7 @@ def test_which_path_a_run_took_is_no_part_of_its_output() -> None:
         (Event.of(Distance(five), OneOf((1.0,))), [5, 0, 0, 2]),
         (Event.of(WholeOfLabels(), OneOf((float(labels),))), [0, 0, 0, 2]),
     ):
-        assert [int(happened(event, path, np)) for path in paths] == hits, event.text
+        assert [_hits(event, path) for path in paths] == hits, event.text
         assert [event.hits(path.rows(9)) for path in paths] == hits  # as on the host
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from freegap.auditor.reading import from_objects, leaves_of, repeated
 from freegap.auditor.whole_inputs import handed_over
 
 FEW = 8  # runs that are as fast one by one
-REPEATED = 8  # runs of a batch that are made again
+REPEATED, REPEATED_THERE = 8, 2  # runs of a batch that are made again; on a device each has to be fetched
 
 Places = NDArray[np.intp]
 
@@ -83,6 +84,12 @@ class OnePath:
     one: Outputs
     columns: Mapping[Path, Any]
 
+    @property
+    def runs_by_output(self) -> NDArray[np.int64]:
+        """How many runs had each of the outputs `one`."""
+        many = len(self.one)
+        return np.array([self.size]) if many == 1 else np.ones(many, dtype=np.int64)
+
     def rows(self, most: int) -> Outputs:
         """The outputs of the first runs, as arrays of NumPy."""
         if len(self.one) != 1:
@@ -112,6 +119,7 @@ def by_paths(
     rng: a NumPy generator, or what draws arrays of another library, `xp`, by the same methods.
     """
     many, arrays = on_columns(program), np if xp is None else xp
+    again = REPEATED if xp is None else REPEATED_THERE
     waiting = [Waiting(size, np.arange(size) if xp is None else None, Left())]
     paths = 0
     while waiting:
@@ -121,7 +129,7 @@ def by_paths(
             with np.errstate(all="ignore"):  # as Python's floats do
                 one, columns = _gathered(many(handed_over(answers), group.noise, **keywords), group)
             found = OnePath(group.size, group.runs, one, columns)
-            _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
+            _repeat(program, answers, keywords, group, found, again // (paths + 1))
         else:
             fresh = rng if xp is None else rng.on_host()
             outputs = [
@@ -138,12 +146,20 @@ def by_paths(
 
 def _gathered(output: Any, group: Group) -> tuple[Outputs, dict[Path, Any]]:
     """The output of a group, the same for all of its runs, but for the columns."""
+    if type(output) is list and all(type(part) is bool for part in output):
+        return _of_truths(tuple(output)), {}
     columns = {
         path: rounded(leaf.now(), group.xp) if isinstance(leaf, RunNumbers) else leaf.now()
         for path, leaf in leaves_of(output, (), RunValues)
         if isinstance(leaf, RunValues)
     }
     return from_objects([released(output, _standing_in)]), columns
+
+
+@lru_cache(maxsize=4096)
+def _of_truths(output: tuple[bool, ...]) -> Outputs:
+    """A list of truth values, as a sparse vector puts it out on each of its many paths, batch after batch."""
+    return from_objects([list(output)])
 
 
 def _standing_in(leaf: Any) -> Any:

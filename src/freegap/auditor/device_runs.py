@@ -25,7 +25,7 @@ from freegap.auditor.features import (
     WholeOfLabels,
 )
 from freegap.auditor.mechanism import Answers, Mechanism, Parameters
-from freegap.auditor.outputs import INTEGER, REAL, Label, Outputs, Path
+from freegap.auditor.outputs import INTEGER, REAL, Label, Outputs, Path, join
 from freegap.auditor.reading import MOST_COLUMNS, WrongSize, from_objects
 from freegap.errors import MechanismFailed
 
@@ -82,11 +82,10 @@ class DeviceSource:
         key: tuple[int, ...],
     ) -> list[int]:
         """How often each event happened in `size` runs."""
-        hits: list[Any] = [0] * len(events)
+        hits = EventHits(events, self.device.xp)
         for path in self.run(answers, parameters, size, key):
-            for i, event in enumerate(events):
-                hits[i] = hits[i] + happened(event, path, self.device.xp)
-        return [int(n) for n in hits]
+            hits.add(path)
+        return hits.totals()
 
 
 def _one_path(output: Any, size: int, device: Device) -> OnePath:
@@ -203,11 +202,44 @@ def countable(event: Event) -> bool:
     return all(isinstance(clause.feature, (*_OF_LABELS, *_OF_NUMBERS)) for clause in event.clauses)
 
 
+class EventHits:
+    """How often events happen among runs that come path by path.
+
+    Paths whose outputs are known in full, however many they are, are looked at together, once for each event:
+    there are a few of them to a batch or hundreds, and to look at one takes as long.
+    """
+
+    def __init__(self, events: Sequence[Event], xp: Any) -> None:
+        self.events = events
+        self.known: list[OnePath] = []
+        """The paths without columns."""
+        self._xp = xp
+        self._in_columns: list[Any] = [0] * len(events)
+
+    def add(self, path: OnePath) -> None:
+        """Take in the runs of a path."""
+        if not path.columns:
+            self.known.append(path)
+            return
+        for i, event in enumerate(self.events):
+            self._in_columns[i] = self._in_columns[i] + happened(event, path, self._xp)
+
+    def totals(self) -> list[int]:
+        """How often each event has happened."""
+        totals = [int(hits) for hits in self._in_columns]
+        if not self.known:
+            return totals
+        outputs = join([path.one for path in self.known])
+        runs = np.concatenate([path.runs_by_output for path in self.known])
+        return [
+            total + int(runs[event.holds(outputs)].sum())
+            for event, total in zip(self.events, totals, strict=True)
+        ]
+
+
 def happened(event: Event, path: OnePath, xp: Any) -> Any:
-    """How often an event happened among the runs of a path: a number, or an array of the device with one."""
-    if not path.columns:
-        hits = event.hits(path.one)
-        return hits if len(path.one) != 1 else hits * path.size
+    """How often an event happened among the runs of a path with columns: a number, or an array of the device
+    with one."""
     found: Any = None
     for clause in event.clauses:
         if _is_fixed(clause.feature, path):

@@ -11,14 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device_moves import Known, moved_events
-from freegap.auditor.device_runs import DeviceSource, countable, happened
+from freegap.auditor.device_runs import DeviceSource, EventHits, countable
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
 from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of, by_merit
-from freegap.auditor.features import whole_keys
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import REAL
 from freegap.auditor.rare import plain_candidates, rare_events
@@ -32,13 +30,13 @@ from freegap.errors import MechanismFailed
 WEIGH_KEY, PACE_KEY = 6, 7
 RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.12  # how many, by how many events, in how much of the time
 POOL, KEPT = 10, 3
-SEARCH_PART, WEIGHED_RUNS = 0.34, 50  # of the time; how many candidates are weighed in half of it, about
+SEARCH_PART, WEIGHED_RUNS = 0.42, 50  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
 MOST_LOOKED_AT, SURVIVORS = 300, (60, 20, 6)  # of the first looks, which have half of that time
 DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
-LEAST_WEIGHED = 2**14
+LEAST_WEIGHED, NO_SLOWER = 2**14, 1.5  # runs; a batch in which they take at most so many times as long as few
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 
 
@@ -51,6 +49,10 @@ class DeviceStages(Stages):
     started: float = field(default_factory=lambda: time.monotonic())
     deep: bool = False
     weighings: int = 0
+    least: int = LEAST_WEIGHED
+    """Runs that take hardly longer than fewer: to start a batch takes its time, on a GPU that of millions."""
+    shortest: float = 0.0
+    """Seconds in which so many runs of each side are weighed."""
     paces: dict[int, float] = field(default_factory=dict)
     """Seconds a run, as last seen, by the length of the input."""
     phases: tuple[float, float] = (0.0, 0.0)
@@ -68,8 +70,7 @@ class DeviceStages(Stages):
         if self.seconds is not None:  # how many runs there will be, for the forecasts
             usual = [candidate for candidate in self.proposals.candidates() if not candidate.pair.far]
             longest = max(usual, key=lambda candidate: len(candidate.pair.first))
-            for _ in range(2):  # the first makes the library ready
-                self.weigh(longest, [], self.there.batch(longest.pair.first))
+            self._try_out(longest)
             self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, longest))
         super().search(progress)
         self.notes.append(SEARCHED)
@@ -79,6 +80,20 @@ class DeviceStages(Stages):
             leads += self.search_rare(progress)
         self.state.leads = sorted(leads, key=lambda lead: -lead.merit) or self.state.leads
         self.phases = (here - self.started, time.monotonic() - here)
+
+    def _try_out(self, candidate: SearchCandidate) -> None:
+        """See how fast the runs of a candidate are: `least`, and its pace."""
+        most = self.there.batch(candidate.pair.first)
+        self.weigh(candidate, [], min(LEAST_WEIGHED, most))  # makes the library ready
+        seen: dict[int, float] = {}
+        runs = min(LEAST_WEIGHED, most)
+        while runs not in seen:
+            self.weigh(candidate, [], runs)
+            seen[runs] = 2 * runs * self.paces[len(candidate.pair.first)]
+            runs = min(4 * runs, most)
+        few = min(seen.values())
+        self.least = max(runs for runs, taken in seen.items() if taken <= NO_SLOWER * few)
+        self.shortest = seen[self.least]
 
     def search_rare(self, progress: Progress) -> list[Lead]:
         """Leads to what happens hardly ever, on a few plain pairs."""
@@ -152,7 +167,7 @@ class DeviceStages(Stages):
                 runs = 2 * self._size(candidate)
                 if self.seconds is not None:
                     share = RUN_OFF_PART / RUN_OFF.bit_length() / len(runners)
-                    runs = max(LEAST_WEIGHED, self._affordable(share, candidate))
+                    runs = max(self.least, self._affordable(share, candidate))
                 runner.see(self.weigh(candidate, runner.known, runs), runs)
                 progress.update("run-off on the device", done, len(runners), best[0].merit)
             runners.sort(key=lambda runner: -runner.weighed(self.plan).merit)
@@ -165,17 +180,19 @@ class DeviceStages(Stages):
         if self.seconds is None:
             return []
         known = dict(self._pool())
-        proposed = replace(self.proposals, most=MOST_LOOKED_AT).candidates()
-        runners = [(c, known.get(c, [])) for c in dict.fromkeys([*known, *proposed])]
         begun = self._elapsed
         share = max(0.0, self._search_part - begun) / (2 * len(SURVIVORS))
+        proposed = [c for c in replace(self.proposals, most=MOST_LOOKED_AT).candidates() if c not in known]
+        # A candidate without events is weighed twice. Where there is no time for all, a few of every kind.
+        room = max(1, int(share * self.seconds / max(2 * self.shortest, 1e-9)) - len(known))
+        runners = [(c, known.get(c, [])) for c in [*known, *proposed[:: -(-len(proposed) // room) or 1]]]
         best: list[Weighed] = []
         for look, kept in enumerate(SURVIVORS):
             found: list[Weighed] = []
             for done, (candidate, events) in enumerate(runners):
                 runs = self._affordable(share, candidate) // len(runners)
                 try:
-                    found.append(self._looked_at(candidate, events, max(LEAST_WEIGHED, runs), DOUBTS[look]))
+                    found.append(self._looked_at(candidate, events, max(self.least, runs), DOUBTS[look]))
                 except MechanismFailed:
                     continue  # the search before this has said what it turned down
                 progress.update(f"look {look + 1} on the device", done, len(runners), found[-1].merit)
@@ -205,7 +222,7 @@ class DeviceStages(Stages):
         """Runs of each side on which a candidate is weighed: about as many as the time allows."""
         if self.seconds is None:
             return self.plan.samples
-        return max(LEAST_WEIGHED, self._affordable(self._search_part / 2, candidate) // WEIGHED_RUNS)
+        return max(self.least, self._affordable(self._search_part / 2, candidate) // WEIGHED_RUNS)
 
     def _pool(self) -> list[tuple[SearchCandidate, list[Known]]]:
         """The best candidates of the search, with their events."""
@@ -238,23 +255,20 @@ class DeviceStages(Stages):
         """How often these events happen on the device, and the whole outputs of both sides."""
         self.weighings += 1
         started = time.perf_counter()
-        hits = [[0, 0] for _ in known]
+        hits: list[list[int]] = [[0, 0] for _ in known]
         outputs, kinds = OutputTally(), OutputTally()
         for side, answers in enumerate((candidate.pair.first, candidate.pair.second)):
             batch = self.there.batch(answers)
             for piece, size in enumerate(_sizes(runs, batch)):
                 key = (WEIGH_KEY, self.weighings, side, piece)
-                found: list[Any] = [0] * len(known)
+                found = EventHits([event for event, _ in known], self.there.device.xp)
                 for path in self.there.run(answers, candidate.parameters, size, key):
-                    for i, (event, _) in enumerate(known):
-                        found[i] = found[i] + happened(event, path, self.there.device.xp)
-                    if len(path.one) == 1:
-                        if not path.columns:
-                            outputs.add(int(whole_keys(path.one)[0]), path.one, side, path.size)
-                        if (path.one.codes == REAL).any():
-                            kinds.add(path.one.rows(1)[0], path.one, side, path.size)
-                for i, count in enumerate(found):
-                    hits[i][side] += int(count)
+                    found.add(path)
+                    if len(path.one) == 1 and (path.one.codes == REAL).any():
+                        kinds.add(path.one.rows(1)[0], path.one, side, path.size)
+                for i, count in enumerate(found.totals()):
+                    hits[i][side] += count
+                outputs.add_all([path for path in found.known if len(path.one) == 1], side)
         self.workers.runs += 2 * runs
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
         forecast = self.plan.forecast(runs, caution)
@@ -316,7 +330,7 @@ class DeviceStages(Stages):
         confirm_there(
             self.there,
             result,
-            spending,
+            replace(spending, least=min(2 * self.there.batch(result.lead.first), spending.usual)),
             Test(self.claim, self.alpha),
             number=number,
             settled=settled,

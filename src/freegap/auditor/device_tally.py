@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from freegap.auditor.columns import OnePath
 from freegap.auditor.event_search import names_of
 from freegap.auditor.events import Clause, Event, OneOf
 from freegap.auditor.families import Family, Finding
@@ -30,6 +32,12 @@ class OutputTally:
         if key in self.counts or len(self.counts) < MOST_OUTPUTS:
             self.rows.setdefault(key, one)
             self.counts.setdefault(key, [0, 0])[side] += runs
+
+    def add_all(self, paths: Sequence[OnePath], side: int) -> None:
+        """The runs of a side that took these paths, each with an output that is known in full."""
+        keys = whole_keys(join([path.one for path in paths])) if paths else ()
+        for key, path in zip(keys, paths, strict=True):
+            self.add(int(key), path.one, side, path.size)
 
     @property
     def columns(self) -> tuple[Any, Any]:

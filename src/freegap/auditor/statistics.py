@@ -279,12 +279,14 @@ class Spending:
     shares: of these looks; positive, at most 1 in sum with that of the bets.
     usual: the number of trials after which only a test that looks promising goes on.
     always: the share of the bets.
+    least: trials that cost no more than fewer, so that there is no look before them.
     """
 
     trials: tuple[int, ...]
     shares: tuple[float, ...]
     usual: int
     always: float = 0.0
+    least: int = FIRST_LOOK
 
     @classmethod
     def of(cls, trials: int, share: float = 1.0, patience: int = 1) -> Spending:
@@ -309,10 +311,13 @@ class Spending:
 
         >>> list(Spending.of(100).checkpoints.items())
         [(16, 0.0), (21, 0.0), (29, 0.0), (39, 0.0), (53, 0.0), (71, 0.0), (96, 0.0), (100, 0.6)]
+        >>> from dataclasses import replace
+        >>> list(replace(Spending.of(100), least=60).checkpoints)
+        [60, 81, 100]
         """
         found = dict.fromkeys(self.trials, 0.0)
         if self.always:
-            at = float(max(FIRST_LOOK, min(SLOWEST, self.usual // 64)))
+            at = float(max(self.least, min(SLOWEST, self.usual // 64)))
             while at < self.trials[-1]:
                 found[int(at)] = 0.0
                 at *= GROWTH
