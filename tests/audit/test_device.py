@@ -16,6 +16,7 @@ import freegap as fg
 from freegap.auditor.columns import OnePath, run_batch
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
+from freegap.auditor.device_moves import reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, countable
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.families import Finding
@@ -31,7 +32,7 @@ from freegap.auditor.features import (
     Whole,
     WholeOfLabels,
 )
-from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.inputs import Pair, SearchCandidate, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.outputs import Label, join
 from freegap.auditor.reading import from_objects
@@ -407,3 +408,37 @@ def two_labels(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> An
     leak = (rng.random(size) < 0.05) & (rng.random(size) < answers[0] / 2)
     coin = rng.random(size) < 0.5
     return coin, xp.where(leak, ~coin, coin)
+
+
+@pytest.mark.parametrize("neighbours", ["each", "monotonic", "one"])
+def test_reshaped_inputs_are_neighbours_still(neighbours: str) -> None:
+    moved = [one for pair in table_pairs(neighbours, lengths=[2, 5]) for one in reshaped(pair, 6)]
+    assert bool(moved) == (neighbours != "one")
+    for pair in moved:
+        changes = [b - a for a, b in zip(pair.first, pair.second, strict=True)]
+        assert max(map(abs, changes)) <= 1
+        assert len(changes) <= 6
+        if neighbours == "monotonic":
+            assert min(changes) >= 0 or max(changes) <= 0
+
+
+def test_inputs_that_were_given_are_not_reshaped() -> None:
+    given = own_pairs([([1, 1, 1], [2, 2, 0])], neighbours="each", sensitivity=1, seed=1)
+    assert [reshaped(pair, 9) for pair in given] == [[]]
+
+
+def test_the_numbers_of_a_kind_of_outputs_are_cut_at_the_answers() -> None:
+    kind = from_objects([[False, 2.5]]).rows(1)[0]
+    known = [(Event.of(Distance(kind), OneOf((0.0,))), True)]
+    found = with_numbers_cut(known, Pair((1, 3), (1, 2), "some"))
+    rows = from_objects([[False, 2.5], [False, 0.5], [True], [2.5, False]])
+    assert [event.holds(rows).tolist()[:2] for event, _ in found] == [
+        [True, False],  # at least 1
+        [False, True],
+        [True, False],  # at least 2
+        [False, True],
+        [False, False],  # at least 3
+        [True, True],
+    ]
+    assert not any(event.holds(rows)[2:].any() for event, _ in found)
+    assert all(swapped for _, swapped in found)

@@ -9,6 +9,7 @@ import pytest
 
 import freegap as fg
 from freegap.auditor import device_stages
+from freegap.auditor.confirm import CONFIRM_KEY
 from freegap.auditor.device_runs import DeviceSource
 
 SECONDS = 60.0
@@ -56,6 +57,10 @@ def noisy(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
     return xp.floor(answers[0] + rng.laplace(scale=1 / epsilon, size=size))
 
 
+def of_labelled_noise(answers: Any, noise: Any, *, epsilon: float) -> Any:
+    return answers[0] + noise.laplace(1 / epsilon)
+
+
 def test_a_confirmation_takes_the_time_that_is_left(clock: Clock) -> None:
     settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
     report = fg.audit(
@@ -73,3 +78,46 @@ def test_a_confirmation_takes_the_time_that_is_left(clock: Clock) -> None:
     counts = report.closest.counts
     confirming = (counts.runs1 + counts.runs2) * COUNT_PACE
     assert confirming > SECONDS / 4  # by the pace of the search it was a tenth of what was left
+
+
+def test_a_confirmation_does_not_look_before_a_batch_is_full(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch takes a GPU as long as a few runs: looks at less than that would take the time of the rest."""
+    sizes: list[int] = []
+    count = DeviceSource.count
+
+    def noted(self: DeviceSource, answers: Any, parameters: Any, events: Any, size: int, key: Any) -> Any:
+        if key[0] == CONFIRM_KEY:
+            sizes.append(size)
+        return count(self, answers, parameters, events, size, key)
+
+    monkeypatch.setattr(DeviceSource, "count", noted)
+    settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
+    fg.audit(of_labelled_noise, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings)
+    assert sizes[0] + sizes[1] == 2 * 500  # a batch for each input
+
+
+def test_candidates_are_weighed_on_as_many_runs_as_cost_nothing(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To start a batch takes a second here, and its runs take nothing, up to ten thousand of them."""
+    stages: list[device_stages.DeviceStages] = []
+    try_out = device_stages.DeviceStages._try_out
+
+    def started(self: DeviceSource, answers: Any, parameters: Any, size: int, key: Any) -> Any:
+        clock.now += 1.0 + max(0, size - 10_000)
+        return iter(())
+
+    def noted(self: device_stages.DeviceStages, candidate: Any) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(DeviceSource, "run", started)
+            patched.setattr(DeviceSource, "batch", lambda self, answers: 100_000)
+            try_out(self, candidate)
+        stages.append(self)
+
+    monkeypatch.setattr(device_stages.DeviceStages, "_try_out", noted)
+    settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
+    fg.audit(noisy, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings)
+    assert stages[0].least == 200 * 4**2  # the next, 12,800, would take 2,800 seconds
+    assert stages[0].shortest == pytest.approx(2.0)

@@ -1,13 +1,19 @@
-"""Events near those that are known: ends of intervals moved, and two conditions at once."""
+"""Events and inputs near those that are known: ends of intervals moved, two conditions at once, more of the
+answers that rise."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, groupby
 
 from freegap.auditor.events import Between, Clause, Event
-from freegap.auditor.features import Component
+from freegap.auditor.features import Component, Distance
+from freegap.auditor.inputs import Pair
+from freegap.auditor.outputs import A_NUMBER
+
+MOST_CUT, MOST_NUMBERS, MOST_CUTS = 3, 2, 4  # kinds of outputs, numbers of each, and where these are cut
 
 Known = tuple[Event, bool]
 """An event, and whether it is the second input on which it happens more often."""
@@ -32,6 +38,52 @@ def moved_events(known: Sequence[Known], scale: float) -> list[Known]:
         if swapped == other and places:
             moved.append((Event((*one.clauses, *two.clauses)), swapped))
     return list(dict.fromkeys(moved))
+
+
+def with_numbers_cut(known: Sequence[Known], pair: Pair) -> list[Known]:
+    """Kinds of outputs of which a number is above, or below, one of the answers: it may well be made of
+    them."""
+    cuts = sorted({*pair.first, *pair.second})[:MOST_CUTS]
+    found: list[Known] = []
+    for event, swapped in known[:MOST_CUT]:
+        feature = event.clauses[-1].feature
+        if isinstance(feature, Distance):
+            for at in [at for at, value in feature.reference if value == A_NUMBER][:MOST_NUMBERS]:
+                for condition in (end for cut in cuts for end in (Between(low=cut), Between(high=cut))):
+                    found.append((Event((*event.clauses, Clause(Component(at), condition))), swapped))
+    return found
+
+
+def reshaped(pair: Pair, longest: int) -> list[Pair]:
+    """The pair with more or fewer of the answers that are and change alike, one after another: one more of
+    those before and one less of those after, or almost all of either; and the pair made longer.
+
+    At least two answers must change, as they cannot where a single one may; and if all changes are in one
+    direction, they stay so.
+
+    >>> [moved.second for moved in reshaped(Pair((1, 1, 1), (2, 0, 0), ""), 4)]
+    [(2, 2, 0), (2, 2, 0, 0), (2, 0, 0, 0)]
+    """
+    rows = list(zip(pair.first, pair.second, strict=True))
+    if pair.given or sum(a != b for a, b in rows) < 2:
+        return []
+    kinds = [(row, len(list(same))) for row, same in groupby(rows)]
+    sizes = [size for _, size in kinds]
+    found: list[list[int]] = []
+    for i in range(len(sizes) - 1):
+        both = sizes[i] + sizes[i + 1]
+        for one in (sizes[i] + 1, sizes[i] - 1, both - 1, both - 2, 1):
+            if 0 < one < both and one != sizes[i]:
+                found.append([*sizes[:i], one, both - one, *sizes[i + 2 :]])
+    for i in range(len(sizes) if len(rows) < longest else 0):
+        found.append([*sizes[:i], sizes[i] + longest - len(rows), *sizes[i + 1 :]])
+    pairs = []
+    for shape in found:
+        moved = [row for (row, _), size in zip(kinds, shape, strict=True) for _ in range(size)]
+        if sum(a != b for a, b in moved) > 1:
+            first, second = zip(*moved, strict=True)
+            pairs.append(replace(pair, first=first, second=second))
+    return list(dict.fromkeys(pairs))
 
 
 def _moved_ends(condition: Between, scale: float) -> Iterator[Between]:

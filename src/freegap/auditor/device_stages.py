@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
-from freegap.auditor.device_moves import Known, moved_events
+from freegap.auditor.device_moves import Known, moved_events, reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, countable
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
 from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of, by_merit
@@ -28,12 +28,16 @@ from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
 WEIGH_KEY, PACE_KEY = 6, 7
-RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.12  # how many, by how many events, in how much of the time
+RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.08  # how many, by how many events, in how much of the time
 POOL, KEPT = 10, 3
-SEARCH_PART, WEIGHED_RUNS = 0.42, 50  # of the time; how many candidates are weighed in half of it, about
+SEARCH_PART, WEIGHED_RUNS = 0.5, 200  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
-MOST_LOOKED_AT, SURVIVORS = 300, (60, 20, 6)  # of the first looks, which have half of that time
+MOST_LOOKED_AT, SURVIVORS, FIRST_PART = (
+    300,
+    (60, 20, 6),
+    0.35,
+)  # of the first looks; what of that time they have
 DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 LEAST_WEIGHED, NO_SLOWER = 2**14, 1.5  # runs; a batch in which they take at most so many times as long as few
@@ -51,6 +55,8 @@ class DeviceStages(Stages):
     weighings: int = 0
     least: int = LEAST_WEIGHED
     """Runs that take hardly longer than fewer: to start a batch takes its time, on a GPU that of millions."""
+    longest: int = 0
+    """How many answers the inputs have, at most, if not far."""
     shortest: float = 0.0
     """Seconds in which so many runs of each side are weighed."""
     paces: dict[int, float] = field(default_factory=dict)
@@ -70,6 +76,7 @@ class DeviceStages(Stages):
         if self.seconds is not None:  # how many runs there will be, for the forecasts
             usual = [candidate for candidate in self.proposals.candidates() if not candidate.pair.far]
             longest = max(usual, key=lambda candidate: len(candidate.pair.first))
+            self.longest = len(longest.pair.first)
             self._try_out(longest)
             self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, longest))
         super().search(progress)
@@ -135,11 +142,11 @@ class DeviceStages(Stages):
         """The leads of the search, weighed and moved about on the device; best first."""
         latest = {weighed.candidate: weighed for weighed in self._first_looks(progress)}
         seen: set[tuple[SearchCandidate, frozenset[Known]]] = set()
-        waiting = [(c, known) for c, known in self._pool() if self.seconds is None or c in latest]
-        for number in range(len(MOVES) + 1):
-            for done, (candidate, known) in enumerate(waiting):
-                if (candidate, frozenset(known)) in seen:
-                    continue
+        waiting = [] if latest else self._pool()
+        number = 0
+        while True:
+            fresh = [(c, known) for c, known in waiting if (c, frozenset(known)) not in seen]
+            for done, (candidate, known) in enumerate(fresh):
                 seen.add((candidate, frozenset(known)))
                 try:  # what was seen last was seen on the most runs, and not picked for its luck
                     latest[candidate] = self._looked_at(candidate, known, self._size(candidate))
@@ -147,12 +154,15 @@ class DeviceStages(Stages):
                     if number == 0:
                         raise
                     continue  # on inputs that nobody asked for
-                progress.update("search on the device", done, len(waiting), best_of(latest, 1)[0].merit)
+                progress.update("search on the device", done, len(fresh), best_of(latest, 1)[0].merit)
                 if self._over(self._search_part):
                     break
-            if self._over(self._search_part) or number == len(MOVES):
+            idle = not fresh and number > len(MOVES)
+            if idle or self._over(self._search_part) or (self.seconds is None and number == len(MOVES)):
                 break
-            waiting = [moved for weighed in best_of(latest, KEPT) for moved in self._moved(weighed, number)]
+            step = MOVES[number % len(MOVES)]
+            waiting = [moved for weighed in best_of(latest, KEPT) for moved in self._moved(weighed, step)]
+            number += 1
         last = self._run_off(best_of(latest, RUN_OFF), progress)
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
 
@@ -181,7 +191,7 @@ class DeviceStages(Stages):
             return []
         known = dict(self._pool())
         begun = self._elapsed
-        share = max(0.0, self._search_part - begun) / (2 * len(SURVIVORS))
+        share = max(0.0, self._search_part - begun) * FIRST_PART / len(SURVIVORS)
         proposed = [c for c in replace(self.proposals, most=MOST_LOOKED_AT).candidates() if c not in known]
         # A candidate without events is weighed twice. Where there is no time for all, a few of every kind.
         room = max(1, int(share * self.seconds / max(2 * self.shortest, 1e-9)) - len(known))
@@ -219,10 +229,14 @@ class DeviceStages(Stages):
         return self._elapsed > part
 
     def _size(self, candidate: SearchCandidate) -> int:
-        """Runs of each side on which a candidate is weighed: about as many as the time allows."""
+        """Runs of each side on which a candidate is weighed: about as many as the time allows, and the more,
+        the less there is to find out about it."""
         if self.seconds is None:
             return self.plan.samples
-        return max(self.least, self._affordable(self._search_part / 2, candidate) // WEIGHED_RUNS)
+        left = max(0.1, 1 - self._elapsed / self._search_part)
+        return max(
+            self.least, int(self._affordable(self._search_part / 2, candidate) / (WEIGHED_RUNS * left))
+        )
 
     def _pool(self) -> list[tuple[SearchCandidate, list[Known]]]:
         """The best candidates of the search, with their events."""
@@ -234,12 +248,16 @@ class DeviceStages(Stages):
             found.setdefault(candidate, [])
         return [(candidate, known[:MOST_EVENTS]) for candidate, known in list(found.items())[:POOL]]
 
-    def _moved(self, weighed: Weighed, number: int) -> Iterator[tuple[SearchCandidate, list[Known]]]:
-        """The same candidate with its events moved, and then moved itself; the less, the later the round."""
-        known, scale = weighed.known, self.proposals.scale
-        yield weighed.candidate, [*known, *moved_events(known, scale / 2**number)]
-        for candidate in mutated(weighed.candidate, self.source.mechanism.found, scale * MOVES[number]):
-            yield candidate, known[:4]
+    def _moved(self, weighed: Weighed, step: float) -> Iterator[tuple[SearchCandidate, list[Known]]]:
+        """The same candidate with its events moved, and then moved itself, by so many scales of the noise."""
+        known, candidate = weighed.known, weighed.candidate
+        scale = self.proposals.scale * step
+        near = [*moved_events(known, scale / MOVES[0]), *with_numbers_cut(known, candidate.pair)]
+        yield candidate, [*known, *near]
+        for moved in mutated(candidate, self.source.mechanism.found, scale):
+            yield moved, known[:4]
+        for pair in reshaped(candidate.pair, self.longest):
+            yield replace(candidate, pair=pair), []
 
     def _looked_at(
         self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
@@ -247,7 +265,10 @@ class DeviceStages(Stages):
         """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
         if known:
             return self.weigh(candidate, known, runs, caution)
-        return self.weigh(candidate, self.weigh(candidate, [], runs // 2).known, runs // 2, caution)
+        proposed = self.weigh(candidate, [], runs // 2).known
+        return self.weigh(
+            candidate, [*proposed, *with_numbers_cut(proposed, candidate.pair)], runs // 2, caution
+        )
 
     def weigh(
         self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
