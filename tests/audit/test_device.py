@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import array_api_strict
@@ -17,7 +18,7 @@ from freegap.auditor.columns import OnePath, run_batch
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
 from freegap.auditor.device_moves import reshaped, with_numbers_cut
-from freegap.auditor.device_runs import DeviceSource, EventHits, countable
+from freegap.auditor.device_runs import DeviceSource, EventHits, _apart, countable
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import (
@@ -34,7 +35,7 @@ from freegap.auditor.features import (
 )
 from freegap.auditor.inputs import Pair, SearchCandidate, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
-from freegap.auditor.outputs import Label, join
+from freegap.auditor.outputs import Label, Path, join
 from freegap.auditor.reading import from_objects
 from freegap.auditor.search import Lead
 from freegap.auditor.statistics import PureClaim, Spending
@@ -442,3 +443,19 @@ def test_the_numbers_of_a_kind_of_outputs_are_cut_at_the_answers() -> None:
     ]
     assert not any(event.holds(rows)[2:].any() for event, _ in found)
     assert all(swapped for _, swapped in found)
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict])
+def test_truth_values_are_told_apart_all_at_once(xp: Any) -> None:
+    rng = np.random.default_rng(1)
+    columns: dict[Path, Any] = {(i,): rng.random(1000) < 0.3 + i / 10 for i in (0, 2, 3)}
+    one = from_objects([[False, "same", False, False]])
+    whole = OnePath(1000, None, one, columns)
+    there = OnePath(1000, None, one, {at: xp.asarray(column) for at, column in columns.items()})
+    parts = list(_apart(there, xp))
+    assert len(parts) == 8
+    assert not any(part.columns for part in parts)
+    seen: Counter[Any] = Counter()
+    for part in parts:
+        seen[part.one.rows(1)[0]] += part.size
+    assert seen == Counter(whole.rows(1000).rows(1000))

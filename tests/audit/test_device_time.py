@@ -94,7 +94,9 @@ def test_a_confirmation_does_not_look_before_a_batch_is_full(
 
     monkeypatch.setattr(DeviceSource, "count", noted)
     settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
-    fg.audit(of_labelled_noise, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings)
+    fg.audit(
+        of_labelled_noise, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings
+    )
     assert sizes[0] + sizes[1] == 2 * 500  # a batch for each input
 
 

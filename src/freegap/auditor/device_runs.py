@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from freegap.auditor.columns import OnePath, by_paths
+from freegap.auditor.columns import OnePath, by_paths, on_host
 from freegap.auditor.device import Device, DeviceRng
 from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.features import (
@@ -30,6 +30,7 @@ from freegap.auditor.reading import MOST_COLUMNS, WrongSize, from_objects
 from freegap.errors import MechanismFailed
 
 MOST_KINDS = 4096  # different whole numbers and booleans in one batch that are told apart
+MOST_TRUTHS = 12  # booleans of one output, which are told apart all at once
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,9 @@ def _apart(path: OnePath, xp: Any) -> Iterator[OnePath]:
     if len(path.one) != 1 or not path.columns:
         yield path
         return
+    if len(path.columns) <= MOST_TRUTHS and all(xp.isdtype(c.dtype, "bool") for c in path.columns.values()):
+        yield from _by_truths(path, xp)
+        return
     at = next((at for at in path.columns if at in discrete), None)
     if at is not None:
         column = path.columns[at]
@@ -151,6 +155,23 @@ def _apart(path: OnePath, xp: Any) -> Iterator[OnePath]:
                 yield from _apart(narrowed(path, rest, xp), xp)
             return
     yield path
+
+
+def _by_truths(path: OnePath, xp: Any) -> Iterator[OnePath]:
+    """The parts of runs that differ in truth values alone: all of these at once, as the digits of a number,
+    and nothing is parted."""
+    digits = sum(xp.astype(column, xp.int64) * 2**i for i, column in enumerate(path.columns.values()))
+    found = xp.unique_counts(digits)
+    truths = from_objects([False, True])
+    labels = [*path.one.labels, *(label for label in truths.labels if label not in path.one.labels)]
+    of_truth = np.array([labels.index(truths.labels[code]) for code in truths.codes[:, 0]], dtype=np.int32)
+    places = [(i, path.one.paths.index(at)) for i, at in enumerate(path.columns) if at in path.one.paths]
+    for number, runs in zip(on_host(found.values).tolist(), on_host(found.counts).tolist(), strict=True):
+        codes = path.one.codes.copy()
+        for i, place in places:
+            codes[0, place] = of_truth[number >> i & 1]
+        one = Outputs(codes, path.one.numbers, path.one.paths, tuple(labels), path.one.remarks)
+        yield OnePath(runs, None, one, {})
 
 
 def _with_column(path: OnePath, at: Path, column: Any) -> OnePath:
