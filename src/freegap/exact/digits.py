@@ -26,7 +26,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from freegap.bits import BitSource
+from freegap.bits import BitSource, drawn_bytes
 
 FIRST_DIGITS = 16
 _BLOCK_DIGITS = 128
@@ -59,7 +59,7 @@ class KeyedDigits:
     """The digits of all streams (i, r), i < n, under one key taken from a source of bits."""
 
     def __init__(self, source: BitSource, n: int) -> None:
-        key = source.bits(256).to_bytes(32, "big")
+        key = drawn_bytes(source, 32)
         self.n = n
         self._algorithm = algorithms.AES(key)
         # Single blocks of distinct addresses: counter mode by hand, so ECB hides all it must.
