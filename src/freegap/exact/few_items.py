@@ -6,17 +6,18 @@ case alone: exponential noise −ln u that needs only its leading 79 digits, one
 that doubles decide. Where anything is not as usual the answer is None, and whoever asked looks at the same
 digits in another way.
 
-Noise is looked at through f = 2^79·u, which is a sum of whole numbers, so that nothing has to be scaled: −ln f is
-the noise less the constant c = 79·ln 2, which no difference of two notices, and the bar is lowered by as much.
+Noise is looked at through f = 2^79·u, which is a sum of whole numbers, so that nothing has to be scaled: −ln
+f is the noise less the constant c = 79·ln 2, which no difference notices, and the bar is lowered by as much.
 
 Lemma. Let η = 2^-53, s ≥ 2^-44 = 512η the slack, and f̂ ≥ 2^52 for all items, so that u ≥ 2^-27. Let L̂ be the
 double of ln f, ŷ = ẑ − L̂ that of y = z − ln f, and E = s·(m + 60) with m ≥ |ŷ|. Then noise lies in [0, 19],
 |L̂ − ln f| ≤ s and |ŷ − y| ≤ E. And where ŵ ≤ ŷ ≤ m is the double of another, w ≤ ŷ + E.
 
 Proof. x = −ln u ≤ 27·ln 2 < 18.8.
-  f. The 16 digits times 2^63 are exact; the 63 that follow are a whole number, rounded once to a double, and the
-     sum is rounded once: 2η relatively. The digits left out add less than 1, at most 2η of f. So ln f̂ is within
-     5η of ln f. Its logarithm is at most 55 and errs by 8η relatively (`arithmetic`): 440η. Together below s.
+  f. The 16 digits times 2^63 are exact; the 63 that follow are a whole number, rounded once to a double, and
+     the sum is rounded once: 2η relatively. The digits left out add less than 1, at most 2η of f. So ln f̂ is
+     within 5η of ln f. It is at most 55, and its double errs by 8η relatively (`arithmetic`): 440η. Together
+     below s.
   z. A whole number rounded once, times a rational rounded once: 3η·|z|, and |z| ≤ |ŷ| + 56. The difference
      rounds once more: η·|ŷ|. So |ŷ − y| ≤ s + 4η·(m + 56) < s·(m/100 + 2).
   w. Its bound is s·(|ŵ|/100 + 2), and ŵ + s·|ŵ|/100 grows with ŵ, so that w ≤ ŷ + s·(|ŷ|/100 + 2).          ∎
@@ -50,7 +51,7 @@ _MOST_STEPS = 2.0**52  # so many multiples of γ are whole numbers in doubles, a
 _ONE_BY_ONE = 8
 
 _INT64 = np.dtype(np.int64)
-_HALF = np.uint64(1)
+_UNIT, _HALF = np.float64(2.0**63), np.uint64(1)
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -94,8 +95,8 @@ def largest_of_few(
     first, words: the 16 leading digits of the noise of each, and the 128 that follow.
     bar: in scales of the noise; all of them are certainly above it.
     """
-    rate, per_noise, per_value = factors
-    f: Floats = first * 2.0**63
+    rate, per_noise, _ = factors
+    f: Floats = first * _UNIT
     # NumPy turns signed numbers into doubles many at a time, and unsigned ones one by one.
     f += (words[:, 0] >> _HALF).view(_INT64)
     number = len(f)

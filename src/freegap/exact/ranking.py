@@ -71,14 +71,17 @@ class Ranked:
 
     @property
     def items(self) -> list[int]:
+        """The positions."""
         return _listed(self.places)
 
     @property
     def ranks(self) -> list[int]:
+        """The places within groups."""
         return [1] * len(self.places) if self._ranks is None else self._ranks
 
     @property
     def gaps(self) -> list[int]:
+        """The differences to the next."""
         return _listed(self.steps)
 
     def __eq__(self, other: object) -> bool:
@@ -322,9 +325,7 @@ def _factors_of(grain: Fraction, scale: Fraction, resolution: Fraction) -> Facto
     for known in _LATEST:
         if known[0] is grain and known[1] is scale and known[2] is resolution:
             return known[3]
-    factors = _factors(
-        *grain.as_integer_ratio(), *scale.as_integer_ratio(), *resolution.as_integer_ratio()
-    )
+    factors = _factors(*grain.as_integer_ratio(), *scale.as_integer_ratio(), *resolution.as_integer_ratio())
     _LATEST[:] = [(grain, scale, resolution, factors)]
     return factors
 
