@@ -81,6 +81,14 @@ def is_usual(law: ExactLaw) -> bool:
     return law.exponential_tail
 
 
+def scaled(first: NDArray[np.uint16], words: NDArray[np.uint64]) -> Floats:
+    """f = 2^79·u of the lemma."""
+    f: Floats = first * _UNIT
+    # NumPy turns signed numbers into doubles many at a time, and unsigned ones one by one.
+    f += (words[:, 0] >> _HALF).view(_INT64)
+    return f
+
+
 def largest_of_few(
     values: Whole,
     first: NDArray[np.uint16],
@@ -96,9 +104,7 @@ def largest_of_few(
     bar: in scales of the noise; all of them are certainly above it.
     """
     rate, per_noise, _ = factors
-    f: Floats = first * _UNIT
-    # NumPy turns signed numbers into doubles many at a time, and unsigned ones one by one.
-    f += (words[:, 0] >> _HALF).view(_INT64)
+    f = scaled(first, words)
     number = len(f)
     if number < top or smallest(f) < _ENOUGH:
         return None
@@ -106,17 +112,23 @@ def largest_of_few(
     noisy: Floats = values * np.float64(rate)
     noisy -= logs
     rest = max(number - top - 1, 0)  # all but those wanted and the first that is not
-    chosen = noisy.argpartition(rest)[rest:]
     if number - rest <= _ONE_BY_ONE:
+        chosen = noisy.argpartition(rest)[rest:]
         return _decided_one_by_one(values, noisy, logs, chosen, factors, slack, top, bar)
-    chosen = chosen[noisy[chosen].argsort()[::-1]]
+    if rest > top:
+        chosen = noisy.argpartition(rest)[rest:]
+        chosen = chosen[noisy[chosen].argsort()[::-1]]
+    else:  # to put all of them in order takes no longer
+        chosen = noisy.argsort()[::-1][: top + 1]
     near = noisy[chosen]
     bound = _bound(near.item(0), near.item(top - 1), near.item(-1), factors, slack, bar)
     apart = near[:-1] - near[1:]
     if bound is None or not smallest(apart) > 2.0 * bound:
         return None
     chosen = chosen[:top]
-    parts, floors = np.modf(apart[: top - 1] * per_noise)
+    parts = apart[: top - 1] * per_noise
+    floors = np.floor(parts)
+    parts -= floors
     margin = 2.0 * bound * per_noise
     if margin < smallest(parts) and largest(parts) < 1.0 - margin:
         return Found(chosen, floors.astype(_INT64), [])

@@ -66,7 +66,7 @@ def sample_without_replacement(size: int, n: int, source: BitSource) -> list[int
     width = (n - 1).bit_length()
     mask = (1 << width) - 1
     # As many batches of 64 as are needed whatever is dropped are looked at together.
-    numbers = _drawn_together(size // _BATCH if width < 64 else 0, width, source)
+    numbers = _drawn_together(size // _BATCH if width < 63 else 0, width, source)
     chosen = dict.fromkeys(numbers[numbers < n].tolist())  # in the order drawn
     while len(chosen) < size:
         batch = min(size - len(chosen), _BATCH)
@@ -79,7 +79,7 @@ def sample_without_replacement(size: int, n: int, source: BitSource) -> list[int
 
 
 def _drawn_together(batches: int, width: int, source: BitSource) -> NDArray[np.int64]:
-    """Numbers of `width` < 64 bits, so many batches of 64; of each batch those in its last bits first."""
+    """Numbers of `width` < 63 bits, so many batches of 64; of each batch those in its last bits first."""
     if not batches:
         return np.empty(0, np.int64)
     data = np.frombuffer(drawn_bytes(source, batches * width * _BATCH // 8), np.uint8)

@@ -81,7 +81,8 @@ class Screen:
         """A bar above which slightly more than `top` items are expected.
 
         Raising a bar by δ lowers the expected number by at most a factor e^−δ, because no law here
-        has a hazard above 1. So steps of ln(expected/wanted) never overshoot.
+        has a hazard above 1. So steps of ln(expected/wanted) never overshoot; the doubt, which falls about as
+        fast, is taken off first.
         """
         wanted = top + 4 * math.sqrt(top) + 4
         if not self._law.one_sided:  # a survival function may be a sixth above the true one
@@ -91,6 +92,8 @@ class Screen:
         for _ in range(8):
             expected, doubt = strata.expected(bar, self._law)
             step = math.log(max(expected, 1e-30) / (wanted + doubt))
+            if step > 0:
+                step = math.log((expected - doubt) / wanted)
             if step < 0 and self._law.one_sided:
                 break  # one-sided noise: the `top` answers above the pivot stay there
             if step <= -0.5:  # far too few: answers far apart, so that a much lower bar costs little
@@ -112,7 +115,7 @@ class Screen:
                 reach *= np.float32(digits)
             if self._sizes is not None:
                 reach[self._groups] *= self._sizes
-        return np.flatnonzero(first <= reach)
+        return (first <= reach).nonzero()[0]
 
     def _strata(self, top: int) -> _Strata:
         """The largest items and the groups as they are; of the others every so-manieth."""

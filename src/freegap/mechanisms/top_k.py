@@ -63,6 +63,8 @@ from freegap.values.batches import TopKBatch
 from freegap.values.ranking import TopK
 from freegap.values.rationals import Rational
 
+_WRITTEN_LATER = 8  # from so many selected items on
+
 
 def form(plan: TopKPlan) -> Selection:
     """Ding 2020, algorithm 18, on any numbers: the k largest noisy answers and their gaps, not rounded."""
@@ -276,7 +278,8 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
     ranked = ranking.largest(plan.places)
     found: Any = ranked.places[: plan.k]
     spent, resolution = plan.written
-    if population.named_by_place and not isinstance(found, list):
+    # By what is public: how the places were found would tell whether doubles could decide.
+    if population.named_by_place and plan.k >= _WRITTEN_LATER:
         steps = ranked.steps if plan.gap else None
         noted = TopK.noted(plan, found, steps, spent=spent, resolution=resolution, private=source.private)
         return noted, found

@@ -37,7 +37,7 @@ class TopK(Release):
     def noted(
         cls,
         plan: ReleasePlan,
-        places: NDArray[np.intp],
+        places: NDArray[np.intp] | list[int],
         steps: NDArray[np.int64] | list[int] | None,
         *,
         spent: Fraction,
@@ -46,14 +46,13 @@ class TopK(Release):
     ) -> Self:
         """The record of answers without names, its fields written down when somebody first looks at one.
 
-        Numbers become objects one by one, which for hundreds of them takes a tenth of a release. Arrays are
-        copied, so that the record holds what was released and nothing beside it.
+        Numbers become objects one by one, which for hundreds of them takes a tenth of a release. They are
+        copied, so that the record holds what was released and nothing beside it: no more of an array, and not
+        how the numbers were found.
         """
         release = object.__new__(cls)
-        kept = steps.copy() if isinstance(steps, np.ndarray) else steps
-        vars(release).update(
-            plan=plan, spent=spent, private=private, resolution=resolution, _noted=(places.copy(), kept)
-        )
+        noted = np.array(places, np.intp), None if steps is None else _copied(steps)
+        vars(release).update(plan=plan, spent=spent, private=private, resolution=resolution, _noted=noted)
         return release
 
     def _write_down(self) -> None:
@@ -103,6 +102,14 @@ class TopK(Release):
             "resolution": plain(self.resolution),
             **self._common(),
         }
+
+
+def _copied(steps: NDArray[np.int64] | list[int]) -> NDArray[np.int64] | list[int]:
+    """In an array where they fit, whatever they were in."""
+    try:
+        return np.array(steps, np.int64)
+    except OverflowError:
+        return list(steps)
 
 
 class _WhenAsked:
