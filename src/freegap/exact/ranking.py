@@ -63,7 +63,10 @@ class Ranked:
     __slots__ = ("_ranks", "places", "steps")
 
     def __init__(
-        self, places: Indices | list[int], ranks: list[int] | None, steps: NDArray[np.int64] | list[int]
+        self,
+        places: Indices | list[int],
+        ranks: Indices | list[int] | None,
+        steps: NDArray[np.int64] | list[int],
     ) -> None:
         self.places = places
         self.steps = steps
@@ -77,7 +80,7 @@ class Ranked:
     @property
     def ranks(self) -> list[int]:
         """The places within groups."""
-        return [1] * len(self.places) if self._ranks is None else self._ranks
+        return [1] * len(self.places) if self._ranks is None else _listed(self._ranks)
 
     @property
     def gaps(self) -> list[int]:
@@ -148,8 +151,7 @@ class NoisyRanking:
             else:
                 candidates = self._screened(top)
             ordered = self._ordered(candidates, top)
-            ranks = None if ordered.ranks is None else ordered.ranks.tolist()
-            return Ranked(ordered.items.tolist(), ranks, self._gaps(ordered))
+            return Ranked(ordered.items, ordered.ranks, self._gaps(ordered))
 
     def _usual(self, top: int) -> Ranked | None:
         """The same by few operations, where `few_items` can; else None."""
