@@ -75,7 +75,7 @@ class Screen:
         self._weights = _exponentials(values, pivot, rate)
         self._top: tuple[Singles, NDArray[np.bool_]] | None = None
         if top is not None and top.stride > 1 and not isinstance(values, list):
-            self._top = _exponentials(top.above, pivot, rate), values[:: top.stride] > top.cut
+            self._top = self._weights[top.above], values[:: top.stride] > top.cut
 
     def bar(self, top: int) -> float:
         """A bar above which slightly more than `top` items are expected.
@@ -214,13 +214,13 @@ def largest_of(values: GridValues) -> int:
 class Top:
     """The n-th largest value, and what was learnt on the way, where a cut was found in every stride-th value.
 
-    above: the values above the cut, in any order.
+    above: the places of the values above the cut.
     """
 
     pivot: int
     stride: int
     cut: int
-    above: NDArray[np.int64]
+    above: Indices
 
 
 def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> Top:
@@ -233,18 +233,19 @@ def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> 
     stride = _stride(len(values))
     cut = int(_cut(values[::stride], n, stride))
     if stride == 1:
-        return Top(cut, 1, cut, values[:0])
+        return Top(cut, 1, cut, np.empty(0, np.intp))
     larger = values > cut
     grouped = values[:0] if groups is None else values[groups[larger[groups]]]
     if groups is not None:
         larger[groups] = False
-    above = values[larger]
+    places = larger.nonzero()[0]  # which takes less than to look up values by all these truths
+    above = values[places]
     every = np.concatenate((above, grouped)) if len(grouped) else above
     if len(every) >= n:
         pivot = int(_cut(every, n, 1))
     else:
         pivot = cut if np.count_nonzero(values >= cut) >= n else int(_cut(values, n, 1))
-    return Top(pivot, stride, cut, above)
+    return Top(pivot, stride, cut, places)
 
 
 def nth_largest(values: GridValues, n: int) -> int:
