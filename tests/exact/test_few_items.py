@@ -185,7 +185,12 @@ def test_the_margin_of_a_gap_of_noisy_answers_is_that_of_the_lemma(
     """2E·1024 steps to either side, E = 2^-44·(m + 60): nearer to a whole number noises are looked at."""
     looked = []
     gaps = few_items._gaps
-    monkeypatch.setattr(few_items, "_gaps", lambda *args: looked.append(args) or gaps(*args))
+
+    def seen(*args: Any) -> Any:
+        looked.append(args)
+        return gaps(*args)
+
+    monkeypatch.setattr(few_items, "_gaps", seen)
     values = [size + 10 * place for place in range(2 + more, 0, -1)]
     noise = [6.0, *(5.75 - 0.2503 * place for place in range(1 + more))]  # the first two: 256 steps
     largest = max(abs(values[0] + noise[0] - C), abs(values[-1] + noise[-1] - C))

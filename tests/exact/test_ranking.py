@@ -363,4 +363,4 @@ def test_units_are_those_of_the_plan_at_hand() -> None:
                 law=LAWS["exponential"],
                 digits=KeyedDigits(SeededBits(5), 20),
             )
-            assert ranking._factors == (grain / scale, scale / resolution, grain / resolution)
+            assert [*ranking._factors] == [grain / scale, scale / resolution, grain / resolution]

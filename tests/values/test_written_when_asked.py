@@ -27,7 +27,8 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def drawn(way: str = "gaps", k: int = 20) -> TopK:
-    return fg.noisy_top_k(ANSWERS, k, monotonic=True, bits=fg.SeededBits(3), **WAYS[way])
+    release: TopK = fg.noisy_top_k(ANSWERS, k, monotonic=True, bits=fg.SeededBits(3), **WAYS[way])
+    return release
 
 
 def eager(release: TopK) -> TopK:
@@ -121,7 +122,8 @@ def test_it_is_frozen_and_shows_its_fields() -> None:
 def test_threads_that_look_at_once_see_the_same() -> None:
     whole = eager(drawn(k=200))
     for _ in range(50):
-        release, seen = drawn(k=200), []
+        release = drawn(k=200)
+        seen: list[Any] = []
         barrier = threading.Barrier(3)
 
         def look(release: TopK = release, barrier: Any = barrier, seen: list[Any] = seen) -> None:

@@ -146,6 +146,8 @@ class Counts:
             raise InvalidArgument("answers", REDACTED, "must not be empty", "Pass at least two items.")
         answers = Answers(values, grain, None)
         if self._read is not None:
+            if isinstance(values, np.ndarray):
+                values.setflags(write=False)
             self._read = {resolution: answers}
         return answers
 
