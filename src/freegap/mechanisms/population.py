@@ -20,7 +20,7 @@ from freegap.values.answers import Answers, GridValues, read_answers
 from freegap.values.counts import Counts
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Population:
     """Answers on a grid, with the number of items that have each; `sizes` is None where each is one."""
 

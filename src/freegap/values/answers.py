@@ -50,7 +50,7 @@ _ONE = Fraction(1)
 _KINDS = "Pass a list, a NumPy array, a dict or a Series of numbers."
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Answers on a grid: answer i is `values[i] * grain`, rounded down.
 
