@@ -122,6 +122,8 @@ def charged(ledger: Any, plan: ReleasePlan, release: Callable[[], R]) -> R:
         claim.close(result.spent)
         return result
 
+    if ledger is None:
+        return claimed()
     result: R = _through(ledger, claimed, plan.mechanism, plan)
     return result
 

@@ -13,6 +13,7 @@ from typing import Any
 import freegap_evidence.bench.batches
 import freegap_evidence.bench.sparse_vector
 import freegap_evidence.bench.top_k
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -166,6 +167,10 @@ def test_bench_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row["ratio"] == pytest.approx(row["secure_ms"] / row["insecure_ms"])
     assert row["reference_ms"] > 0
     assert {large["domain"] for large in result["large"]} == {10**9}
+    assert all(small["least_ms"] > 0 < small["least_ratio"] for small in result["small"])
+    places, gaps = freegap_evidence.bench.top_k.least(np.array([5, 900, 1, 700]), 2, 2.0)
+    assert places.tolist() == [1, 3]
+    assert (gaps > 0).all()
     table = runner.invoke(cli.app, ["bench", "top-k", "--rounds", "1", "--no-reference"])
     assert "milliseconds per release" in table.output
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from freegap.bits import SeededBits
+from freegap.bits import RecordedBits, ReplayedBits, SeededBits
 from freegap.exact.digits import FIRST_DIGITS, KeyedDigits
 
 
@@ -50,3 +50,19 @@ def test_many_first_digits_equal_those_of_the_streams() -> None:
     assert len(first) == n
     for item in (0, 524_287, 524_288, n - 1):
         assert digits.stream(item)(FIRST_DIGITS) == first[item]
+
+
+def test_a_block_of_one_stream_is_that_of_many() -> None:
+    digits = KeyedDigits(SeededBits(4), 10**4)
+    for item in (0, 5, 8191, 8192, 9999):
+        for word in (0, 1, 7):
+            for rank in (0, 3):
+                alone = digits.block(word, rank, range(item, item + 1))
+                assert np.array_equal(alone, digits.block(word, rank, np.array([item])))
+
+
+def test_the_key_is_the_next_256_bits() -> None:
+    """Of every kind of source: some hand out bytes, others integers."""
+    key = SeededBits(7).bits(256)
+    for source in (SeededBits(7), RecordedBits(SeededBits(7)), ReplayedBits(format(key, "0256b"))):
+        assert KeyedDigits(source, 64)._algorithm.key == key.to_bytes(32, "big")

@@ -11,7 +11,7 @@ from freegap_evidence.assurance.fit import ALPHA, fit_p
 from scipy.stats import chisquare, norm
 
 import freegap as fg
-from freegap.bits import SeededBits
+from freegap.bits import BitSource, RecordedBits, SeededBits
 from freegap.errors import InvalidArgument
 from freegap.exact.integers import (
     bernoulli,
@@ -204,3 +204,31 @@ def test_bad_parameters(call, message: str) -> None:  # type: ignore[no-untyped-
     with pytest.raises(InvalidArgument) as caught:
         call(SeededBits(1))
     assert message in str(caught.value)
+
+
+def one_by_one(size: int, n: int, source: BitSource) -> list[int]:
+    """What `sample_without_replacement` is for: draws in batches of at most 64, repetitions dropped."""
+    width = (n - 1).bit_length()
+    chosen: dict[int, None] = {}
+    while len(chosen) < size:
+        batch = min(size - len(chosen), 64)
+        drawn = source.bits(width * batch)
+        for place in range(batch):
+            member = (drawn >> (width * place)) % 2**width
+            if member < n:
+                chosen.setdefault(member)
+    return list(chosen)
+
+
+@pytest.mark.parametrize("n", [130, 257, 1000, 2**20 - 1, 2**20, 10**12, 2**62, 2**63, 2**63 + 1, 10**30])
+@pytest.mark.parametrize("size", [1, 63, 64, 65])
+def test_members_that_are_drawn_together_are_those_drawn_one_by_one(size: int, n: int) -> None:
+    """Of few members many repeat; of 257 nearly half of the draws are beyond them."""
+    for size_ in (size, *(size + 64 * more for more in (1, 5) if 2 * (size + 64 * more) <= n)):
+        for seed in range(3):
+            together, apart = RecordedBits(SeededBits(seed)), RecordedBits(SeededBits(seed))
+            assert sample_without_replacement(size_, n, together) == one_by_one(size_, n, apart)
+            assert together.record == apart.record
+            assert sample_without_replacement(size_, n, SeededBits(seed)) == one_by_one(
+                size_, n, SeededBits(seed)
+            )

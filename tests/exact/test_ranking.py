@@ -347,3 +347,20 @@ def test_a_scale_beyond_single_precision_is_screened_like_any_other() -> None:
         assert math.isfinite(screen.bar(2))
         first = np.zeros(len(values), dtype=np.uint16)
         assert set(np.flatnonzero(values == 699)) <= set(screen.passed(screen.bar(2), first, 0.0).tolist())
+
+
+def test_units_are_those_of_the_plan_at_hand() -> None:
+    """What follows from grain, scale and resolution is kept for the next release: of the same three alone."""
+    values, usual = np.arange(20, dtype=np.int64), (Fraction(1), Fraction(2), Fraction(1, 8))
+    for place, other in ((0, Fraction(4)), (1, Fraction(4)), (2, Fraction(1, 16))):
+        units = tuple(other if number == place else unit for number, unit in enumerate(usual))
+        for grain, scale, resolution in (usual, units, usual):
+            ranking = NoisyRanking(
+                values,
+                grain=grain,
+                scale=scale,
+                resolution=resolution,
+                law=LAWS["exponential"],
+                digits=KeyedDigits(SeededBits(5), 20),
+            )
+            assert [*ranking._factors] == [grain / scale, scale / resolution, grain / resolution]

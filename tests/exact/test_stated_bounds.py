@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, fmpq
 
 from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
 from freegap.exact.batched_threshold import BatchedThreshold, _Runs, _scaled_ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, stream_noise
+from freegap.exact.few_items import scaled
 from freegap.exact.many import _exponents
 from freegap.exact.noisy_threshold import Branch
 from freegap.exact.parts import Batch
@@ -24,6 +27,7 @@ from freegap.laws import LAPLACE
 from freegap.mechanisms import batched_hybrid
 from freegap.mechanisms.batched_hybrid import draw_largest_above
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.values.balls import at_precision
 from freegap.values.thresholds import Offsets
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -58,6 +62,27 @@ def test_of_streams(law: str) -> None:
     assert np.allclose(bound, 2.0**-FILTER_BITS * (1.0 + np.abs(noise)), rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize(
+    "word", [0, 1, 2, 2**52 + 1, 2**62 + 2**9 - 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
+)
+def test_of_few_items(word: int) -> None:
+    """4·2^-53 of 2^79·u relatively from 2^52 on, and 2^-44 of its logarithm, whatever digits are left out."""
+    first = np.array([1, 2, 3, 255, 256, 32_767, 32_768, 65_535, *([0] if word >= 2**53 else [])])
+    words = np.array([[word, 0]] * len(first), dtype=np.uint64)
+    found = scaled(first.astype(np.uint16), words)
+    assert found.min() >= 2.0**52
+    logs = np.log(found)
+    for digits, near, log in zip(first.tolist(), found.tolist(), logs.tolist(), strict=True):
+        for further in (Fraction(0), Fraction(2**64 - 1, 2**64)):
+            exact = Fraction(digits << 64 | word, 2) + further / 2
+            assert abs(Fraction(near) - exact) <= 4 * exact / 2**53
+            assert at_precision(200, partial(_log_is_near, exact, log))
+
+
+def _log_is_near(exact: Fraction, log: float) -> bool:
+    return bool(abs(arb(log) - arb(fmpq(*exact.as_integer_ratio())).log()) < 2.0**-44)
+
+
 def test_the_exponent_that_is_proved() -> None:
     assert FILTER_BITS == 44
 
@@ -88,7 +113,7 @@ def test_where_the_machine_is_measured() -> None:
         ("log", 2.0**-4, 4.0, 1, 2.0**-23),
     ]
     assert [(f.name, f.low, f.high, f.sign, f.unit) for f in DOUBLE_FUNCTIONS] == [
-        ("log", 2.0**-75, 1.0, 1, 2.0**-53),
+        ("log", 2.0**-75, 2.0**79, 1, 2.0**-53),
         ("log1p", 2.0**-75, 0.5, -1, 2.0**-53),
         ("expm1", 2.0**-140, 64.0, -1, 2.0**-53),
     ]

@@ -77,7 +77,7 @@ def test_a_batch_of_one_is_the_release_on_the_same_source(name: str) -> None:
     values = np.array([3, 9, 9, 1, 40, 38], np.int64)
     single, places = draw_top_k(plan, read_population(values, plan.resolution), SeededBits(4))
     drawn = draw_top_k_batch(plan, values, np.array([0, 6]), SeededBits(4))
-    assert drawn.places.tolist() == [places]
+    assert drawn.places.tolist() == [list(places)]
     assert drawn.members is None
     gaps = None if drawn.gaps is None else tuple(drawn.gaps[0].tolist())
     assert gaps == single.gap_multiples

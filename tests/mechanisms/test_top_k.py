@@ -143,3 +143,13 @@ def test_ten_million_answers_fit_in_a_gibibyte() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     kibibytes = int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
     assert kibibytes < 1024 * 1024
+
+
+@pytest.mark.parametrize("resolution", ["1/4", Fraction(1, 4), Fraction(1, 1024), "1/1024", 1])
+def test_the_resolution_is_the_one_that_was_asked_for(resolution: Any) -> None:
+    """A plan that was read before is used again where nothing differs."""
+    for _ in range(2):
+        usual = fg.noisy_max([5, 9], epsilon=1, bits=fg.SeededBits(1))
+        release = fg.noisy_max([5, 9], epsilon=1, resolution=resolution, bits=fg.SeededBits(1))
+        assert (usual.resolution, release.resolution) == (Fraction(1, 1024), Fraction(resolution))
+        assert release.gaps[0] % Fraction(resolution) == 0

@@ -10,6 +10,8 @@ import pytest
 
 import freegap as fg
 from freegap.errors import InvalidArgument
+from freegap.mechanisms.population import members_of
+from freegap.values.counts import _STRIDE, _numbers_up_to
 
 
 def named(group: int, member: int) -> str:
@@ -164,3 +166,57 @@ def test_a_mapping_is_read_as_its_items_and_values_are(values: list[Any]) -> Non
     )
     one, two = (fg.noisy_top_k(c, 2, epsilon=1, bits=fg.SeededBits(3)) for c in both)
     assert one == two
+
+
+@pytest.mark.parametrize("number", [256**2 - 1, 256**2, 256**2 + 1, 70_000])
+def test_how_many_numbers_are_up_to_a_member_is_what_searchsorted_says(number: int) -> None:
+    rng = np.random.default_rng(number)
+    for among in (np.arange(number) * 3, np.sort(rng.integers(0, 1000, number)), np.full(number, 7)):
+        near = among[rng.integers(0, number, 300)]
+        members = np.concatenate([near - 1, near, near + 1, among[:1] - 5, among[-1:] + 5, among[-300:]])
+        found = _numbers_up_to(members, among, among[::_STRIDE].copy())
+        assert np.array_equal(found, among.searchsorted(members, side="right"))
+
+
+def test_many_items_of_a_domain_are_named_as_one_by_one() -> None:
+    """As many as are searched for together; items that occur are among them."""
+    places = np.random.default_rng(1).choice(10**6, 2**16 + 9, replace=False)
+    counts = fg.Counts.over(range(5, 10**6 + 5), items=places + 5, values=np.ones(len(places), np.int64))
+    absent = 10**6 - len(places)
+    groups = np.array([len(places)] * 400 + [3, 0, len(places) - 1])
+    members = np.array([0, absent - 1, *np.random.default_rng(2).choice(absent, 398), 0, 0, 0])
+    names = counts.labels(groups, members)
+    assert names == tuple(map(counts.label, groups.tolist(), members.tolist()))
+    assert not set(names[:400]) & set((places + 5).tolist())
+
+
+def test_counts_over_a_domain_are_read_once_for_each_grid() -> None:
+    values = np.array([2.5, 7.75])
+    counts = fg.Counts.over(range(100), items=[3, 4], values=values)
+    halves = counts.read(Fraction(1, 2))
+    assert counts.read(Fraction(1, 2)) is halves
+    assert isinstance(halves.values, np.ndarray)
+    assert not halves.values.flags.writeable
+    values[:] = 90  # of the caller, who may do with it what he likes
+    assert list(counts.read(Fraction(1, 2)).values) == [5, 15, 0]
+    assert list(counts.read(Fraction(1, 4)).values) == [10, 31, 0]
+    assert list(counts.read(Fraction(1, 2)).values) == [5, 15, 0]
+
+
+def test_values_that_somebody_else_holds_are_read_each_time() -> None:
+    values = np.array([2, 7])
+    counts = fg.Counts(values, [1, 5], name=named)
+    assert list(counts.read(Fraction(1)).values) == [2, 7]
+    values[0] = 2**62
+    assert counts.read(Fraction(1)).values == [2**62, 7]
+
+
+@pytest.mark.parametrize("sizes", [[5, 1, 9], [5, 1, 1], [1, 1, 1]])
+def test_members_are_distinct_within_their_group_and_below_its_size(sizes: list[int]) -> None:
+    places = np.array([0, 2, 0, 1, 0] if sizes[2] > 1 else [0, 2, 1] if sizes[0] == 1 else [0, 2, 0, 1, 0])
+    for seed in range(20):
+        members = members_of(places, np.array(sizes)[places], fg.SeededBits(seed))
+        pairs = list(zip(places.tolist(), members.tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs)
+        assert all(0 <= member < sizes[place] for place, member in pairs)
+    assert members_of(places[:0], np.array(sizes)[places[:0]], fg.SeededBits(1)).tolist() == []

@@ -9,7 +9,7 @@ Under ρ  the same, with Gumbel noise and without the last gap, which no estimat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -177,7 +177,7 @@ def select_and_measure(
         "monotonic": monotonic,
         "resolution": grid,
     }
-    select: Callable[[], tuple[TopK | AboveThreshold, list[int]]]
+    select: Callable[[], tuple[TopK | AboveThreshold, Sequence[int]]]
     if threshold is None:
         top = TopKPlan.read("noisy_top_k", noise=noise, last_gap=isinstance(asked, Pure), **shared)
         population = read_population(answers, top.resolution)
@@ -222,14 +222,14 @@ def select_and_measure(
 
 def _measured(
     answers: Any,
-    places: list[int],
+    places: Sequence[int],
     resolution: Fraction,
     asked: Measure,
     sensitivity: Rational,
     source: BitSource,
 ) -> Measurement | None:
     """Noisy answers of the selected items, at the k-th part of what measuring k of them may cost, each."""
-    if not places:
+    if not len(places):
         return None
     population = read_population(answers, resolution)
     truth = [int(population.values[i]) * population.grain for i in places]

@@ -88,7 +88,8 @@ def _single(name: str, function: Any, low: float, high: float, sign: int) -> Ele
     return Elementary(name, function, function, 2.0**-23, low, high, sign)
 
 
-# Where they are used: the offsets of the screen are within ±80; e^−x is between 2^-80 and e^101 there.
+# Where they are used: the offsets of the screen are within ±80; e^−x is between 2^-80 and e^101 there. Of
+# uniform variables the logarithm is taken as they are, and by `few_items` of 2^79 times as much.
 SINGLE_FUNCTIONS = (
     _single("exp", np.exp, 2.0**-30, 80.0, 1),
     _single("exp", np.exp, 2.0**-30, 80.0, -1),
@@ -96,7 +97,7 @@ SINGLE_FUNCTIONS = (
     _single("log", np.log, 2.0**-4, 4.0, 1),
 )
 DOUBLE_FUNCTIONS = (
-    Elementary("log", np.log, lambda x: x.log(), 2.0**-53, 2.0**-75, 1.0, 1),
+    Elementary("log", np.log, lambda x: x.log(), 2.0**-53, 2.0**-75, 2.0**79, 1),
     Elementary("log1p", np.log1p, lambda x: x.log1p(), 2.0**-53, 2.0**-75, 0.5, -1),
     Elementary("expm1", np.expm1, lambda x: x.expm1(), 2.0**-53, 2.0**-140, 64.0, -1),
 )

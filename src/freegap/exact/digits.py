@@ -26,7 +26,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from freegap.bits import BitSource
+from freegap.bits import BitSource, drawn_bytes
 
 FIRST_DIGITS = 16
 _BLOCK_DIGITS = 128
@@ -35,8 +35,14 @@ _BLOCK_DIGITS = 128
 # much as encrypting them.
 _ZEROS = memoryview(bytes(1 << 20))
 
+_PREFIX, _WORD = np.dtype("<u2"), np.dtype("<u8")
 _FEW = 8192  # items whose addresses are written down beforehand, as plaintext
 _ECB = modes.ECB()  # noqa: S305 (see KeyedDigits)
+
+
+def _address(word: int, rank: int, item: int) -> int:
+    """The block (word + 1, rank, item) as a number."""
+    return (word + 1) << 96 | rank << 64 | item
 
 
 def _addresses(word: int, ranks: NDArray[np.uint64] | int, items: Any) -> bytes:
@@ -59,7 +65,7 @@ class KeyedDigits:
     """The digits of all streams (i, r), i < n, under one key taken from a source of bits."""
 
     def __init__(self, source: BitSource, n: int) -> None:
-        key = source.bits(256).to_bytes(32, "big")
+        key = drawn_bytes(source, 32)
         self.n = n
         self._algorithm = algorithms.AES(key)
         # Single blocks of distinct addresses: counter mode by hand, so ECB hides all it must.
@@ -75,7 +81,7 @@ class KeyedDigits:
             cipher = self._blocks.update(_FEW_COUNTERS[16 * first_block : 16 * behind])
         else:
             cipher = self._counted(first_block, 16 * (behind - first_block))
-        return np.frombuffer(cipher, dtype="<u2")[begin - 8 * first_block : end - 8 * first_block]
+        return np.frombuffer(cipher, _PREFIX)[begin - 8 * first_block : end - 8 * first_block]
 
     def block(
         self, word: int, ranks: NDArray[np.uint64] | int, items: NDArray[np.integer[Any]] | range
@@ -88,9 +94,11 @@ class KeyedDigits:
             cipher = self._blocks.update(_addresses(word, ranks, items))
         elif word == 0 and ranks == 0 and items.stop <= _FEW:
             cipher = self._blocks.update(_FEW_BLOCKS[16 * items.start : 16 * items.stop])
+        elif len(items) == 1:  # a stream that is looked at by itself
+            cipher = self._blocks.update(_address(word, int(ranks), items.start).to_bytes(16, "big"))
         else:
-            cipher = self._counted((word + 1) << 96 | int(ranks) << 64 | items.start, 16 * len(items))
-        return np.frombuffer(cipher, dtype="<u8").reshape(-1, 2)
+            cipher = self._counted(_address(word, int(ranks), items.start), 16 * len(items))
+        return np.frombuffer(cipher, _WORD).reshape(-1, 2)
 
     def _counted(self, first: int, size: int) -> bytes:
         """So many bytes of the cipher of first, first + 1, …"""

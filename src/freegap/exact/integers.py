@@ -10,10 +10,15 @@ import math
 from fractions import Fraction
 from typing import TypeVar
 
-from freegap.bits import BitSource
+import numpy as np
+from numpy.typing import NDArray
+
+from freegap.bits import BitSource, drawn_bytes
 from freegap.errors import InvalidArgument
 
 T = TypeVar("T")
+
+_BATCH = 64  # numbers are drawn so many at a time
 
 
 def uniform_below(n: int, source: BitSource) -> int:
@@ -60,15 +65,29 @@ def sample_without_replacement(size: int, n: int, source: BitSource) -> list[int
         return shuffle(list(range(n)), source)[:size]
     width = (n - 1).bit_length()
     mask = (1 << width) - 1
-    chosen: dict[int, None] = {}  # in the order drawn
+    # As many batches of 64 as are needed whatever is dropped are looked at together.
+    numbers = _drawn_together(size // _BATCH if width < 63 else 0, width, source)
+    chosen = dict.fromkeys(numbers[numbers < n].tolist())  # in the order drawn
     while len(chosen) < size:
-        batch = min(size - len(chosen), 64)
+        batch = min(size - len(chosen), _BATCH)
         drawn = source.bits(width * batch)
         for place in range(batch):
             member = (drawn >> (width * place)) & mask
             if member < n:
                 chosen.setdefault(member)
     return list(chosen)
+
+
+def _drawn_together(batches: int, width: int, source: BitSource) -> NDArray[np.int64]:
+    """Numbers of `width` < 63 bits, so many batches of 64; of each batch those in its last bits first."""
+    if not batches:
+        return np.empty(0, np.int64)
+    data = np.frombuffer(drawn_bytes(source, batches * width * _BATCH // 8), np.uint8)
+    lowest_first = data.reshape(batches, -1)[:, ::-1]
+    digits = np.zeros((batches * _BATCH, 64), np.uint8)
+    digits[:, :width] = np.unpackbits(lowest_first.ravel(), bitorder="little").reshape(-1, width)
+    numbers: NDArray[np.int64] = np.packbits(digits, bitorder="little").view("<i8")
+    return numbers
 
 
 def bernoulli(p: Fraction, source: BitSource) -> bool:

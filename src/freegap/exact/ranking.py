@@ -23,9 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import gt
 from typing import Any
@@ -52,17 +51,53 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
 class Ranked:
     """The largest noisy answers in order.
 
     items[j] is the position of the j-th largest, ranks[j] its place within its group (1 unless the
     item is a group), and gaps[j] its difference to the next one in multiples of γ, rounded down.
+
+    places, steps: the same as `items` and `gaps`, as they were found: mostly arrays.
     """
 
-    items: list[int]
-    ranks: list[int]
-    gaps: list[int]
+    __slots__ = ("_ranks", "places", "steps")
+
+    def __init__(
+        self,
+        places: Indices | list[int],
+        ranks: Indices | list[int] | None,
+        steps: NDArray[np.int64] | list[int],
+    ) -> None:
+        self.places = places
+        self.steps = steps
+        self._ranks = ranks
+
+    @property
+    def items(self) -> list[int]:
+        """The positions."""
+        return _listed(self.places)
+
+    @property
+    def ranks(self) -> list[int]:
+        """The places within groups."""
+        return [1] * len(self.places) if self._ranks is None else _listed(self._ranks)
+
+    @property
+    def gaps(self) -> list[int]:
+        """The differences to the next."""
+        return _listed(self.steps)
+
+    def __eq__(self, other: object) -> bool:
+        """Of another ranking: whether it says the same."""
+        if not isinstance(other, Ranked):
+            return NotImplemented
+        return (self.items, self.ranks, self.gaps) == (other.items, other.ranks, other.gaps)
+
+    __hash__ = None  # type: ignore[assignment]  # what it holds can change
+
+
+def _listed(numbers: NDArray[Any] | list[int]) -> list[int]:
+    return numbers if isinstance(numbers, list) else numbers.tolist()
 
 
 class NoisyRanking:
@@ -87,57 +122,65 @@ class NoisyRanking:
         self._grain = grain
         self._scale = scale
         self._resolution = resolution
-        self._rate, self._per_noise, self._per_value = _factors(
-            *grain.as_integer_ratio(), *scale.as_integer_ratio(), *resolution.as_integer_ratio()
-        )
+        self._factors = _factors_of(grain, scale, resolution)
+        self._rate, self._per_noise, self._per_value = self._factors
         self._law = law
         self._digits = digits
         self._sizes = sizes
         self._groups = groups
         self._first = digits.first()
-        self._doubles = DoubleNoise(law, digits, self._first, sizes, filter_bits)
+        self._filter_bits = filter_bits
+        self._slack = 2.0**-filter_bits
         self._start = start_digits
         self._screened_above = screened_above
         self._reals: dict[tuple[int, int], Real] = {}
 
+    @cached_property
+    def _doubles(self) -> DoubleNoise:
+        return DoubleNoise(self._law, self._digits, self._first, self._sizes, self._filter_bits)
+
     def largest(self, top: int) -> Ranked:
         """The `top` largest noisy answers and the top − 1 gaps between them."""
-        n = len(self._values)
         found = self._usual(top)
         if found is not None:
             return found
+        n = len(self._values)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite decides nothing
             if n < _SCREENED_ABOVE or 2 * top >= n or math.isinf(self._rate):
                 candidates = self._drawn(range(n), largest_of(self._values), -math.inf, top)
             else:
                 candidates = self._screened(top)
             ordered = self._ordered(candidates, top)
-            ranks = [1] * top if ordered.ranks is None else ordered.ranks.tolist()
-            return Ranked(ordered.items.tolist(), ranks, self._gaps(ordered))
+            return Ranked(ordered.items, ordered.ranks, self._gaps(ordered))
 
     def _usual(self, top: int) -> Ranked | None:
         """The same by few operations, where `few_items` can; else None."""
-        values, n = self._values, len(self._values)
+        values = self._values
         if self._sizes is not None or isinstance(values, list) or not is_usual(self._law):
             return None
         if self._rate > _USUAL_RATE:
             return None
-        items: Indices | range = range(n)
-        first, bar = self._first, -math.inf
-        if n >= self._screened_above + 4 * top:
+        n = len(values)
+        if n < self._screened_above + 4 * top:
+            words = self._digits.block(0, 0, range(n))
+            found = largest_of_few(values, self._first, words, self._factors, self._slack, top, -math.inf)
+            if found is None:
+                return None
+            places = found.places
+        else:
             highest = top_of(values, top)
             screen = Screen(values, highest.pivot, self._rate, self._law, None, top=highest)
             bar = screen.bar(top)
-            items = screen.passed(bar, first, self._doubles.slack)
-            values, first = values[items] - highest.pivot, first[items]
-        words = self._digits.block(0, 0, items)
-        factors = Factors(self._rate, self._per_noise, self._per_value)
-        found = largest_of_few(values, first, words, self._law, factors, self._doubles.slack, top, bar)
-        if found is None:
-            return None
-        chosen: list[int] = (found.places if isinstance(items, range) else items[found.places]).tolist()
-        self._round_exactly(found.gaps, found.unsure, lambda j: self.noisy_answer(chosen[j]))
-        return Ranked(chosen, [1] * top, found.gaps)
+            items = screen.passed(bar, self._first, self._slack)
+            near, first = values[items] - highest.pivot, self._first[items]
+            words = self._digits.block(0, 0, items)
+            found = largest_of_few(near, first, words, self._factors, self._slack, top, bar)
+            if found is None:
+                return None
+            places = items[found.places]
+        if found.unsure:
+            self._round_exactly(found.gaps, found.unsure, lambda j: self.noisy_answer(int(places[j])))
+        return Ranked(places, None, found.gaps)
 
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
@@ -150,7 +193,7 @@ class NoisyRanking:
         screen = Screen(self._values, pivot, self._rate, self._law, self._sizes, self._groups, highest)
         bar = screen.bar(top)
         while True:
-            chosen = screen.passed(bar, self._first, self._doubles.slack)
+            chosen = screen.passed(bar, self._first, self._slack)
             candidates = self._drawn(chosen, pivot, bar, top)
             if np.count_nonzero(candidates.low >= bar) >= top:
                 return candidates
@@ -225,7 +268,7 @@ class NoisyRanking:
         self._round_exactly(gaps, unsure, lambda j: self._real(ordered, j))
         return gaps
 
-    def _round_exactly(self, gaps: list[int], unsure: list[int], real: Callable[[int], Real]) -> None:
+    def _round_exactly(self, gaps: Any, unsure: list[int], real: Callable[[int], Real]) -> None:
         """The gaps at these places, from the noisy answers as exact reals."""
         for j in unsure:
             difference = real(j) - real(j + 1)
@@ -273,11 +316,24 @@ def _apart(low: Floats, high: Floats) -> bool:
     return bool((low[:-1] > high[1:]).all())
 
 
-@lru_cache(maxsize=64)  # releases alike have the same
-def _factors(*terms: int) -> tuple[float, float, int]:
+_LATEST: list[tuple[Fraction, Fraction, Fraction, Factors]] = []
+
+
+def _factors_of(grain: Fraction, scale: Fraction, resolution: Fraction) -> Factors:
     """What one unit of the answers is in scales of the noise, what a scale is in γ, and the unit in γ.
 
-    terms: numerator and denominator of grain, scale and γ, which are hashed sooner than fractions.
+    Releases by one plan have the same, down to the objects, which are compared sooner than fractions.
     """
+    for known in _LATEST:
+        if known[0] is grain and known[1] is scale and known[2] is resolution:
+            return known[3]
+    factors = _factors(*grain.as_integer_ratio(), *scale.as_integer_ratio(), *resolution.as_integer_ratio())
+    _LATEST[:] = [(grain, scale, resolution, factors)]
+    return factors
+
+
+@lru_cache(maxsize=64)
+def _factors(*terms: int) -> Factors:
+    """terms: numerator and denominator of grain, scale and γ, which are hashed sooner than fractions."""
     grain, scale, resolution = (Fraction(*terms[place : place + 2]) for place in (0, 2, 4))
-    return double(grain / scale), double(scale / resolution), int(grain / resolution)
+    return Factors(double(grain / scale), double(scale / resolution), int(grain / resolution))

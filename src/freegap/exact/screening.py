@@ -75,13 +75,14 @@ class Screen:
         self._weights = _exponentials(values, pivot, rate)
         self._top: tuple[Singles, NDArray[np.bool_]] | None = None
         if top is not None and top.stride > 1 and not isinstance(values, list):
-            self._top = _exponentials(top.above, pivot, rate), values[:: top.stride] > top.cut
+            self._top = self._weights[top.above], values[:: top.stride] > top.cut
 
     def bar(self, top: int) -> float:
         """A bar above which slightly more than `top` items are expected.
 
         Raising a bar by δ lowers the expected number by at most a factor e^−δ, because no law here
-        has a hazard above 1. So steps of ln(expected/wanted) never overshoot.
+        has a hazard above 1. So steps of ln(expected/wanted) never overshoot; the doubt, which falls about as
+        fast, is taken off first.
         """
         wanted = top + 4 * math.sqrt(top) + 4
         if not self._law.one_sided:  # a survival function may be a sixth above the true one
@@ -91,6 +92,8 @@ class Screen:
         for _ in range(8):
             expected, doubt = strata.expected(bar, self._law)
             step = math.log(max(expected, 1e-30) / (wanted + doubt))
+            if step > 0:
+                step = math.log((expected - doubt) / wanted)
             if step < 0 and self._law.one_sided:
                 break  # one-sided noise: the `top` answers above the pivot stay there
             if step <= -0.5:  # far too few: answers far apart, so that a much lower bar costs little
@@ -112,7 +115,7 @@ class Screen:
                 reach *= np.float32(digits)
             if self._sizes is not None:
                 reach[self._groups] *= self._sizes
-        return np.flatnonzero(first <= reach)
+        return (first <= reach).nonzero()[0]
 
     def _strata(self, top: int) -> _Strata:
         """The largest items and the groups as they are; of the others every so-manieth."""
@@ -211,13 +214,13 @@ def largest_of(values: GridValues) -> int:
 class Top:
     """The n-th largest value, and what was learnt on the way, where a cut was found in every stride-th value.
 
-    above: the values above the cut, in any order.
+    above: the places of the values above the cut.
     """
 
     pivot: int
     stride: int
     cut: int
-    above: NDArray[np.int64]
+    above: Indices
 
 
 def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> Top:
@@ -230,18 +233,19 @@ def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> 
     stride = _stride(len(values))
     cut = int(_cut(values[::stride], n, stride))
     if stride == 1:
-        return Top(cut, 1, cut, values[:0])
+        return Top(cut, 1, cut, np.empty(0, np.intp))
     larger = values > cut
     grouped = values[:0] if groups is None else values[groups[larger[groups]]]
     if groups is not None:
         larger[groups] = False
-    above = values[larger]
+    places = larger.nonzero()[0]  # which takes less than to look up values by all these truths
+    above = values[places]
     every = np.concatenate((above, grouped)) if len(grouped) else above
     if len(every) >= n:
         pivot = int(_cut(every, n, 1))
     else:
         pivot = cut if np.count_nonzero(values >= cut) >= n else int(_cut(values, n, 1))
-    return Top(pivot, stride, cut, above)
+    return Top(pivot, stride, cut, places)
 
 
 def nth_largest(values: GridValues, n: int) -> int:

@@ -32,6 +32,8 @@ def remembered(read: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(read)
     def reading(*args: P.args, **options: P.kwargs) -> T:
+        if options.get("resolution") is DEFAULT_RESOLUTION:
+            del options["resolution"]  # it is the default of all plans, and hashing it takes long
         if _PLAIN.issuperset(map(type, options.values())):
             return known(*args, **options)  # type: ignore[arg-type]
         return read(*args, **options)

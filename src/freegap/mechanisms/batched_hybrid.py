@@ -31,8 +31,9 @@ from freegap.exact.batched_ranking import BatchedRanking
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, ROUNDING, DoubleNoise, certain_floor, stream_noise
 from freegap.exact.parts import Batch
-from freegap.mechanisms.batches import Whole, members_of
+from freegap.mechanisms.batches import Whole
 from freegap.mechanisms.hybrids import largest_above
+from freegap.mechanisms.population import members_of
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.answers import GridValues
 from freegap.values.rationals import double
@@ -134,7 +135,6 @@ def _doubles(offsets: Offsets, items: Whole) -> NDArray[np.float64]:
 def _members(places: Whole, found: Whole, begins: Whole, sizes: Whole, source: BitSource) -> Whole:
     """A member of its group for each released place, uniform and without replacement in a population."""
     chosen = sizes[places + begins[:, None]]
-    drawn: list[int] = []
-    for row, number in enumerate(found.tolist()):
-        drawn += members_of(places[row, :number].tolist(), chosen[row, :number].tolist(), source)
-    return np.array(drawn, dtype=np.int64)
+    rows = enumerate(found.tolist())
+    drawn = [members_of(places[row, :number], chosen[row, :number], source) for row, number in rows]
+    return np.concatenate([np.empty(0, np.int64), *drawn])

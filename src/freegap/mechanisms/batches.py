@@ -14,8 +14,6 @@ Every population must have enough items for the plan (`TopKPlan.require_enough`)
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,8 +25,8 @@ from freegap.bits import BitSource
 from freegap.exact.batched_ranking import BatchedRanking
 from freegap.exact.batched_threshold import BatchAbove, BatchedThreshold, Stops
 from freegap.exact.digits import KeyedDigits
-from freegap.exact.integers import sample_without_replacement
 from freegap.exact.parts import Batch, DigitsPart
+from freegap.mechanisms.population import members_of
 from freegap.mechanisms.sparse_vector import found_above
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -96,18 +94,8 @@ def _members(places: Whole, begins: Whole, sizes: Whole, source: BitSource) -> W
     chosen = sizes[places + begins[:, None]]
     members = np.zeros(places.shape, np.int64)
     for row in np.flatnonzero((chosen > 1).any(axis=1)).tolist():
-        members[row] = members_of(places[row].tolist(), chosen[row].tolist(), source)
+        members[row] = members_of(places[row], chosen[row], source)
     return members
-
-
-def members_of(places: Sequence[int], sizes: Sequence[int], source: BitSource) -> list[int]:
-    """A member for each of these places of one population, of groups of these sizes."""
-    of_place = dict(zip(places, sizes, strict=True))
-    drawn = {
-        place: [0] if of_place[place] == 1 else sample_without_replacement(number, of_place[place], source)
-        for place, number in Counter(places).items()
-    }
-    return [drawn[place].pop() for place in places]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,11 @@ class Population:
                 return np.append(values * factor, last), grain
         return [*(int(value) * factor for value in values), last], grain
 
+    @property
+    def named_by_place(self) -> bool:
+        """Whether items are listed and have no names but their positions."""
+        return self.counts is None and self.answers.names is None
+
     def indices(self, selected: Sequence[int]) -> tuple[int, ...]:
         """The selected places as they may be released: a group's number would tell its private answer."""
         return self.answers.indices(selected) if self.counts is None else ()
@@ -104,12 +109,26 @@ class Population:
         """
         if self.counts is None:
             return self.answers.labels(selected)
-        sizes = self.counts.sizes
-        members = {
-            group: [0] if sizes[group] == 1 else sample_without_replacement(chosen, int(sizes[group]), source)
-            for group, chosen in Counter(selected).items()
-        }
-        return self.counts.labels(selected, [members[group].pop() for group in selected])
+        groups: NDArray[np.intp] = np.asarray(selected, np.intp)
+        return self.counts.labels(groups, members_of(groups, self.counts.sizes[groups], source))
+
+
+def members_of(places: NDArray[np.intp], sizes: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
+    """A member for each of these places of one population, of groups of these sizes."""
+    members = np.zeros(len(places), np.int64)
+    many = np.flatnonzero(sizes > 1)
+    groups = places[many]
+    if len(groups) and (groups == groups[0]).all():  # that of all items that nobody has, mostly
+        members[many] = sample_without_replacement(len(groups), int(sizes[many[0]]), source)[::-1]
+        return members
+    listed = groups.tolist()
+    size_of = dict(zip(listed, sizes[many].tolist(), strict=True))
+    drawn = {
+        group: sample_without_replacement(chosen, size_of[group], source)
+        for group, chosen in Counter(listed).items()
+    }
+    members[many] = [drawn[group].pop() for group in listed]
+    return members
 
 
 def read_population(answers: Any, resolution: Fraction) -> Population:

@@ -48,7 +48,7 @@ function of the same noise by the fast core (`freegap.exact.ranking`); tests com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from freegap.bits import BitSource, source_or_system
@@ -62,6 +62,8 @@ from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.batches import TopKBatch
 from freegap.values.ranking import TopK
 from freegap.values.rationals import Rational
+
+_WRITTEN_LATER = 8  # from so many selected items on
 
 
 def form(plan: TopKPlan) -> Selection:
@@ -266,7 +268,7 @@ def _released(
     return charged(ledger, plan, lambda: draw_top_k(plan, population, source)[0])
 
 
-def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, list[int]]:
+def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tuple[TopK, Sequence[int]]:
     """The release, and the places of the selected answers among the answers.
 
     For `Counts` the places are private, as a group's number goes with its answer; for whoever measures next.
@@ -274,15 +276,22 @@ def draw_top_k(plan: TopKPlan, population: Population, source: BitSource) -> tup
     digits = KeyedDigits(source, len(population.values))
     ranking = population.ranking(plan.law.continuous, plan.scale, plan.resolution, digits)
     ranked = ranking.largest(plan.places)
-    selected = ranked.items[: plan.k]
-    places = tuple(selected)  # which positions and labels by position then share
+    found: Any = ranked.places[: plan.k]
+    spent, resolution = plan.written
+    # By what is public: how the places were found would tell whether doubles could decide.
+    if population.named_by_place and plan.k >= _WRITTEN_LATER:
+        steps = ranked.steps if plan.gap else None
+        noted = TopK.noted(plan, found, steps, spent=spent, resolution=resolution, private=source.private)
+        return noted, found
+    if population.counts is None:
+        found = tuple(ranked.items[: plan.k])  # which positions and labels by position then share
     release = TopK(
         plan=plan,
-        indices=population.indices(places),
-        labels=population.labels(places, source),
+        indices=population.indices(found),
+        labels=population.labels(found, source),
         gap_multiples=tuple(ranked.gaps) if plan.gap else None,
-        resolution=plan.resolution,
-        spent=plan.charge,
+        resolution=resolution,
+        spent=spent,
         private=source.private,
     )
-    return release, selected
+    return release, found

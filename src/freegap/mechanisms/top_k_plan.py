@@ -16,6 +16,7 @@ from freegap.mechanisms.arguments import (
     remembered,
     require_whole_sensitivity,
 )
+from freegap.values.formatted import formatted
 from freegap.values.measures import Pure, ZeroConcentrated, measure_argument
 from freegap.values.rationals import (
     count_argument,
@@ -111,6 +112,11 @@ class TopKPlan:
         if isinstance(self.asked, Pure):
             return self.asked.epsilon
         return _scale_and_charge(self.places, self.asked.rho)[1]
+
+    @cached_property
+    def written(self) -> tuple[Fraction, Fraction]:
+        """The charge and the resolution, as a record has them."""
+        return formatted(self.charge), formatted(self.resolution)
 
     def require_enough(self, n: int) -> None:
         """There are k answers, and a runner-up where the last gap is released."""

@@ -89,7 +89,7 @@ def read_answers(answers: Any, resolution: Fraction) -> Answers:
     >>> read.values.tolist(), read.names
     ([3, 5], ['a', 'b'])
     """
-    numbers_, names = split_labels(answers)
+    numbers_, names = (answers, None) if type(answers) is np.ndarray else split_labels(answers)
     values, grain = read_numbers(numbers_, resolution)
     if len(values) == 0:
         raise InvalidArgument("answers", REDACTED, "must not be empty", _KINDS)
@@ -100,7 +100,7 @@ def read_numbers(
     numbers_: Any, resolution: Fraction, *, argument: str = "answers"
 ) -> tuple[GridValues, Fraction]:
     """A sequence of numbers as whole numbers in units of the returned grain."""
-    array = as_array(numbers_, argument)
+    array = numbers_ if type(numbers_) is np.ndarray else as_array(numbers_, argument)
     if array.ndim != 1:
         raise InvalidArgument(
             argument,

@@ -64,7 +64,8 @@ class Counts:
                 "Or use Counts.over(domain, counts), which names the items of a domain.",
             )
         self._name = name
-        self._names: Callable[[Sequence[int], Sequence[int]], tuple[Any, ...]] | None = None
+        self._names: Callable[[NDArray[np.intp], NDArray[np.int64]], tuple[Any, ...]] | None = None
+        self._read: dict[Fraction, Answers] | None = None
 
     @classmethod
     def over(
@@ -105,26 +106,23 @@ class Counts:
         sizes[-1] = absent
         # How many absent places come before each present one: never falls.
         absent_before = positions - np.arange(len(positions))
+        every_so_many = absent_before[::_STRIDE].copy()
 
         def name(group: int, member: int) -> Any:
             if group < len(positions):
                 return items[group]
             return domain[member + int(absent_before.searchsorted(member, side="right"))]
 
-        def names(groups: Sequence[int], members: Sequence[int]) -> tuple[Any, ...]:
-            if max(groups, default=-1) < len(positions):
-                return tuple(map(items.__getitem__, groups))
-            whole = np.array(members, np.int64)
-            order = whole.argsort()  # so that one search begins where the last has ended
-            whole[order] += absent_before.searchsorted(whole[order], side="right")
-            places = whole.tolist()
-            return tuple(
-                items[group] if group < len(positions) else domain[place]
-                for group, place in zip(groups, places, strict=True)
-            )
+        def names(groups: NDArray[np.intp], members: NDArray[np.int64]) -> tuple[Any, ...]:
+            places = members + _numbers_up_to(members, absent_before, every_so_many)
+            found = list(map(domain.__getitem__, places.tolist()))
+            for place in np.flatnonzero(groups < len(positions)).tolist():
+                found[place] = items[groups.item(place)]
+            return tuple(found)
 
         over = cls(padded, sizes, name=name)
         over._names = names
+        over._read = {}  # nobody else has the values: what they are on a grid need not be asked again
         return over
 
     @property
@@ -139,24 +137,55 @@ class Counts:
 
     def read(self, resolution: Fraction) -> Answers:
         """The groups' answers on the grid; see `freegap.values.answers`."""
+        known = None if self._read is None else self._read.get(resolution)
+        if known is not None:
+            return known
         values: GridValues
         values, grain = read_numbers(self._values, resolution)
         if self.items == 0:
             raise InvalidArgument("answers", REDACTED, "must not be empty", "Pass at least two items.")
-        return Answers(values, grain, None)
+        answers = Answers(values, grain, None)
+        if self._read is not None:
+            if isinstance(values, np.ndarray):
+                values.setflags(write=False)
+            self._read = {resolution: answers}
+        return answers
 
     def label(self, group: int, member: int) -> Any:
         """The name of one item."""
         return self._name(group, member)
 
-    def labels(self, groups: Sequence[int], members: Sequence[int]) -> tuple[Any, ...]:
+    def labels(self, groups: NDArray[np.intp], members: NDArray[np.int64]) -> tuple[Any, ...]:
         """The names of many items, each as `label` gives it."""
         if self._names is None:
-            return tuple(map(self._name, groups, members))
+            return tuple(map(self._name, groups.tolist(), members.tolist()))
         return self._names(groups, members)
 
     def __repr__(self) -> str:
         return f"<Counts: {self.items} items>"  # how many groups there are is private
+
+
+_STRIDE = 256
+
+
+def _numbers_up_to(
+    members: NDArray[np.int64], among: NDArray[np.int64], sample: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many of the numbers, which never fall, are up to each member; as `searchsorted` on its right side.
+
+    sample: every 256th of the numbers. A search jumps about in the memory and waits for each jump; so of many
+        members all jump together, from the last in the sample that is up to each.
+    """
+    if len(members) < _STRIDE or len(among) < _STRIDE**2:
+        return among.searchsorted(members, side="right")
+    blocks = sample.searchsorted(members, side="right")
+    last = np.maximum(blocks - 1, 0) * _STRIDE
+    step = _STRIDE // 2
+    while step:
+        further = np.minimum(last + step, len(among) - 1)
+        last = np.where(among[further] <= members, further, last)
+        step //= 2
+    return np.where(blocks > 0, last + 1, 0)
 
 
 def _require_sized(argument: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""The extremes of arrays. Of a few numbers Python finds them sooner than a call of NumPy takes to begin."""
+"""The extremes of arrays, each by the call of NumPy that begins soonest: `argmin` looks where it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def smallest(numbers: NDArray[Any]) -> Any:
     >>> smallest(np.array([5, 3, 7]))
     3
     """
-    return min(numbers.tolist()) if len(numbers) <= _FEW else np.minimum.reduce(numbers).item()
+    return numbers.item(numbers.argmin())
 
 
 def largest(numbers: NDArray[Any]) -> Any:
@@ -26,7 +26,7 @@ def largest(numbers: NDArray[Any]) -> Any:
     >>> largest(np.array([5, 3, 7]))
     7
     """
-    return max(numbers.tolist()) if len(numbers) <= _FEW else np.maximum.reduce(numbers).item()
+    return numbers.item(numbers.argmax())
 
 
 def certainly_finite(numbers: NDArray[np.float64]) -> bool:

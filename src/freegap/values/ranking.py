@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from freegap.values.columns import Column, items, one_each, ranks
+from freegap.values.plans import ReleasePlan
 from freegap.values.results import Release
 from freegap.values.written import as_double, jsonable, plain
 
@@ -28,6 +32,47 @@ class TopK(Release):
     labels: tuple[Any, ...]
     gap_multiples: tuple[int, ...] | None
     resolution: Fraction
+
+    @classmethod
+    def noted(
+        cls,
+        plan: ReleasePlan,
+        places: NDArray[np.intp] | list[int],
+        steps: NDArray[np.int64] | list[int] | None,
+        *,
+        spent: Fraction,
+        resolution: Fraction,
+        private: bool,
+    ) -> Self:
+        """The record of answers without names, its fields written down when somebody first looks at one.
+
+        Numbers become objects one by one, which for hundreds of them takes a tenth of a release. They are
+        copied, so that the record holds what was released and nothing beside it: no more of an array, and not
+        how the numbers were found.
+        """
+        release = object.__new__(cls)
+        noted = np.array(places, np.intp), None if steps is None else _copied(steps)
+        vars(release).update(plan=plan, spent=spent, private=private, resolution=resolution, _noted=noted)
+        return release
+
+    def _write_down(self) -> None:
+        fields = vars(self)
+        noted = fields.get("_noted")
+        if noted is not None:
+            places, steps = noted
+            by_position = tuple(places.tolist())
+            multiples = steps.tolist() if isinstance(steps, np.ndarray) else steps
+            fields.update(
+                indices=by_position,
+                labels=by_position,
+                gap_multiples=None if multiples is None else tuple(multiples),
+            )
+            fields.pop("_noted", None)  # last: another thread finds either of them
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy is made of: the fields."""
+        self._write_down()
+        return vars(self).copy()
 
     @cached_property
     def gaps(self) -> tuple[Fraction, ...]:
@@ -57,6 +102,32 @@ class TopK(Release):
             "resolution": plain(self.resolution),
             **self._common(),
         }
+
+
+def _copied(steps: NDArray[np.int64] | list[int]) -> NDArray[np.int64] | list[int]:
+    """In an array where they fit, whatever they were in."""
+    try:
+        return np.array(steps, np.int64)
+    except OverflowError:
+        return list(steps)
+
+
+class _WhenAsked:
+    """Stands in a class for a field of it, and is asked where a record does not have the field yet."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, release: TopK | None, _: type | None = None) -> Any:
+        if release is not None:
+            release._write_down()
+            if self._name in vars(release):
+                return vars(release)[self._name]
+        raise AttributeError(f"there is no {self._name!r} here")
+
+
+for _name in ("indices", "labels", "gap_multiples"):
+    setattr(TopK, _name, _WhenAsked(_name))  # after the class was made: no default value of the field
 
 
 @dataclass(frozen=True, kw_only=True)
