@@ -9,12 +9,13 @@ The skeleton is what a local alignment may depend on without becoming uncountabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from freegap.symbolic import NotDecided, Symbol, is_public
+from freegap.symbolic.paths import VARYING
 from freegap.symbolic.subset.processing import Processed, processed
 
 
@@ -141,6 +142,34 @@ def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
     if skeleton.kind is tuple:
         return tuple(rebuild(part, ()) for part in skeleton.value)
     return skeleton.value
+
+
+def require_one_type(told: Iterable[tuple[Any, Sequence[str] | None]]) -> None:
+    """Of outputs that count as equal, by skeleton, and the types that Python has for their numbers: none tells
+    by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would. Numbers that
+    vary are of the type of the answers, which may be the one of a constant in their place."""
+    found: dict[tuple[Any, int], set[str]] = {}
+    for skeleton, types in told:
+        for place, (varies, name) in enumerate(zip(_varies(skeleton), types or (), strict=types is not None)):
+            known = found.setdefault((skeleton, place), set())
+            if not varies or name != VARYING:
+                known.add(name)
+            if len(known) > 1:
+                raise NotDecided(
+                    f"an output {show(skeleton)} has numbers of different types ({', '.join(sorted(known))}) on "
+                    "different paths, which look different: write them in one way"
+                )
+
+
+def _varies(skeleton: Any) -> Iterator[bool]:
+    """For each number of an output that is real or rounded, in order, whether it varies."""
+    if _is_real(skeleton):
+        yield isinstance(skeleton, Hole)
+    elif isinstance(skeleton, Node) and isinstance(skeleton.kind, str):
+        yield True
+    elif isinstance(skeleton, Node):
+        for child in skeleton.children:
+            yield from _varies(child)
 
 
 def count_holes(skeleton: Any) -> int:

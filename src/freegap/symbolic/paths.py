@@ -21,6 +21,9 @@ from freegap.symbolic.limits import Limits
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line
 
 
+VARYING = "varying"
+
+
 @dataclass(frozen=True)
 class BranchTaken:
     """A symbolic truth value that the program asked for, and the side it took."""
@@ -38,6 +41,9 @@ class Path:
     branches: tuple[BranchTaken, ...]
     result: Any
     draws: tuple[Draw, ...]
+    types: tuple[str, ...] | None = None
+    """What Python has for each number of the result that is real or rounded, where it was run: the name of a
+    type, or `VARYING` where that is the type of the answers and of the noise."""
 
     @property
     def condition(self) -> list[Any]:
