@@ -294,7 +294,7 @@ class _FlipTable:
         return z3.Sum(terms) if terms else z3.RealVal(0)
 
     def _corners(self) -> list[tuple[Fraction, ...]]:
-        """The corners of the ways from a neighbour to the answers: P there is at most e^charge times P here."""
+        """The corners of the ways that lead from a neighbour to the answers."""
         n, delta, zero = self.problem.queries, self.problem.sensitivity, Fraction(0)
         if self.problem.neighbours == "one":
             return [tuple(s * delta * (i == j) for j in range(n)) for i in range(n) for s in (1, -1)]

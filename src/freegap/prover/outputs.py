@@ -145,9 +145,9 @@ def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
 
 
 def require_one_type(told: Iterable[tuple[Any, Sequence[str] | None]]) -> None:
-    """Of outputs that count as equal, by skeleton, and the types that Python has for their numbers: none tells
-    by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would. Numbers that
-    vary are of the type of the answers, which may be the one of a constant in their place."""
+    """Of outputs that count as equal, by skeleton, and the types that Python has for their numbers: none
+    tells by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would. Numbers
+    that vary are of the type of the answers, which may be the one of a constant in their place."""
     found: dict[tuple[Any, int], set[str]] = {}
     for skeleton, types in told:
         for place, (varies, name) in enumerate(zip(_varies(skeleton), types or (), strict=types is not None)):
@@ -155,9 +155,10 @@ def require_one_type(told: Iterable[tuple[Any, Sequence[str] | None]]) -> None:
             if not varies or name != VARYING:
                 known.add(name)
             if len(known) > 1:
+                kinds = " and ".join(sorted(known))
                 raise NotDecided(
-                    f"an output {show(skeleton)} has numbers of different types ({', '.join(sorted(known))}) on "
-                    "different paths, which look different: write them in one way"
+                    f"an output {show(skeleton)} has numbers of different types, {kinds}, on different paths, "
+                    "which look different: write them in one way"
                 )
 
 

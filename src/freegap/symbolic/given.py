@@ -11,8 +11,8 @@ from freegap.laws.labelled import LabelledNoise
 
 
 class Varying(Fraction):
-    """An answer, noise, or what is computed of one and of exact numbers: so that a run of a program shows which
-    of its numbers are of the type that the answers have, whatever that is. With a float it is a float.
+    """An answer, noise, or what is computed of one and of exact numbers: so that a run of a program shows
+    which of its numbers are of the type that the answers have, whatever that is. With a float it is a float.
 
     >>> type(2 * Varying(3) + Fraction(1, 2)).__name__, type(Varying(3) * 0.5).__name__
     ('Varying', 'float')

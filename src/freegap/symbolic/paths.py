@@ -20,7 +20,6 @@ from freegap.symbolic.draws import Draw
 from freegap.symbolic.limits import Limits
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line
 
-
 VARYING = "varying"
 
 
