@@ -157,7 +157,7 @@ def require_one_type(told: Iterable[tuple[Any, Sequence[str] | None]]) -> None:
             if len(known) > 1:
                 kinds = " and ".join(sorted(known))
                 raise NotDecided(
-                    f"an output {show(skeleton)} has numbers of different types, {kinds}, on different paths, "
+                    f"an output {show(skeleton)} has numbers of different types, {kinds}, on two paths, "
                     "which look different: write them in one way"
                 )
 
