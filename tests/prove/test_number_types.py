@@ -48,11 +48,18 @@ def in_a_dict(answers: Any, noise: Any) -> Any:
     return {"a": [Fraction(1, 2)]} if answers[0] > 0 else {"a": [0.5]}
 
 
+def where_another_varies(answers: Any, noise: Any) -> Any:
+    if noise.coin(0.5, label="c"):
+        return noise.laplace(1, label="x")
+    return Fraction(1, 2) if answers[0] > 0 else 0.5
+
+
 @pytest.mark.parametrize(
     "program",
     [
         a_fraction_or_a_float, a_quotient_or_a_fraction, a_power_or_a_fraction, a_parameter_or_a_float,
         what_is_left_or_a_float, what_is_left_or_a_fraction, rounded_and_multiplied, in_a_dict,
+        where_another_varies,
     ],
 )  # fmt: skip
 def test_a_type_tells_nothing_that_the_number_does_not(program: Any) -> None:
@@ -70,7 +77,11 @@ def test_numbers_that_vary_may_be_of_the_type_of_a_constant() -> None:
         x = answers[0] + noise.laplace(1, label="x")
         return x * 2 if x > 0 else x * 2.0
 
+    def cut_on_both_sides(answers: Any, noise: Any, *, epsilon: Any) -> Any:
+        return min(max(answers[0] + noise.laplace(1 / epsilon, label="x"), 0.0), 1 / epsilon)
+
     assert fg.prove(cut, epsilon=1, queries=1).holds
+    assert fg.prove(cut_on_both_sides, epsilon=1, queries=1).holds
     assert fg.prove(twice, epsilon=1, queries=1).holds
 
 

@@ -177,7 +177,7 @@ def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None)
         skeleton, numbers = flatten(path.result, holes[shape])
         group = groups.setdefault((skeleton, tuple(d.kind for d in path.draws)), [])
         group.append((path, tuple(numbers)))
-    require_one_type((skeleton, p.types) for (skeleton, _), group in groups.items() for p, _ in group)
+    require_one_type((kind[0], numbers, p.types) for kind, group in groups.items() for p, numbers in group)
     return [
         OutputClass(
             problem,

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any
 
 from freegap.symbolic import NotDecided, Symbol, is_public
-from freegap.symbolic.paths import VARYING
 from freegap.symbolic.subset.processing import Processed, processed
 
 
@@ -144,33 +143,35 @@ def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
     return skeleton.value
 
 
-def require_one_type(told: Iterable[tuple[Any, Sequence[str] | None]]) -> None:
-    """Of outputs that count as equal, by skeleton, and the types that Python has for their numbers: none
-    tells by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would. Numbers
-    that vary are of the type of the answers, which may be the one of a constant in their place."""
-    found: dict[tuple[Any, int], set[str]] = {}
-    for skeleton, types in told:
-        for place, (varies, name) in enumerate(zip(_varies(skeleton), types or (), strict=types is not None)):
-            known = found.setdefault((skeleton, place), set())
-            if not varies or name != VARYING:
-                known.add(name)
-            if len(known) > 1:
-                kinds = " and ".join(sorted(known))
-                raise NotDecided(
-                    f"an output {show(skeleton)} has numbers of different types, {kinds}, on two paths, "
-                    "which look different: write them in one way"
-                )
+def require_one_type(told: Iterable[tuple[Any, Sequence[Symbol], Sequence[str] | None]]) -> None:
+    """Of outputs, by skeleton and numbers, and the types that Python has for these: where two count as equal,
+    none tells by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would.
+    Numbers that vary are taken to be of the type of a constant in their place."""
+    found: dict[Any, str] = {}
+    for skeleton, numbers, types in told:
+        for place, (value, name) in enumerate(
+            zip(_constants(skeleton, numbers), types or (), strict=types is not None)
+        ):
+            if value is None or found.setdefault((skeleton, place, value), name) == name:
+                continue
+            kinds = " and ".join(sorted({name, found[skeleton, place, value]}))
+            raise NotDecided(
+                f"an output {show(skeleton)} has a number of different types, {kinds}, on two paths, which "
+                "look different: write it in one way"
+            )
 
 
-def _varies(skeleton: Any) -> Iterator[bool]:
-    """For each number of an output that is real or rounded, in order, whether it varies."""
-    if _is_real(skeleton):
-        yield isinstance(skeleton, Hole)
+def _constants(skeleton: Any, numbers: Sequence[Symbol]) -> Iterator[Any]:
+    """For each number of an output that is real or rounded, in order, what it is: None if it varies."""
+    if isinstance(skeleton, Hole):
+        yield numbers[skeleton.place].as_constant()
+    elif isinstance(skeleton, Leaf) and skeleton.kind is Fraction:
+        yield skeleton.value
     elif isinstance(skeleton, Node) and isinstance(skeleton.kind, str):
-        yield True
+        yield skeleton.kind  # of the same numbers the same, if of one type
     elif isinstance(skeleton, Node):
         for child in skeleton.children:
-            yield from _varies(child)
+            yield from _constants(child, numbers)
 
 
 def count_holes(skeleton: Any) -> int:

@@ -288,7 +288,7 @@ class _Summary:
         paths = follow(self.form.release, self._given, limits=self.problem.limits)
         holes = holes_of([flatten(path.result)[0] for path in paths])
         found = [(p.conditions, *flatten(p.result, holes[flatten(p.result)[0]])) for p in paths]
-        require_one_type((skeleton, p.types) for (_, skeleton, _), p in zip(found, paths, strict=True))
+        require_one_type((*told, p.types) for (_, *told), p in zip(found, paths, strict=True))
         return found
 
     def _same_release(self, here: tuple[Symbol, Symbol], there: tuple[Symbol, Symbol]) -> Any:

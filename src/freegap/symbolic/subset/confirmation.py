@@ -85,10 +85,15 @@ def _run_at(
     except Exception as error:
         raise _raised(error) from error
     if not agree(_number(point, path.result), found, near=near):
-        raise NotDecided("the interpreter and Python disagree about the output of a path")
+        raise _disagreement(machine, "output")
     if not _same_draws(path.draws, noise, near=near):
-        raise NotDecided("the interpreter and Python disagree about the draws of a path")
+        raise _disagreement(machine, "draws")
     return tuple(_types(path.result, found))
+
+
+def _disagreement(machine: Machine, what: str) -> NotDecided:
+    hint = ": a float is rounded there, or is a key. Write Fraction(1, 10) for 0.1" if machine.floats else ""
+    return NotDecided(f"the interpreter and Python disagree about the {what} of a path{hint}")
 
 
 def _raised(error: Exception) -> NotDecided:

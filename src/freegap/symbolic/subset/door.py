@@ -22,7 +22,15 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -58,6 +66,11 @@ def read(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         raise NotReadable(
             "+, * and == mean other things for NumPy arrays: pass array.tolist() as a parameter"
+        )
+    if kind in (type, BuiltinFunctionType, BuiltinMethodType):
+        raise NotReadable(
+            f"{value.__name__} has no meaning here: of classes and of Python's functions, "
+            "a program may use those in the table of docs/prove.md"
         )
     raise NotReadable(
         f"a {kind.__name__} can change or hide something: from outside, a program may use numbers, truth "
