@@ -94,14 +94,14 @@ def prove_alignment(
         return attempt.result(None, reason=str(undecided))
     except _Refuted as refuted:
         found = refuted.refutation
-        return attempt.result(False, refutation=found, reason=_rounded(found))
+        return attempt.result(False, refutation=found, reason=rounded_cost(found))
     return attempt.result(True)
 
 
 _ROUNDING = Fraction(1, 10**9)
 
 
-def _rounded(found: Refutation) -> str | None:
+def rounded_cost(found: Refutation) -> str | None:
     """What happened, where the cost is too large only by what a float loses."""
     if found.condition != "cost" or found.cost is None or found.charge is None or found.charge <= 0:
         return None

@@ -14,7 +14,7 @@ from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
 from freegap.laws import Law
 from freegap.prover.apart import prove_apart
-from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.check import Progress, problem_of, prove_alignment, rounded_cost
 from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
@@ -121,6 +121,8 @@ def prove_any(
         if everywhere is not None:
             return everywhere
     proof = attempt(problem)
+    if proof.holds is None and proof.refutation is not None:
+        proof = replace(proof, reason=rounded_cost(proof.refutation) or proof.reason)
     if not proof.holds and counterexample and proof.counterexample is None:
         return _searched(problem, proof)
     if not (proof.holds and growth):
