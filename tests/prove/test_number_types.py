@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.forms import Selection
+from freegap.forms import Selection, Stream
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -98,3 +98,35 @@ def test_of_a_selection() -> None:
 
     assert fg.prove(Selection(1, "laplace", 2, plain, shift), epsilon=1).holds
     assert fg.prove(Selection(1, "laplace", 2, release, shift), epsilon=1).holds is None
+
+
+def by_a_state(answers: Any, noise: Any) -> Any:
+    half, told = 0.5, []
+    for answer in answers:
+        told.append(half if answer > 0 else Fraction(1, 2))
+    return told
+
+
+def by_two_numbers_of_a_state(answers: Any, noise: Any) -> Any:
+    half, other, told = 0.5, Fraction(1, 2), []
+    for answer in answers:
+        told.append(half if answer > 0 else other)
+    return told
+
+
+@pytest.mark.parametrize("program", [by_a_state, by_two_numbers_of_a_state])
+def test_a_loop_for_all_n(program: Any) -> None:
+    """What is kept from one step to the next is known by its value: its type must not be told."""
+    proof = fg.prove(program, epsilon=1, queries=2)
+    assert proof.holds is None
+    assert "different types" in str(proof.reason)
+
+
+@pytest.mark.parametrize("first", [0.5, (0.5, Fraction(1, 2))])
+def test_a_stream(first: Any) -> None:
+    def step(state: Any, answer: Any, noise: Any) -> Any:
+        one, other = (state, Fraction(1, 2)) if first == 0.5 else state
+        return state, one if answer > 0 else other, False
+
+    form = Stream(lambda noise: first, step, lambda direction: {}, lambda direction, *change: {})
+    assert fg.prove(form, epsilon=1).holds is None

@@ -150,7 +150,7 @@ def require_one_type(told: Iterable[tuple[Any, Sequence[Symbol], Sequence[str] |
     found: dict[Any, str] = {}
     for skeleton, numbers, types in told:
         for place, (value, name) in enumerate(
-            zip(_constants(skeleton, numbers), types or (), strict=types is not None)
+            zip(constants_of(skeleton, numbers), types or (), strict=types is not None)
         ):
             if value is None or found.setdefault((skeleton, place, value), name) == name:
                 continue
@@ -161,7 +161,7 @@ def require_one_type(told: Iterable[tuple[Any, Sequence[Symbol], Sequence[str] |
             )
 
 
-def _constants(skeleton: Any, numbers: Sequence[Symbol]) -> Iterator[Any]:
+def constants_of(skeleton: Any, numbers: Sequence[Symbol]) -> Iterator[Any]:
     """For each number of an output that is real or rounded, in order, what it is: None if it varies."""
     if isinstance(skeleton, Hole):
         yield numbers[skeleton.place].as_constant()
@@ -171,7 +171,7 @@ def _constants(skeleton: Any, numbers: Sequence[Symbol]) -> Iterator[Any]:
         yield skeleton.kind  # of the same numbers the same, if of one type
     elif isinstance(skeleton, Node):
         for child in skeleton.children:
-            yield from _constants(child, numbers)
+            yield from constants_of(child, numbers)
 
 
 def count_holes(skeleton: Any) -> int:
