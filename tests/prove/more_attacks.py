@@ -538,3 +538,25 @@ def squared_noise(answers: Any, noise: Any) -> Any:
 @attack
 def noise_by_another_method(answers: Any, noise: Any) -> Any:
     return answers[0] + getattr(noise, "lap" + "lace")(1000 if answers[0] > 0 else 1, label="a")
+
+
+# What python -O leaves out ---------------------------------------------------------------------------------
+
+
+@attack
+def assigned_by_an_assertion(answers: Any, noise: Any) -> Any:
+    told = answers[0]
+    assert (told := 0) == 0  # noqa: RUF018 - on purpose
+    return told
+
+
+@attack
+def changed_by_an_assertion(answers: Any, noise: Any) -> Any:
+    told = [answers[0]]
+    assert told.pop() is not None
+    return len(told) and told[0]
+
+
+@attack
+def with_assertions_only(answers: Any, noise: Any) -> Any:
+    return 0 if __debug__ else answers[0]

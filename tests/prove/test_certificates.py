@@ -131,3 +131,12 @@ def test_a_search_is_no_part_of_a_proof() -> None:
     assert {statement.meaning.split(":")[0] for statement in certificate.statements.values()} == {
         "neighbours each"
     }
+
+
+def test_a_missing_solver_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is proved, which takes a minute."""
+    monkeypatch.setitem(sys.modules, "cvc5", None)
+    monkeypatch.setattr("freegap.cli.prove._results", lambda *given: pytest.fail("something was proved"))
+    found = CliRunner().invoke(app, ["prove", "--library", "--check", "cvc5"])
+    assert found.exit_code != 0
+    assert isinstance(found.exception, MissingExtra)

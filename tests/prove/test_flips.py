@@ -227,3 +227,15 @@ def test_a_question_that_is_not_asked_would_be_found(fault: str, monkeypatch: py
     )
     wrong, _ = wrong_claims(40)
     assert wrong
+
+
+def below_zero(answers: Any, noise: Any) -> bool:
+    return bool(noise.exponential_coin(-answers[0], label="toss"))
+
+
+def test_one_direction_of_the_inequality() -> None:
+    """P(False) = 1 − e^q falls to 0 as the answer rises to 0: P(q) ≤ e·P(q') is true for smaller q' alone."""
+    assert found(below_zero, 1, epsilon=1, neighbours="decreasing") is not None
+    assert found(below_zero, 1, epsilon=1, neighbours="increasing") is None
+    proof = fg.prove(below_zero, epsilon=1, queries=1, neighbours="increasing", growth=False)
+    assert proof.holds is not True

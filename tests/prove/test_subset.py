@@ -216,8 +216,11 @@ def test_a_rounded_scale_is_said_to_be_one() -> None:
         fg.prove(noisy, shift, epsilon=e, queries=1, parameters={"scale": 1 / e}) for e in (0.07, 0.3, 0.49)
     ]
     assert any(proof.holds is False for proof in verdicts)
+    verdicts += [
+        fg.prove(noisy, epsilon=e, queries=1, parameters={"scale": 1 / e}, growth=False) for e in (0.49, 0.98)
+    ]
     for proof in verdicts:
-        assert proof.holds or "rounded as a float" in str(proof)
+        assert proof.holds or "rounded as a float" in str(proof.reason)
     negative = fg.prove(noisy, shift, epsilon=1, queries=1, parameters={"scale": 1}, charge=lambda output: -1)
     assert negative.holds is False
     assert "rounded as a float" not in str(negative)

@@ -67,6 +67,8 @@ def prove(
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Prove that a mechanism is private, for all inputs of a bounded size, or show where it is not."""
+    if check is not None:
+        _require_checker(check)
     if library and lower:
         raise typer.Exit(show_meetings(only, processes(jobs), as_json, page))
     if library:
@@ -123,6 +125,13 @@ def prove(
         if found is not None:
             typer.echo(f"\nThe mechanism at these inputs, audited:\n{found}")
     raise typer.Exit(0 if proof.holds and confirmed is not False else 1)
+
+
+def _require_checker(check: str) -> None:
+    """Who lacks the other solver hears of it before anything is proved."""
+    from freegap.symbolic import checker_named
+
+    checker_named(check)
 
 
 def _confirmed(folder: Path, check: str) -> bool:

@@ -47,6 +47,11 @@ def problem_of(
     """The arguments of `prove`, read and checked."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidArgument("parameters", parameters, "must be a mapping", 'Pass for example {"k": 2}.')
+    words = dict(parameters or {})
+    if not all(type(name) is str for name in words):
+        raise InvalidArgument(
+            "parameters", parameters, "must have texts for names", 'Pass for example {"k": 2}.'
+        )
     if (epsilon is None) == (rho is None):
         given = "are both given" if rho is not None else "are both missing"
         raise InvalidArgument("epsilon", epsilon, f"and rho {given}", "Pass the one that is claimed.")
@@ -58,7 +63,7 @@ def problem_of(
         queries=count_argument("queries", queries),
         sensitivity=positive_rational("sensitivity", sensitivity),
         neighbours=neighbours_argument(neighbours, WORDS),
-        parameters={name: fresh(value, parameter, known) for name, value in (parameters or {}).items()},
+        parameters={name: fresh(value, parameter, known) for name, value in words.items()},
         charge=charge,
         resolution=None if resolution is None else positive_rational("resolution", resolution),
         limits=Limits(certificate=certificate).within(float(positive_rational("seconds", seconds))),
@@ -89,14 +94,14 @@ def prove_alignment(
         return attempt.result(None, reason=str(undecided))
     except _Refuted as refuted:
         found = refuted.refutation
-        return attempt.result(False, refutation=found, reason=_rounded(found))
+        return attempt.result(False, refutation=found, reason=rounded_cost(found))
     return attempt.result(True)
 
 
 _ROUNDING = Fraction(1, 10**9)
 
 
-def _rounded(found: Refutation) -> str | None:
+def rounded_cost(found: Refutation) -> str | None:
     """What happened, where the cost is too large only by what a float loses."""
     if found.condition != "cost" or found.cost is None or found.charge is None or found.charge <= 0:
         return None

@@ -23,7 +23,7 @@ from typing import Any
 
 import z3
 
-from freegap.prover.outputs import Position, flatten, half_holes, outline, show
+from freegap.prover.outputs import Position, flatten, half_holes, outline, require_one_type, show
 from freegap.prover.problem import Problem
 from freegap.symbolic import (
     Condition,
@@ -177,6 +177,7 @@ def classes_of(problem: Problem, progress: Callable[[Path], None] | None = None)
         skeleton, numbers = flatten(path.result, holes[shape])
         group = groups.setdefault((skeleton, tuple(d.kind for d in path.draws)), [])
         group.append((path, tuple(numbers)))
+    require_one_type((kind[0], numbers, p.types) for kind, group in groups.items() for p, numbers in group)
     return [
         OutputClass(
             problem,

@@ -6,11 +6,11 @@ regions, and on each the probability of an output is a polynomial in e^(±g·q�
 exponents are whole multiples of. Let it be P on a region, as a function of u with uᵢ = e^(g·qᵢ) > 0. z3 shows
 
     continuity   P of two regions is the same wherever their closures meet
-    slope        Σᵢ dᵢ·g·uᵢ·∂P/∂uᵢ ≤ charge·P on each region, for each corner d of what neighbours may do
+    slope        Σᵢ dᵢ·g·uᵢ·∂P/∂uᵢ ≤ charge·P on each region, for each corner d of q − q'
 
-The slope is linear in d, so it holds for all changes d that neighbours may make. On the way q + s·d from q to
-a neighbour, s from 0 to 1, P is then continuous, and dP/ds ≤ charge·P but for finitely many s: so P at the
-end is at most e^charge times P at the beginning, by Grönwall's inequality, also where P is 0.
+The slope is linear in d, so it holds for all changes d from a neighbour to the answers. On the way q' + s·d
+from a neighbour q' to q, s from 0 to 1, P is then continuous, and dP/ds ≤ charge·P but for finitely many s:
+so P(q) is at most e^charge times P(q'), by Grönwall's inequality, also where P is 0.
 
 Conditions on answers must have no constant: Σ cᵢqᵢ ≤ 0 is Π uᵢ^(cᵢ/g) ≤ 1, for whole multiples cᵢ of g.
 """
@@ -294,15 +294,15 @@ class _FlipTable:
         return z3.Sum(terms) if terms else z3.RealVal(0)
 
     def _corners(self) -> list[tuple[Fraction, ...]]:
-        """The corners of what neighbours may do, in both directions."""
+        """The corners of the ways that lead from a neighbour to the answers."""
         n, delta, zero = self.problem.queries, self.problem.sensitivity, Fraction(0)
         if self.problem.neighbours == "one":
             return [tuple(s * delta * (i == j) for j in range(n)) for i in range(n) for s in (1, -1)]
         steps = {
             "each": [(delta, -delta)],
             "monotonic": [(delta, zero), (-delta, zero)],
-            "increasing": [(delta, zero)],
-            "decreasing": [(-delta, zero)],
+            "increasing": [(-delta, zero)],  # the neighbour is the larger, and the way leads back
+            "decreasing": [(delta, zero)],
         }[self.problem.neighbours]
         return [corner for step in steps for corner in product(step, repeat=n)]
 

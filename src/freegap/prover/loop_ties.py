@@ -28,12 +28,19 @@ class NoiseInOrder(LabelledNoise[Fraction]):
         self.seed, self.width = seed, width
         self.drawn: list[tuple[Law, Fraction, Any, Any]] = []
         self.values: list[Fraction] = []
+        self.labels: list[Any] = []
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether no two draws have one label: who provides noise may take them for one."""
+        return len({*self.labels}) == len(self.labels)
 
     def draw(
         self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
     ) -> Fraction:
         """The next number, as noise of this law."""
         digits = _digits(self.seed + len(self.drawn), 1024)
+        self.labels += [] if label is None else [label]
         self.drawn.append((law, Fraction(scale), resolution, step))
         value = self.width * (digits - (0 if law.one_sided else Fraction(1, 2)))
         if law is UNIFORM:
@@ -52,7 +59,7 @@ def is_tied(loop: Loop, program: Any, given: Mapping[str, Any], resolution: Frac
             same = agree(_told(loop, answers, parts), program(list(answers), whole, **given))
         except Exception:  # of the program, on these numbers: then nothing is said for all n
             return False
-        if not same or whole.drawn != parts.drawn:
+        if not same or whole.drawn != parts.drawn or not whole.told_apart:
             return False
     return True
 

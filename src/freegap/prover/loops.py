@@ -38,6 +38,7 @@ from freegap.prover.loop_text import (
     NoLoop,
     bound_name,
     empty_list,
+    is_another_each_time,
     is_plain_end,
     is_plain_label,
     is_rounded,
@@ -320,16 +321,19 @@ class _StepText(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
         drawing = self._draws(node.func)
-        if drawing and len(node.args) < 2:
-            known = plain_names(self.reading.given) | ({self.reading.place} if self.reading.place else set())
-            if not all(is_plain_label(word.value, known) for word in node.keywords if word.arg == "label"):
+        if drawing:
+            place = self.reading.place
+            known = plain_names(self.reading.given) | ({place} if place else set())
+            labels = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "label")]
+            if not all(is_plain_label(one, known) and is_another_each_time(one, place) for one in labels):
                 raise NoLoop
+            node.args = node.args[:1]
             node.keywords = [word for word in node.keywords if word.arg != "label"]
         node.func = self.visit(node.func)
         node.args = [self.visit(argument) for argument in node.args]
         for word in node.keywords:
             word.value = self.visit(word.value)
-        if drawing and len(node.args) < 2:
+        if drawing:
             node.keywords.append(ast.keyword("label", ast.Constant(f"draw {self.draws}")))
             self.draws += 1
         return node

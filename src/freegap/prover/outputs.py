@@ -9,7 +9,7 @@ The skeleton is what a local alignment may depend on without becoming uncountabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -141,6 +141,37 @@ def rebuild(skeleton: Any, numbers: Sequence[Any]) -> Any:
     if skeleton.kind is tuple:
         return tuple(rebuild(part, ()) for part in skeleton.value)
     return skeleton.value
+
+
+def require_one_type(told: Iterable[tuple[Any, Sequence[Symbol], Sequence[str] | None]]) -> None:
+    """Of outputs, by skeleton and numbers, and the types that Python has for these: where two count as equal,
+    none tells by its type what it does not tell by its value, as Fraction(1, 2) in the place of 0.5 would.
+    Numbers that vary are taken to be of the type of a constant in their place."""
+    found: dict[Any, str] = {}
+    for skeleton, numbers, types in told:
+        for place, (value, name) in enumerate(
+            zip(constants_of(skeleton, numbers), types or (), strict=types is not None)
+        ):
+            if value is None or found.setdefault((skeleton, place, value), name) == name:
+                continue
+            kinds = " and ".join(sorted({name, found[skeleton, place, value]}))
+            raise NotDecided(
+                f"an output {show(skeleton)} has a number of different types, {kinds}, on two paths, which "
+                "look different: write it in one way"
+            )
+
+
+def constants_of(skeleton: Any, numbers: Sequence[Symbol]) -> Iterator[Any]:
+    """For each number of an output that is real or rounded, in order, what it is: None if it varies."""
+    if isinstance(skeleton, Hole):
+        yield numbers[skeleton.place].as_constant()
+    elif isinstance(skeleton, Leaf) and skeleton.kind is Fraction:
+        yield skeleton.value
+    elif isinstance(skeleton, Node) and isinstance(skeleton.kind, str):
+        yield skeleton.kind  # of the same numbers the same, if of one type
+    elif isinstance(skeleton, Node):
+        for child in skeleton.children:
+            yield from constants_of(child, numbers)
 
 
 def count_holes(skeleton: Any) -> int:

@@ -43,6 +43,7 @@ from freegap.prover.loop_text import (
     STRANGE,
     NoLoop,
     bound_name,
+    is_another_each_time,
     is_plain_end,
     is_plain_label,
     names_in,
@@ -138,13 +139,22 @@ class _RoundReading:
         kept = {self.answers, self.noise, *([self.turn] if self.turn else [])}
         if before & kept or names_in(self.prefix) & {self.noise, *([self.turn] if self.turn else [])}:
             raise NoLoop
+        ends = [*ast.walk(ast.Module(self.suffix, []))]  # which are gone through once
         for part in ast.walk(ast.Module([*self.prefix, *self.body, *self.suffix], [])):
             if isinstance(part, STRANGE) or bound_name(part) in kept:
                 raise NoLoop
             if isinstance(part, ast.Name) and part.id.startswith(_RESERVED):
                 raise NoLoop
+            if isinstance(part, ast.Call) and self._draws(part.func) and part not in ends:
+                labels = [*part.args[1:], *(word.value for word in part.keywords if word.arg == "label")]
+                if not all(is_another_each_time(label, self.turn) for label in labels):
+                    raise NoLoop
         if self.turn is not None:
             self._require_label_only(self.turn)
+
+    def _draws(self, function: ast.expr) -> bool:
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        return isinstance(owner, ast.Name) and owner.id == self.noise
 
     def _require_label_only(self, turn: str) -> None:
         """The number of the round is in labels, and nowhere else: else rounds would differ."""

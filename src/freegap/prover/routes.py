@@ -14,7 +14,7 @@ from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
 from freegap.laws import Law
 from freegap.prover.apart import prove_apart
-from freegap.prover.check import Progress, problem_of, prove_alignment
+from freegap.prover.check import Progress, problem_of, prove_alignment, rounded_cost
 from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
@@ -36,13 +36,13 @@ from freegap.prover.stream import prove_stream
 from freegap.prover.synthesis import synthesise
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
+from freegap.symbolic.subset.door import NotReadable, read
 from freegap.symbolic.symbols import constant
 from freegap.values.neighbours import directions_of
 from freegap.values.rationals import count_argument
 
 _LIBRARY_SECONDS = 600
 _LOOP_SECONDS = 20
-_PLAIN = (bool, int, Fraction, str, FunctionType, MethodType, partial)
 
 
 def prove_any(
@@ -67,6 +67,7 @@ def prove_any(
 ) -> Proof:
     """See `freegap.prove`."""
     for_all = isinstance(mechanism, Composition | Selection | Ranking | Stream)
+    mechanism = _own_form(mechanism) if for_all else mechanism
     if for_all and queries is not None:
         raise InvalidArgument(
             "queries", queries, "must be left out for a form", "Leave it out: the proof is for every number."
@@ -120,6 +121,8 @@ def prove_any(
         if everywhere is not None:
             return everywhere
     proof = attempt(problem)
+    if proof.holds is None and proof.refutation is not None:
+        proof = replace(proof, reason=rounded_cost(proof.refutation) or proof.reason)
     if not proof.holds and counterexample and proof.counterexample is None:
         return _searched(problem, proof)
     if not (proof.holds and growth):
@@ -217,17 +220,6 @@ ForAll = Composition | Selection | Ranking | Stream
 
 def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
-    for part in (form, form.first, form.second) if isinstance(form, Composition) else (form,):
-        if type(part) not in get_args(ForAll) or vars(part).keys() - {field.name for field in fields(part)}:
-            constraint = "is a subclass of a form, or has more attributes: its program may be another"
-            raise InvalidArgument("mechanism", part, constraint, "Pass the form itself.")
-        for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
-            if not _is_plain(value):
-                constraint = (
-                    f"has for {name} a {type(value).__name__} that may mean another thing to its program"
-                )
-                remedy = "Pass functions, whole numbers, finite floats and Fractions."
-                raise InvalidArgument("mechanism", part, constraint, remedy)
     proof = _prove_for_all(problem, form)
     if proof.holds:
         return proof
@@ -243,13 +235,32 @@ def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False)
     return proof
 
 
-def _is_plain(value: Any) -> bool:
-    """A function, or what Python itself calculates with: it means the same to the program and to a proof."""
+def _own_form(form: Any) -> Any:
+    """A form of our own: made anew, and so checked anew, of what Python itself calculates with and of
+    functions; that means the same to its program and to a proof."""
+    if type(form) not in get_args(ForAll) or vars(form).keys() - {field.name for field in fields(form)}:
+        constraint = "is a subclass of a form, or has more attributes: its program may be another"
+        raise InvalidArgument("mechanism", form, constraint, "Pass the form itself.")
+    given = {}
+    for name in (field.name for field in fields(form)):
+        value = getattr(form, name)
+        try:
+            given[name] = _own_form(value) if isinstance(value, ForAll) else _own_part(value)
+        except NotReadable:
+            constraint = f"has for {name} a {type(value).__name__} that may mean another thing to its program"
+            remedy = "Pass functions, whole numbers, finite floats and Fractions."
+            raise InvalidArgument("mechanism", form, constraint, remedy) from None
+    return type(form)(**given)
+
+
+def _own_part(value: Any) -> Any:
     if type(value) is tuple:
-        return all(map(_is_plain, value))
-    if type(value) is float:
-        return isfinite(value)
-    return value is None or type(value) in _PLAIN or isinstance(value, ForAll)  # a part, looked at by itself
+        return tuple(map(_own_part, value))
+    if type(value) in (FunctionType, MethodType, partial) or (type(value) is float and isfinite(value)):
+        return value  # read when it is called; a float is the number that its program has
+    if type(value) not in (type(None), bool, int, Fraction, str):
+        raise NotReadable
+    return read(value)
 
 
 def _prove_for_all(problem: Problem, form: ForAll) -> Proof:
@@ -349,6 +360,7 @@ def prove_claim(
             return Proof(None, schema.claim, established({}, reason), reason=reason)
         return _prove_schema(schema, claim.neighbours, limits)
     form = entry.form(**claim.parameters)
+    form = form if isinstance(form, Aligned) else _own_form(form)
     problem = problem_of(
         form.program,
         epsilon=claim.epsilon,

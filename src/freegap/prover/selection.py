@@ -47,7 +47,7 @@ import z3
 from freegap.forms import Change, Selection
 from freegap.laws import LAWS, Law, ShiftPrice
 from freegap.prover.classes import formula, holes_of
-from freegap.prover.outputs import flatten
+from freegap.prover.outputs import flatten, require_one_type
 from freegap.prover.problem import Problem
 from freegap.prover.report import CONDITIONS, Established, Proof
 from freegap.symbolic import Condition, NotDecided, Symbol, SymbolicVariable, real
@@ -287,7 +287,9 @@ class _Summary:
         self._given = [real("value"), real("following")]
         paths = follow(self.form.release, self._given, limits=self.problem.limits)
         holes = holes_of([flatten(path.result)[0] for path in paths])
-        return [(p.conditions, *flatten(p.result, holes[flatten(p.result)[0]])) for p in paths]
+        found = [(p.conditions, *flatten(p.result, holes[flatten(p.result)[0]])) for p in paths]
+        require_one_type((*told, p.types) for (_, *told), p in zip(found, paths, strict=True))
+        return found
 
     def _same_release(self, here: tuple[Symbol, Symbol], there: tuple[Symbol, Symbol]) -> Any:
         """`release` says the same about a noisy value and the next, here and on the neighbour."""

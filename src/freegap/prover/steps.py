@@ -15,12 +15,14 @@ from freegap.forms import Stream
 from freegap.laws.labelled import LabelledNoise
 from freegap.prover.classes import OutputClass
 from freegap.prover.injective import check_injective
-from freegap.prover.outputs import flatten, rebuild
+from freegap.prover.outputs import constants_of, flatten, rebuild
 from freegap.prover.pieces import Piece, PieceChecks
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import CONDITIONS, Established
 from freegap.prover.tightness import Suprema
 from freegap.symbolic import NotDecided, Symbol
+from freegap.symbolic.given import Varying
+from freegap.symbolic.paths import VARYING
 from freegap.symbolic.subset import NoiseInterface, Trusted
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.symbols import constant
@@ -39,8 +41,10 @@ def step_program(
 ) -> Trusted:
     """A step from states of this skeleton, or the end from there; `seal` is applied to the entry."""
 
-    def taken(call: Any, answers: Sequence[Any], noise: Any) -> tuple[Any, Any, bool]:
-        state = rebuild(skeleton, answers[1:])
+    def taken(
+        call: Any, answers: Sequence[Any], noise: Any, typed: Callable[[Any], Any] = _same
+    ) -> tuple[Any, Any, bool]:
+        state = typed(rebuild(skeleton, answers[1:]))
         if ending:
             return seal(call(form.finish, [state, noise])), None, True
         found = call(form.step, [state, answers[0], noise])
@@ -53,9 +57,26 @@ def step_program(
         return taken(machine.call, answers, noise)
 
     def on_numbers(answers: list[Any], noise: LabelledNoise[Any]) -> Any:
-        return taken(_called, answers, noise)
+        return taken(_called, answers, noise, _of_unknown_type)
 
     return Trusted(meaning, on_numbers)
+
+
+def _of_unknown_type(state: Any) -> Any:
+    """A state, of whose constants the skeleton does not say whether they are floats or Fractions."""
+    if type(state) in (list, tuple):
+        return type(state)(map(_of_unknown_type, state))
+    if type(state) is dict:
+        return {key: _of_unknown_type(value) for key, value in state.items()}
+    return Varying(state) if type(state) is Fraction else state
+
+
+def require_typed_entry(output: OutputClass) -> None:
+    """No constant of the state is put out: what type it has there is not known, and the type is seen."""
+    for path, numbers in zip(output.paths, output.numbers, strict=True):
+        told = zip(constants_of(output.skeleton.children[0], numbers), path.types or (), strict=False)
+        if any(number is not None and name == VARYING for number, name in told):
+            raise NotDecided("a constant number of the state is put out: its type is not known for all n")
 
 
 def step_alignment(

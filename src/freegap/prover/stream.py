@@ -48,6 +48,7 @@ from freegap.prover.steps import (
     kept_numbers,
     offset_formulas,
     proved,
+    require_typed_entry,
     step_alignment,
     step_program,
     with_offsets,
@@ -317,6 +318,7 @@ class Induction:
             if half_holes(entry, other_entry) is not None and not alike:
                 raise NotDecided(f"the entry {show(entry)} does not determine the draws and the next state")
         for output in found:
+            require_typed_entry(output)
             for numbers in output.numbers:
                 self._require_lattice(numbers[len(numbers) - kept_numbers(output) :])
         self._classes[skeleton, ending] = found

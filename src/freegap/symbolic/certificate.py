@@ -75,7 +75,16 @@ def checker_named(name: str) -> Any:
     """A function of the text of a statement that says whether this solver answers "unsat"."""
     if name not in _CHECKERS:
         raise InvalidArgument("check", name, "is not a solver", f"Pass one of {', '.join(_CHECKERS)}.")
+    if name == "cvc5":
+        _imported_cvc5()  # so that who lacks it hears of it before anything is proved
     return _CHECKERS[name]
+
+
+def _imported_cvc5() -> Any:
+    try:
+        return importlib.import_module("cvc5")
+    except ImportError:
+        raise MissingExtra("cvc5", "check") from None
 
 
 def _z3(text: str) -> bool:
@@ -85,10 +94,7 @@ def _z3(text: str) -> bool:
 
 
 def _cvc5(text: str) -> bool:
-    try:
-        cvc5: Any = importlib.import_module("cvc5")
-    except ImportError:
-        raise MissingExtra("cvc5", "check") from None
+    cvc5 = _imported_cvc5()
     solver = cvc5.Solver()
     solver.setOption("tlimit-per", "20000")  # in milliseconds; what takes longer is not confirmed
     parser = cvc5.InputParser(solver)

@@ -20,6 +20,8 @@ from freegap.symbolic.draws import Draw
 from freegap.symbolic.limits import Limits
 from freegap.symbolic.undecided import NotDecided, SourceLine, calling_line
 
+VARYING = "varying"
+
 
 @dataclass(frozen=True)
 class BranchTaken:
@@ -38,6 +40,9 @@ class Path:
     branches: tuple[BranchTaken, ...]
     result: Any
     draws: tuple[Draw, ...]
+    types: tuple[str, ...] | None = None
+    """What Python has for each number of the result that is real or rounded, where it was run: the name of a
+    type, or `VARYING` where that is the type of the answers and of the noise."""
 
     @property
     def condition(self) -> list[Any]:

@@ -44,7 +44,8 @@ def neighbours_argument(value: object, known: Iterable[str] = NEIGHBOURS) -> str
 Pass one of "each", "monotonic", "one".
     """
     words = list(known)
-    if not isinstance(value, str) or value not in words:
+    # Not a subclass, which could be equal to one word here, and to another later.
+    if type(value) is not str or value not in words:
         listed = ", ".join(f'"{word}"' for word in words)
         raise InvalidArgument(
             "neighbours", value, "must say how neighbouring answers may differ", f"Pass one of {listed}."

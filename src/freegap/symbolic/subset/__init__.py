@@ -5,7 +5,8 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
 
     source        the tree of a function, and that it is the tree of what runs
     plain         what may be nowhere in it
-    values        what a program can hold, and what it may read from outside
+    values        what a program can hold
+    door          what it may read from outside, and in which terms
     frames        names
     arithmetic, order    numbers, comparisons: each decided at once
     floats        what Python's floats may lose of them
@@ -16,6 +17,7 @@ meaning here, or is refused with its line and the reason; docs/prove.md has the 
 """
 
 from freegap.symbolic.subset.confirmation import agree
+from freegap.symbolic.subset.door import fresh, parameter
 from freegap.symbolic.subset.follow import follow
 from freegap.symbolic.subset.source import remember_source
 from freegap.symbolic.subset.values import (
@@ -24,9 +26,7 @@ from freegap.symbolic.subset.values import (
     KnownNoise,
     NoiseInterface,
     Trusted,
-    fresh,
     is_ours,
-    parameter,
 )
 
 __all__ = [

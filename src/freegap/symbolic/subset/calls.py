@@ -36,11 +36,8 @@ def call(machine: Machine, function: Any, arguments: list[Any], keywords: dict[s
     if kind is Partial:
         words = {**function.keywords, **keywords}
         return call(machine, function.function, [*function.arguments, *arguments], words)
-    if kind is partial:
+    if kind in (partial, MethodType):  # as it was passed to the prover
         return call(machine, machine.outside(function), arguments, keywords)
-    if kind is MethodType:
-        machine.outside(function)
-        return call(machine, function.__func__, [function.__self__, *arguments], keywords)
     if kind is Method:
         return call_method(machine, function, arguments, keywords)
     if kind is Trusted:

@@ -9,6 +9,7 @@ a function remembers from one run to the next shows as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -18,8 +19,8 @@ import z3
 from freegap.laws import UNIFORM
 from freegap.symbolic.conditions import Condition
 from freegap.symbolic.draws import Draw, SymbolicNoise
-from freegap.symbolic.given import GivenNoise
-from freegap.symbolic.paths import Path
+from freegap.symbolic.given import GivenNoise, Varying
+from freegap.symbolic.paths import VARYING, Path
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import Record
@@ -32,20 +33,23 @@ _SIZES = (Fraction(1000), Fraction(7), Fraction(1), Fraction(1, 64), Fraction(1,
 _Point = Mapping[SymbolicVariable, Fraction]
 
 
-def require_agreement(
+def confirmed(
     machine: Machine, function: Any, inputs: Sequence[Any], keywords: Mapping[str, Any], path: Path
-) -> None:
-    """Run the real function on points of the path; `NotDecided` where it does something else there."""
+) -> Path:
+    """Run the real function on points of the path; `NotDecided` where it does something else there. The path,
+    with the types that Python has for its numbers."""
     model = _model(machine, path)
     if model is None:
-        return  # no input takes this path: z3 did not see that at its branches
+        return path  # no input takes this path: z3 did not see that at its branches
     variables = _variables([*inputs, path.result, *(draw.value for draw in path.draws)])
     variables |= {v for branch in path.branches for v in branch.condition.variables}
     point = {variable: _of_model(model, variable) for variable in sorted(variables, key=lambda v: v.name)}
-    _run_at(point, machine, function, inputs, keywords, path, near=machine.floats or machine.rounded)
+    near_by = machine.floats or machine.rounded
+    types = _run_at(point, machine, function, inputs, keywords, path, near=near_by)
     for beside, near in _points_beside(point, path, floats=machine.floats):
         if not any(_is_zero(divisor, beside) for divisor in machine.divisors):
             _run_at(beside, machine, function, inputs, keywords, path, near=near or machine.rounded)
+    return replace(path, types=types)
 
 
 def _points_beside(point: _Point, path: Path, *, floats: bool) -> Iterator[tuple[_Point, bool]]:
@@ -69,21 +73,27 @@ def _run_at(
     path: Path,
     *,
     near: bool,
-) -> None:
-    noise = GivenNoise({draw.label: _value(point, draw.value) for draw in path.draws})
-    real = [noise if isinstance(v, SymbolicNoise) else _number(point, v) for v in inputs]
+) -> tuple[str, ...] | None:
+    noise = GivenNoise({draw.label: Varying(_value(point, draw.value)) for draw in path.draws})
+    real = [noise if isinstance(v, SymbolicNoise) else _number(point, v, Varying) for v in inputs]
     try:
         found = function(*real, **keywords)
     except ZeroDivisionError as error:
         if any(type(divisor) is Processed for divisor in machine.divisors):
-            return  # it is told, so that the error is a function of what is told
+            return None  # it is told, so that the error is a function of what is told
         raise _raised(error) from error
     except Exception as error:
         raise _raised(error) from error
     if not agree(_number(point, path.result), found, near=near):
-        raise NotDecided("the interpreter and Python disagree about the output of a path")
+        raise _disagreement(machine, "output")
     if not _same_draws(path.draws, noise, near=near):
-        raise NotDecided("the interpreter and Python disagree about the draws of a path")
+        raise _disagreement(machine, "draws")
+    return tuple(_types(path.result, found))
+
+
+def _disagreement(machine: Machine, what: str) -> NotDecided:
+    hint = ": a float is rounded there, or is a key. Write Fraction(1, 10) for 0.1" if machine.floats else ""
+    return NotDecided(f"the interpreter and Python disagree about the {what} of a path{hint}")
 
 
 def _raised(error: Exception) -> NotDecided:
@@ -184,22 +194,22 @@ def _value(point: _Point, symbol: Symbol) -> Fraction:
     return total
 
 
-def _number(point: _Point, value: Any) -> Any:
-    """The value with numbers in the place of symbols; containers are copied."""
+def _number(point: _Point, value: Any, kind: type[Fraction] = Fraction) -> Any:
+    """The value with numbers in the place of symbols, of this kind; containers are copied."""
     if type(value) is Symbol:
-        return _value(point, value)
+        return kind(_value(point, value))
     if type(value) is list:
-        return [_number(point, item) for item in value]
+        return [_number(point, item, kind) for item in value]
     if type(value) is Processed:
         return value
     if type(value) is tuple:
-        return tuple(_number(point, item) for item in value)
+        return tuple(_number(point, item, kind) for item in value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_number(point, item) for item in value))
+        return type(value)(*(_number(point, item, kind) for item in value))
     if type(value) is Record:
-        return value.kind(*(_number(point, item) for item in value.values))
+        return value.kind(*(_number(point, item, kind) for item in value.values))
     if type(value) is dict:
-        return {key: _number(point, item) for key, item in value.items()}
+        return {key: _number(point, item, kind) for key, item in value.items()}
     return value
 
 
@@ -210,9 +220,9 @@ def agree(ours: Any, found: Any, *, near: bool = False) -> bool:
     """Whether Python's value is the interpreter's, types included; a real number may be a float there."""
     kind = type(ours)
     if kind is Processed:  # any function of its numbers is as private
-        return type(found) in (int, Fraction, float)
+        return type(found) in (int, Fraction, Varying, float)
     if kind is Fraction:
-        if type(found) not in (Fraction, float) or (type(found) is float and str(found) == "-0.0"):
+        if type(found) not in (Fraction, Varying, float) or (type(found) is float and str(found) == "-0.0"):
             return False
         return _close(ours, found, near)
     if kind in (list, tuple):
@@ -228,6 +238,19 @@ def agree(ours: Any, found: Any, *, near: bool = False) -> bool:
             and all(agree(ours[key], found[key], near=near) for key in ours)
         )
     return type(found) is kind and bool(ours == found)
+
+
+def _types(ours: Any, found: Any) -> Iterator[str]:
+    """What Python has for each number that is real or rounded, in the order of the output."""
+    kind = type(ours)
+    if kind in (Symbol, Fraction, Processed):
+        yield VARYING if type(found) is Varying else type(found).__name__
+    elif kind in (list, tuple):
+        for one, other in zip(ours, found, strict=True):
+            yield from _types(one, other)
+    elif kind is dict:
+        for key in ours:
+            yield from _types(ours[key], found[key])
 
 
 def _close(ours: Fraction, found: Any, near: bool) -> bool:

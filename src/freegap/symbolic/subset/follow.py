@@ -12,7 +12,7 @@ from typing import Any
 from freegap.symbolic.draws import SymbolicNoise
 from freegap.symbolic.limits import Limits
 from freegap.symbolic.paths import Exploration, Path
-from freegap.symbolic.subset.confirmation import require_agreement
+from freegap.symbolic.subset.confirmation import confirmed
 from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import NoiseInterface, Record
@@ -59,7 +59,7 @@ def follow(
         draws = tuple(draw for recorder in recorders for draw in recorder.draws)
         path = Path(tuple(exploration.conditions), tuple(exploration.branches), result, draws)
         if confirm:
-            require_agreement(machine, function, inputs, keywords or {}, path)
+            path = confirmed(machine, function, inputs, keywords or {}, path)
         paths.append(path)
         if progress is not None:
             progress(path)

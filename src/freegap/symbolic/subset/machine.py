@@ -9,18 +9,16 @@ from typing import Any
 
 from freegap.symbolic.conditions import Condition
 from freegap.symbolic.paths import Exploration
+from freegap.symbolic.subset.door import NotReadable, fresh, read
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.values import (
     KnownNoise,
     Lazy,
     NoiseInterface,
-    NotReadable,
     Record,
     View,
-    fresh,
     holds_float,
     holds_rounding,
-    read,
     shown,
 )
 from freegap.symbolic.symbols import Symbol

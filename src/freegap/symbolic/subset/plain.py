@@ -3,6 +3,7 @@
 global, nonlocal    a name is another's, also where the statement is never reached
 __name              in a class, Python reads it as _Class__name
 annotations         of a function inside are evaluated where it is defined
+assert, __debug__   with `python -O` assertions are not evaluated: so they must do nothing but ask
 class, import, del, try, with, async, type parameters
                     bind names that the interpreter does not know of
 """
@@ -51,6 +52,10 @@ def _reason(part: ast.AST, evaluated: bool) -> str | None:
         return "a type parameter is outside the subset"
     if isinstance(part, ast.MatchMapping) and part.rest is not None:
         return "** in a pattern is outside the subset"
+    if isinstance(part, ast.Assert) and not all(map(_only_asks, ast.walk(part.test))):
+        return "an assertion that may do more than ask, which python -O leaves out"
+    if isinstance(part, ast.Name) and part.id == "__debug__":
+        return "__debug__ is another with python -O"
     if any(name.startswith("__") and not name.endswith("__") for name in _names(part)):
         return "a name that starts with __ is another one in a class"
     if evaluated and isinstance(part, ast.FunctionDef) and not all(map(_is_plain, _annotations(part))):
@@ -61,6 +66,17 @@ def _reason(part: ast.AST, evaluated: bool) -> str | None:
     if isinstance(part, ast.AnnAssign) and part.value is None and not isinstance(part.target, ast.Name):
         return "an annotation of what is no name is outside the subset"
     return None
+
+
+_ASK = frozenset(
+    {"abs", "all", "any", "bool", "float", "int", "isinstance", "len", "max", "min", "range", "sum"}
+)
+
+
+def _only_asks(part: ast.AST) -> bool:
+    if isinstance(part, ast.Call):
+        return isinstance(part.func, ast.Name) and part.func.id in _ASK
+    return not isinstance(part, ast.NamedExpr)
 
 
 def _names(part: ast.AST) -> Iterator[str]:

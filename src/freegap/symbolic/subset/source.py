@@ -117,14 +117,44 @@ def _located(code: CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lamb
     same_line = [node for node in _functions(tree) if _first_line(node) == code.co_firstlineno]
     candidates = [node for node in same_line if _name(node) == code.co_name]
     if len(candidates) == 1:
-        return candidates[0] if any(other == code for _, other in _codes(compiled)) else None
+        return candidates[0] if any(_same_code(other, code) for _, other in _codes(compiled)) else None
     # Lambdas on one line: each in turn gets a body that is recognised, to see where its code is.
     codes = dict(_codes(compiled))
     for node in candidates:
         place = _place_of(tree, node, file, flags)
-        if place is not None and codes.get(place) == code:
+        if place is not None and place in codes and _same_code(codes[place], code):
             return node
     return None
+
+
+_PARTS = (
+    "co_name", "co_qualname", "co_flags", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
+    "co_nlocals", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
+    "co_linetable", "co_exceptiontable",
+)  # fmt: skip
+
+
+def _same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether two pieces of code are the same in all that Python goes by, and in the code within them."""
+    if any(getattr(one, part) != getattr(other, part) for part in _PARTS):
+        return False
+    return len(one.co_consts) == len(other.co_consts) and all(
+        map(_same_constant, one.co_consts, other.co_consts)
+    )
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is CodeType:
+        return _same_code(one, other)
+    if kind is tuple:
+        return len(one) == len(other) and all(map(_same_constant, one, other))
+    if kind is frozenset:
+        return len(one) == len(other) and all(any(_same_constant(a, b) for b in other) for a in one)
+    plain = kind in (type(None), type(...), bool, int, float, complex, str, bytes)
+    return plain and repr(one) == repr(other)  # which tells 0.0 from -0.0
 
 
 @functools.lru_cache(maxsize=64)

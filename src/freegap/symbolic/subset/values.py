@@ -1,4 +1,4 @@
-"""What a program of the subset can hold, and what it may read from outside.
+"""What a program of the subset can hold.
 
 A value is None, a truth value, a whole number (int), a real number (`Fraction`, or `Symbol` where it is not
 known), ±infinity, text, a list, tuple, dict or set of values, a function, or one of the classes here. The
@@ -12,21 +12,17 @@ told apart from whole numbers in an output, as `1` and `1.0` are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from freegap.symbolic.draws import SymbolicNoise
 from freegap.symbolic.subset.processing import Processed
 from freegap.symbolic.subset.source import Definition
-from freegap.symbolic.symbols import Symbol, is_public
-from freegap.values.rationals import rational
+from freegap.symbolic.symbols import Symbol
 
 if TYPE_CHECKING:
     from freegap.symbolic.subset.frames import Frame
@@ -38,10 +34,6 @@ RECORDS: set[type] = set()
 
 MODELS: dict[Any, Any] = {}
 """Classes and functions of freegap's own that are no part of the subset, with what they mean here."""
-
-
-class NotReadable(Exception):
-    """A value from outside that may not be used; the text says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +91,17 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
+class Structure:
+    """A frozen dataclass from outside, as it was when it was read: what it has by each name. The values of
+    fields are read when they are asked for."""
+
+    name: str
+    fields: Mapping[str, Any]
+    functions: Mapping[str, FunctionType]
+    properties: Mapping[str, FunctionType]
+
+
+@dataclass(frozen=True, eq=False)
 class NoiseInterface:
     """The noise interface: draws go to the recorder, under the label that `rename` makes of theirs, and with
     their scales times `factor`."""
@@ -132,7 +135,9 @@ class Trusted:
         return self.real(*arguments, **keywords)
 
 
-_OURS = (Closure, Partial, Method, Lazy, View, Record, NoiseInterface, KnownNoise, Trusted, Processed)
+_OURS = (
+    Closure, Partial, Method, Lazy, View, Record, Structure, NoiseInterface, KnownNoise, Trusted, Processed,
+)  # fmt: skip
 """What the interpreter alone makes, and a program cannot bring along."""
 
 
@@ -166,114 +171,6 @@ def holds_rounding(value: Any) -> bool:
     return False
 
 
-def read(value: Any) -> Any:
-    """A value from outside the program, if it cannot change: a constant or a function; else `NotReadable`."""
-    kind = type(value)
-    if value is None or kind in (bool, int, str, Fraction):
-        return value
-    if kind is float:
-        return _decimal(value)
-    if kind is Symbol and is_public(value):
-        return value
-    if kind is tuple:
-        return tuple(map(read, value))
-    if kind is frozenset and all(map(_is_key, value)):
-        return frozenset(map(read, value))
-    if any(kind is known for known in RECORDS):
-        return Record(kind, tuple(map(read, value)))
-    if kind in (FunctionType, ModuleType):
-        return value
-    if kind is partial:
-        words = {name: read(item) for name, item in value.keywords.items()}
-        return Partial(read(value.func), tuple(map(read, value.args)), words)
-    if kind is MethodType and _is_method(value):
-        return value
-    if is_ours(value):
-        raise NotReadable(f"a {kind.__name__} is a piece of the prover")
-    if is_frozen(value) or _known(value):
-        return value
-    if isinstance(value, np.ndarray):
-        raise NotReadable(
-            "+, * and == mean other things for NumPy arrays: pass array.tolist() as a parameter"
-        )
-    raise NotReadable(
-        f"a {kind.__name__} can change or hide something: from outside, a program may use numbers, truth "
-        "values, text, tuples and frozen dataclasses of them, and functions"
-    )
-
-
-def _is_method(value: MethodType) -> bool:
-    """A function with a text, of a frozen dataclass of the user's: `__func__` can be any object."""
-    owner = value.__self__
-    return type(value.__func__) is FunctionType and is_frozen(owner) and not is_ours(owner)
-
-
-def _is_key(value: Any) -> bool:
-    """Whether Python compares it as the interpreter does: by no method of a class of the user's."""
-    if type(value) is tuple:
-        return all(map(_is_key, value))
-    return value is None or type(value) in (bool, int, float, str, Fraction)
-
-
-def parameter(value: Any) -> Any:
-    """A parameter, or an item of one, as it is passed to programs: every kind of number as an exact one."""
-    kind = type(value)
-    if kind is np.bool_:
-        return bool(value)
-    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
-        return int(value)
-    if kind is Decimal and value.is_finite():
-        return rational("parameters", value)
-    if (kind is float or isinstance(value, np.floating)) and math.isfinite(value):
-        return rational("parameters", value)
-    return value
-
-
-def fresh(value: Any, leaf: Callable[[Any], Any], known: dict[int, Any]) -> Any:
-    """A copy of lists and tuples, with `leaf` of what is in them; a list that occurs twice stays one."""
-    if type(value) is tuple:
-        return tuple(fresh(item, leaf, known) for item in value)
-    if type(value) is not list:
-        return leaf(value)
-    if id(value) not in known:
-        copied: list[Any] = []
-        known[id(value)] = copied
-        copied.extend(fresh(item, leaf, known) for item in value)
-    return known[id(value)]
-
-
-def is_frozen(value: Any) -> bool:
-    """A frozen dataclass with Python's own way of finding attributes."""
-    kind = type(value)
-    settings = kind.__dict__.get("__dataclass_params__")
-    finds: Any = kind.__getattribute__
-    plain = finds is object.__getattribute__ and not hasattr(kind, "__getattr__") and type(kind) is type
-    return settings is not None and settings.frozen and plain and _has_plain_fields(value)
-
-
-def _has_plain_fields(value: Any) -> bool:
-    """Whether its `__dict__` is where Python looks for fields, and a dict: Python looks past all methods."""
-    shown = [vars(base)["__dict__"] for base in type(value).__mro__ if "__dict__" in vars(base)]
-    real = all(type(found) is GetSetDescriptorType for found in shown)
-    return real and type(getattr(value, "__dict__", {})) is dict
-
-
-def _known(value: Any) -> bool:
-    from freegap.symbolic.subset.builtins import meaning_of  # which needs the machine, which needs this
-
-    return meaning_of(value) is not None or any(value is kind for kind in RECORDS)
-
-
-def _decimal(value: float) -> Any:
-    if math.isnan(value):
-        raise NotReadable("NaN is not a number")
-    if math.isinf(value):
-        return value
-    if value == 0 and math.copysign(1, value) < 0:
-        raise NotReadable("-0.0 looks different from 0.0, and is the same number")
-    return Fraction(repr(value))
-
-
 def shown(value: Any) -> str:
     """What a value is, in words, without its content."""
     words = {
@@ -288,4 +185,6 @@ def shown(value: Any) -> str:
         Processed: "a number that was rounded or divided",
         type(None): "None",
     }
+    if type(value) is Structure:
+        return f"a {value.name}"
     return words.get(type(value), f"a {type(value).__name__}")
