@@ -351,3 +351,23 @@ def test_grids_that_cannot_be(low: Any, high: Any, resolution: Any, argument: st
     with pytest.raises(fg.InvalidArgument) as caught:
         Grid.read(low, high, resolution)
     assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("people", [1, 2**20, 2**30, 2**41])
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(2**29 - 1, 2**30), Fraction(1, 10**12 + 39)])
+def test_weights_are_right_whether_or_not_they_fit_64_bits(people: int, share: Fraction) -> None:
+    """Between quantiles and the ends of intervals a share may have any denominator."""
+    spread = spread_of([0, 3 * people, 0, 0, 2 * people, people])
+    for first, last in ((0, spread.end), (1500, 5 * quantiles_node.PLACES + 7)):
+        groups = quantiles_node._grouped(spread, first, last, share)
+        whole = spread.weight(last) - spread.weight(first)
+        starts, sizes = groups.starts.tolist(), groups.sizes.tolist()
+        for group, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+            for member in {0, 1, size - 1} & {*range(size)}:
+                inside = spread.weight(start + member) - spread.weight(first)
+                target = share.denominator * inside - share.numerator * whole
+                assert groups.utility(group, member) == -abs(target)
+        assert sum(sizes) == last - first + 1
+        fits = share.denominator * (spread.weight(spread.end) + quantiles_node.PLACES) < 2**60
+        assert (groups.distances.dtype == np.int64) == fits
+        draw_place(spread, first, last, share, Fraction(1), fg.SeededBits(1))
