@@ -12,6 +12,7 @@ from freegap.exact.reals import OrderStatistic, Real, Variable
 from tests.exact.given_words import LEADING, GivenWords, extreme
 from tests.laws import EXACT_LAWS as LAWS
 
+
 def within_its_bound(found: Candidates, j: int, noise: OrderStatistic | Variable) -> bool:
     """Whether the truth is as near as the bound says; an infinite one says nothing."""
     if not np.isfinite(found.error[j]):
