@@ -164,7 +164,8 @@ def read_by_releases(batch: Batch, streams: list[int]) -> list[int]:
         for begin, own in zip(batch.addresses.tolist(), streams, strict=True)
         for stream in range(begin, begin + own)
     ]
-    return np.bincount(owned).tolist()
+    often: list[int] = np.bincount(owned).tolist()
+    return often
 
 
 @pytest.mark.parametrize("sizes", [None, np.array([1, 5, 1, 1, 2, 1, 1])])
