@@ -287,6 +287,8 @@ def test_the_margin_of_intervals_by_hand() -> None:
         least = counted - math.ceil(math.log(100) / (4 / 16))
         wanted = missed / least + 5 / 2048
         assert wanted < quantiles._margin(plan, counted, places) < wanted + 3 / 2**16
+    few = 2 * 5 / (4 * 15 / 16 / 5) * math.log(27 * 2 / 0.04) / (1000 - 19) + 5 / 2048
+    assert few < quantiles._margin(plan, 1000, 1) < few + 3 / 2**16, "between two places"
     assert quantiles._margin(plan, 19, places) == 1, "perhaps nobody"
     surest = plan_of(NINE, 10**6, intervals=True)
     assert quantiles._margin(surest, 10**9, places) > Fraction(5, 2048), "ties are missed all the same"

@@ -105,6 +105,29 @@ def test_a_crash_before_the_reply_is_written_shows_nothing(
     assert not ask(state, 0, "Tuesday").alert
 
 
+def test_a_state_is_on_the_disk_before_it_stands_in_place(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, and then the folder that has its name: else a key or a reply is lost with the machine."""
+    steps: list[Any] = []
+    synced, replaced = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        new = state.with_name(state.name + ".new")
+        steps.append(json.loads(new.read_text()) if new.exists() else "folder")
+        synced(descriptor)
+
+    def replace(self: Path, target: Any) -> Path:
+        steps.append("replaced")
+        return replaced(self, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    ask(state, 0, "Monday")
+    whole = json.loads(state.read_text())
+    assert steps == [whole | {"replies": {}}, "replaced", "folder", whole, "replaced", "folder"]
+
+
 def test_the_file_is_its_owners_alone(state: Path) -> None:
     before = os.umask(0)
     try:
