@@ -172,6 +172,18 @@ def test_one_process_at_a_time(state: Path) -> None:
     assert not state.exists()
 
 
+def test_a_state_of_another_format_is_left_alone(state: Path) -> None:
+    """Its key may mean something else, however much the rest looks like a state of today."""
+    ask(state, 0, "Monday")
+    kept = json.loads(state.read_text())
+    for other in ("freegap watch 1", "freegap watch 3", "", None):
+        state.write_text(json.dumps(kept | {"format": other}))
+        with pytest.raises(fg.InvalidArgument, match="not the state of a watch"):
+            ask(state, 0, "Monday")
+    state.write_text(json.dumps(kept))
+    ask(state, None, "Monday")
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "freegap watch 1", "key": "zz"}', "\x00"])
 def test_other_files_are_left_alone(state: Path, text: str) -> None:
     state.write_text(text)
