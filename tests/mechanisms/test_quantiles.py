@@ -373,3 +373,21 @@ def test_weights_are_right_whether_or_not_they_fit_64_bits(people: int, share: F
         fits = share.denominator * (spread.weight(spread.end) + quantiles_node.PLACES) < 2**60
         assert (groups.distances.dtype == np.int64) == fits
         draw_place(spread, first, last, share, Fraction(1), fg.SeededBits(1))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 9, 16, 31])
+def test_every_way_through_the_halves_is_added_up(number: int) -> None:
+    """As `draw_places` goes: what is between two that are drawn next to each other has missed all before."""
+    q = [Fraction(i * i, (number + 1) ** 2) for i in range(1, number + 1)]
+    ways = {(-1, number): Fraction(0)}
+    targets = {-1: Fraction(0), number: Fraction(1), **dict(enumerate(q))}
+    while any(high - low > 1 for low, high in ways):
+        for (low, high), missed in list(ways.items()):
+            if high - low > 1:
+                middle = (low + high) // 2
+                share = (targets[middle] - targets[low]) / (targets[high] - targets[low])
+                del ways[low, high]
+                ways[low, middle] = ways[middle, high] = missed + max(share, 1 - share)
+    found = quantiles._paths(q, Fraction(0), Fraction(1))
+    assert sorted(found) == sorted(ways.values())
+    assert len(found) == number + 1
