@@ -560,7 +560,7 @@ _PAIRS = pa.table(
         lambda table: table.to_pandas().convert_dtypes(),
         lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
         lambda table: pl.from_arrow(table),
-        lambda table: pl.from_arrow(table).lazy(),
+        lambda table: pl.DataFrame(table).lazy(),
     ],
 )
 @pytest.mark.parametrize(("left", "right"), [("a", "b"), ("f", "g"), ("s", "t"), ("b", "a"), ("t", "s")])
