@@ -125,3 +125,22 @@ class Foreign:
 
     def bits(self, n: int) -> int:
         return 0
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_release_is_as_private_as_the_source_that_a_caller_wrote(private: bool) -> None:
+    """What is said of the source is handed on as it is, to every release that draws from it."""
+
+    class Own:
+        def __init__(self) -> None:
+            self.private = private
+            self._bits = fg.SeededBits(3)
+
+        def bits(self, n: int) -> int:
+            return self._bits.bits(n)
+
+    assert source_or_system(Own()).private is private
+    assert fg.noisy_max([3, 900, 5], epsilon=1, bits=Own()).private is private
+    assert fg.sparse_vector([3, 900], 50, k=1, epsilon=1, bits=Own()).private is private
+    with fg.SparseVector(50, k=1, epsilon=1, bits=Own()) as asking:
+        assert asking.private is private

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import syslog
 import tempfile
@@ -38,6 +39,28 @@ def test_every_line_is_noted(tmp_path: Path, place: str) -> None:
     noted.note(Head(1, "0" * 64))
     noted.note(Head(7, "0" * 64))  # another line of the same number: the first that was noted stays
     assert noted.newest() == Head(7, ledger.entries()[-1].hash), "an older head is not noted over a newer one"
+
+
+def test_a_head_is_on_the_disk_before_it_stands_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it: what is still in a buffer would be lost with the machine, and nothing else is left then."""
+    (noted,) = head_places(str(tmp_path / "head"))
+    steps: list[Any] = []
+    synced, replaced = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        steps.append(os.pread(descriptor, 1000, 0).decode())
+        synced(descriptor)
+
+    def replace(self: Path, target: Any) -> Path:
+        steps.append("replaced")
+        return replaced(self, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    noted.note(Head(7, "ab" * 32))
+    assert steps == [f"7 {'ab' * 32}\n", "replaced"]
 
 
 def test_an_older_copy_put_back_is_noticed_by_everything(tmp_path: Path, place: str) -> None:

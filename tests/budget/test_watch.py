@@ -276,6 +276,31 @@ def test_a_commit_whose_end_nobody_saw(
     assert len(noted(ledger)) == 2
 
 
+def test_two_crashes_in_a_row_are_paid_once(
+    ledger: Ledger, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it was paid for: the next call draws another key. After that: the file has the one that is."""
+
+    def crash(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(watch_state, "charged", crash)
+        with pytest.raises(KeyboardInterrupt):
+            ask(ledger, state, 0, "Monday")
+    never_paid = json.loads(state.read_text())["key"]
+    with monkeypatch.context() as patched:
+        patched.setattr(notes, "note", crash)
+        with pytest.raises(KeyboardInterrupt):
+            ask(ledger, state, 0, "Monday", bits=fg.SeededBits(2))
+    key = json.loads(state.read_text())["key"]
+    assert key != never_paid
+    ask(ledger, state, 0, "Monday", bits=Untouchable())
+    assert json.loads(state.read_text())["key"] == key
+    assert ledger.account("shop").spent == 2
+    assert len(noted(ledger)) == 1
+
+
 def test_a_full_disk_when_it_begins_costs_nothing(
     ledger: Ledger, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freegap.errors import InvalidArgument
-from freegap.estimate.fusion import blue, blue_variance_ratio, inverse_variance
+from freegap.estimate.fusion import Fused, blue, blue_variance_ratio, fused, inverse_variance
 
 RATIONALS = st.fractions(-100, 100, max_denominator=20)
 
@@ -52,3 +53,12 @@ def test_inverse_variance_of_one_is_itself() -> None:
 def test_wrong_number_of_gaps() -> None:
     with pytest.raises(InvalidArgument, match="must be one fewer than the 2 measurements"):
         blue([Fraction(1), Fraction(2)], [], Fraction(1))
+
+
+@pytest.mark.parametrize("dimension", [0, 1, 2])
+def test_where_gaps_say_too_little_measurements_are_left_alone(dimension: int) -> None:
+    """Also where the two agree, as they may on a grid: the error is that of a measurement."""
+    known: dict[str, Any] = {"variance": Fraction(4), "weight": Fraction(1, 2), "dimension": dimension}
+    alpha = [Fraction(9), Fraction(5), Fraction(3)]
+    for best in (alpha, [Fraction(8), Fraction(6), Fraction(3)]):
+        assert fused(alpha, best, **known) == Fused(tuple(alpha), 4.0)

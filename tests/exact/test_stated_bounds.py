@@ -15,20 +15,23 @@ import pytest
 from flint import arb, fmpq
 
 from freegap.bits import SeededBits
+from freegap.exact import batched_ranking
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, SINGLE_FUNCTIONS
+from freegap.exact.batched_ranking import BatchedRanking, _Block, ends
 from freegap.exact.batched_threshold import BatchedThreshold, _Runs, _scaled_ends
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.doubles import FILTER_BITS, Candidates, DoubleNoise, certain_floor, stream_noise
 from freegap.exact.few_items import scaled
 from freegap.exact.many import _exponents
-from freegap.exact.noisy_threshold import Branch
+from freegap.exact.noisy_threshold import Branch, NoisyThreshold, _certain_cut
 from freegap.exact.parts import Batch
-from freegap.laws import LAPLACE
+from freegap.laws import EXPONENTIAL, LAPLACE
 from freegap.mechanisms import batched_hybrid
 from freegap.mechanisms.batched_hybrid import draw_largest_above
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.values.balls import at_precision
 from freegap.values.thresholds import Offsets
+from tests.exact.given_words import GivenWords
 from tests.laws import EXACT_LAWS as LAWS
 
 N = 40
@@ -119,15 +122,23 @@ def test_where_the_machine_is_measured() -> None:
     ]
 
 
-def run_of(bits: int, further: Fraction = Fraction(0)) -> tuple[BatchedThreshold, _Runs]:
+def run_of(
+    bits: int,
+    further: Fraction = Fraction(0),
+    *,
+    threshold_scale: int = 3,
+    scale: int = 5,
+    shift: int = 2**41,
+    margin: int = 7,
+) -> tuple[BatchedThreshold, _Runs]:
     """One run of forty questions, at a distance from the threshold where every term counts."""
     values, constant = np.arange(N, dtype=np.int64) * 2**40, 2**44 + further
     bars = BatchedThreshold(
         Batch.flat(values, np.array([0, N])).with_thresholds(),
         Offsets(values, Fraction(1), constant, constant),
         law=LAPLACE,
-        threshold_scale=Fraction(3),
-        branches=[Branch(Fraction(1), scale=Fraction(5), shift=Fraction(2**41), margin=Fraction(7))],
+        threshold_scale=Fraction(threshold_scale),
+        branches=[Branch(Fraction(1), scale=Fraction(scale), shift=Fraction(shift), margin=Fraction(margin))],
         resolution=Fraction(1),
         digits=KeyedDigits(SeededBits(1), 0),
         filter_bits=bits,
@@ -142,6 +153,8 @@ def test_of_gaps_in_many_runs(bits: int) -> None:
     lines, places = np.zeros(N, np.int64), np.arange(N)
     noise, of_noise = bars.noise(block._words[0][lines, places + 1], 5.0)
     (bar,), (of_bar,) = block._bar, block._bar_bound
+    product = (5.0 + np.abs(noise)) * 2.0**-bits + np.abs(noise) * 2.0**-50  # and the two roundings of it
+    assert np.allclose(of_noise, product, rtol=1e-9, atol=0)
     _, bound = block._values(lines, places, 0)
     sizes = np.abs(noise) + abs(bar) + 2.0**41 + 7.0
     offsets = np.abs(np.arange(N) * 2.0**40 - 2.0**44)
@@ -151,19 +164,39 @@ def test_of_gaps_in_many_runs(bits: int) -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_of_16_digits_in_many_runs(sign: int) -> None:
-    """2^-46·(1 + |d| + |bar| + |shift| + |margin| + 13s) and that of the bar: within it nothing is said."""
-    at = 18  # its offset is 2^41, as large as the shift: each has half of the bound, 2^-5
-    for distance, clear in ((Fraction(1, 20), False), (Fraction(1, 12), True)):
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"shift": 2**41},
+        {"margin": 2**41},
+        {"scale": 2**44},
+        {"threshold_scale": 2**44},
+        {"shift": -(2**41), "margin": 2**41},
+    ],
+    ids=str,
+)
+def test_of_16_digits_in_many_runs(sign: int, large: dict[str, int]) -> None:
+    """2^-46·(1 + |d| + |bar| + |shift| + |margin| + 13s) and that of the bar: within it nothing is said.
+
+    In each case other terms are the larger ones; a fiftieth less or more than all together decides.
+    """
+    given = {"threshold_scale": 3, "scale": 5, "shift": 0, "margin": 0} | large
+    at = 18
+    for part, clear in ((Fraction(49, 50), False), (Fraction(51, 50), True)):
         further = Fraction(0)
-        for _ in range(2):
-            _, block = run_of(FILTER_BITS, further)
+        for _ in range(4):
+            _, block = run_of(FILTER_BITS, further, **given)
             place = int(block._words[0].view(np.uint16).reshape(1, -1, 8)[0, 1 + at, 3])
-            end = _scaled_ends(LAPLACE, 5.0, whole=False)[0 if sign > 0 else 1][place]
-            reached = block._offsets[0, at] - (2.0**41 + 7.0) - block._bar[0] + end
+            end = _scaled_ends(LAPLACE, float(given["scale"]), whole=False)[0 if sign > 0 else 1][place]
+            offset, bar = block._offsets[0, at], block._bar[0]
+            reached = (offset - float(given["shift"] + given["margin"])) - bar + end
+            sizes = (
+                1.0 + abs(offset) + abs(bar) + abs(given["shift"]) + given["margin"] + 13.0 * given["scale"]
+            )
+            slack = sizes * 2.0**-46 + block._bar_bound[0]
             above, unclear = block._by_first_digits(0)
-            further += Fraction(float(reached)) - sign * distance
-        assert reached == pytest.approx(sign * float(distance), abs=2.0**-9)
+            further += Fraction(float(reached)) - sign * part * Fraction(float(slack))
+        assert reached == pytest.approx(sign * float(part) * slack, rel=0.01)
         assert (bool(above[0, at]), bool(unclear[0, at])) == (clear and sign > 0, not clear)
 
 
@@ -200,3 +233,129 @@ def test_of_exponents(variance: Fraction) -> None:
         h, distance = Fraction(size + variance / t) / 2**50, abs(size - variance / t)
         wanted = h * (2 * distance + h) / (2 * variance) + Fraction(exponent) / 2**50
         assert error == pytest.approx(float(wanted), rel=1e-12, abs=0)
+
+
+def single_threshold() -> NoisyThreshold:
+    """Two branches; noise and threshold are small beside most offsets."""
+    shared: dict[str, Any] = {"shift": Fraction(1, 3), "margin": Fraction(2, 7)}
+    return NoisyThreshold(
+        law=LAPLACE,
+        threshold_scale=Fraction(5, 3),
+        branches=[
+            Branch(Fraction(1, 2), scale=Fraction(9), **shared),
+            Branch(Fraction(1), Fraction(4), **shared),
+        ],
+        resolution=Fraction(1),
+        digits=KeyedDigits(SeededBits(4), 0),
+    )
+
+
+def test_of_questions_that_are_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of all noise, and 2^-48·(1 + |d|) for the offset, one by one and of many at once."""
+    seen: list[tuple[int, float]] = []
+
+    def told(self: Any, question: int, number: int, offset: Any, value: float, bound: float) -> int:
+        seen.append((question, bound))
+        return 0
+
+    monkeypatch.setattr(NoisyThreshold, "_gap", told)
+    offsets = np.array([2.0**place for place in range(5, 50)])
+    bar = single_threshold()
+    _, of_noise = bar._as_doubles(range(1, len(offsets) + 1), 0)
+    wanted = of_noise + (1.0 + offsets) * 2.0**-48
+    for question, offset in enumerate(offsets.tolist()):
+        assert bar.one(question, Fraction(offset))[0] == 0
+    where, _, gap = bar.many(0, offsets, lambda place: Fraction(offsets[place]))
+    assert where.tolist() == list(range(len(offsets)))
+    for place in where.tolist():
+        gap(place)
+    for part in (seen[: len(offsets)], seen[len(offsets) :]):
+        assert [question for question, _ in part] == where.tolist()
+        assert np.allclose([bound for _, bound in part], wanted, rtol=1e-12, atol=0)
+
+
+def test_of_cuts() -> None:
+    """sum − 2^-46·(1 + |sum|), sum the margin less noise, its bound and 2^-48: the least of branches."""
+    bar, number = single_threshold(), 60
+    cuts = []
+    for branch in (0, 1):
+        noise, bound = bar._as_doubles(range(1, number + 1), branch)
+        sums = 2 / 7 - noise - bound - 2.0**-48
+        cuts.append(sums - (1.0 + np.abs(sums)) * 2.0**-46)
+    assert np.abs(bar.below(0, number) - np.minimum(*cuts)).max() < 2.0**-49
+    assert np.array_equal(_certain_cut(np.zeros(1)), [-(2.0**-46)])
+
+
+# Of populations, in units of the noise scale: e(x) = 2^-36·(256 + |x|) ---------------------------
+
+
+def is_decided(distances: list[Fraction], top: int) -> bool:
+    """Whether 16 digits decide on items of which each high lies so far below the low of the one before."""
+    first = [30_000 - 1000 * place for place in range(len(distances) + 1)]  # smaller digits, larger noise
+    low, high = ends(EXPONENTIAL)
+    unit, values = 2**45, [0]
+    for place, distance in enumerate(distances):
+        wanted = Fraction(values[-1], unit) + Fraction(low[first[place]]) - distance
+        values.append(math.floor((wanted - Fraction(high[first[place + 1]])) * unit))
+    digits = GivenWords(0, [(one << 128) + 5 for one in first], first=True)
+    ranking = BatchedRanking(
+        Batch.flat(np.array(values, np.int64), np.array([0, len(values)])),
+        grain=Fraction(1),
+        scale=Fraction(unit),
+        resolution=Fraction(1),
+        law=EXPONENTIAL,
+        digits=digits,
+    )
+    block = _Block(ranking._batch, np.zeros(1, np.int64), digits.first(), top)
+    places = np.empty((1, top), np.int64)
+    (decided,) = ranking._decided(block, top, places, None, refined=False)
+    assert places[0].tolist() == list(range(top))
+    return bool(decided)
+
+
+def test_of_items_out_of_reach() -> None:
+    """The high of all others is below the least low by more than e, here 2^-28."""
+    assert is_decided([Fraction(3, 2**29)], 1)
+    assert not is_decided([Fraction(1, 2**29)], 1)
+
+
+def test_of_items_in_order() -> None:
+    """Each low is above the next high by more than e of both."""
+    far = Fraction(1, 10)
+    assert is_decided([Fraction(5, 2**29), far], 2)
+    assert not is_decided([Fraction(3, 2**29), far], 2)
+
+
+def test_of_144_digits_and_of_gaps_between_items() -> None:
+    """2^-42·(1 + |x|) to either side; and 2^-44·(1 + |x|) for each of two in a gap."""
+    digits = KeyedDigits(SeededBits(6), N)
+    batch = Batch.flat(np.arange(N, dtype=np.int64), np.array([0, N]))
+    block = _Block(batch, np.zeros(1, np.int64), digits.first(), 1)
+    noise, usable = block.noise(LAPLACE, digits, np.zeros((1, 1), np.int64), np.arange(N)[None, :])
+    assert usable.all()
+    low, high = block.refined_ends(LAPLACE, digits)
+    margin = (1.0 + np.abs(noise)) * 2.0**-42
+    assert np.allclose(noise - low, margin, rtol=2.0**-6, atol=0)
+    assert np.allclose(high - noise, margin, rtol=2.0**-6, atol=0)
+
+
+@pytest.mark.parametrize("bits", [FILTER_BITS, 20])
+def test_of_steps_between_items(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def told(values: Any, bounds: Any) -> Any:
+        seen.append(bounds)
+        return certain_floor(values, bounds)
+
+    monkeypatch.setattr(batched_ranking, "certain_floor", told)
+    ranking = BatchedRanking(
+        Batch.flat(np.zeros(3, np.int64), np.array([0, 3])),
+        grain=Fraction(1),
+        scale=Fraction(3),
+        resolution=Fraction(1, 8),
+        law=LAPLACE,
+        digits=KeyedDigits(SeededBits(6), 3),
+        filter_bits=bits,
+    )
+    ranking._steps(np.array([[5.0, 0.0, -7.0]]))
+    assert np.allclose(seen[0], np.array([[6.0 + 1.0, 1.0 + 8.0]]) * 24 * 2.0**-bits, rtol=1e-12, atol=0)

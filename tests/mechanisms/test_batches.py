@@ -155,3 +155,43 @@ def test_runs_at_once_are_the_runs_one_by_one(name: str, threshold: str) -> None
     _, offsets = read_offsets(plan, values, own)
     batch = Batch.flat(values, ends).with_thresholds()
     assert runs_at_once(plan, batch, offsets, 3) == runs_one_by_one(plan, batch, offsets, 3)
+
+
+def read_by_releases(batch: Batch, streams: list[int]) -> list[int]:
+    """How often each stream belongs to a release, of which so many are each one's own."""
+    owned = [
+        stream
+        for begin, own in zip(batch.addresses.tolist(), streams, strict=True)
+        for stream in range(begin, begin + own)
+    ]
+    often: list[int] = np.bincount(owned).tolist()
+    return often
+
+
+@pytest.mark.parametrize("sizes", [None, np.array([1, 5, 1, 1, 2, 1, 1])])
+def test_no_stream_serves_two_releases_and_none_is_left_out(sizes: Any) -> None:
+    """Else releases of a batch would not be independent, and would cost more together than is charged."""
+    values = np.arange(7)
+    for batch in (
+        Batch.flat(values, np.array([0, 1, 4, 7]), sizes),
+        Batch.flat(values, np.array([0, 7]), sizes),
+        Batch.repeated(values, 5, sizes),
+    ):
+        lengths = batch.lengths.tolist()
+        assert read_by_releases(batch, lengths) == [1] * batch.streams
+        runs = batch.with_thresholds()
+        with_threshold = [length + 1 for length in lengths]
+        assert read_by_releases(runs, with_threshold) == [1] * (batch.streams + len(batch))
+        assert runs.lengths.tolist() == lengths
+
+
+def test_runs_alike_in_one_batch_have_noise_of_their_own() -> None:
+    """The same question many times: a threshold that is another run's noise shows in neighbouring replies."""
+    plan = ThresholdPlan.read("sparse_vector", k=1, epsilon=1)
+    times = 4000
+    _, offsets = read_offsets(plan, np.array([0]), 0)
+    batch = Batch.repeated(np.array([0]), times)
+    for runs, independent in ((batch.with_thresholds(), True), (batch, False)):
+        above = np.diff(above_from(plan, runs, offsets, SeededBits(5)).starts) > 0
+        apart = float((above[1:] & above[:-1]).mean()) - float(above.mean()) ** 2
+        assert (abs(apart) < 6.2 * 0.5 / times**0.5) == independent  # exceeded once in 10^9

@@ -139,3 +139,12 @@ def test_scores_that_are_no_numbers_are_below_all_others() -> None:
         with pytest.raises(fg.InvalidArgument) as caught:
             exact_score(bad)
         assert caught.value.__context__ is None  # it would hold the value
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 3, 10])
+@pytest.mark.parametrize("resolution", [1, Fraction(1, 2), Fraction(1, 3)])
+def test_the_noise_of_a_score_is_for_its_sensitivity(sensitivity: int, resolution: Any) -> None:
+    """One person moves it by Δ/γ steps, each of which costs −ln B: at most ε in all, and hardly less."""
+    score = fg.NoisyScore(len, epsilon="1/2", low=0, high=50, sensitivity=sensitivity, resolution=resolution)
+    cost = -math.log(score.weights.base) * sensitivity / resolution
+    assert 0.49 < cost <= 0.5

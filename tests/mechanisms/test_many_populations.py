@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 
 import freegap as fg
 from freegap.errors import InvalidArgument
+from freegap.mechanisms.populations import read_populations
 
 COUNTS = {"tea": 40, "milk": 38, "rice": 35, "salt": 2}
 
@@ -185,3 +186,13 @@ def test_the_law_of_many_releases_is_that_of_one() -> None:
     laws = np.array([p * p, p * (1 - p), (1 - p) * p, (1 - p) ** 2])
     assert chisquare(pairs, pairs.sum() * laws).pvalue > 1e-9
     assert chisquare(pairs, pairs.sum() * (laws + np.array([0.02, 0, -0.02, 0]))).pvalue < 1e-9
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [2**51 - 1, 2**51, 2**60, 2**62])
+def test_populations_in_common_units_fit_64_bits_or_are_whole_numbers_of_python(sign: int, size: int) -> None:
+    """One has halves, so that the other's answers are counted in steps of 1/1024 as well, on either side."""
+    read = read_populations([[sign * size, 0], [0.5, 1.0]], None, Fraction(1, 1024))
+    assert [int(value) for value in read.batch.values] == [sign * size * 1024, 0, 512, 1024]
+    assert isinstance(read.batch.values, np.ndarray) == (size * 1024 < 2**61)
+    assert read.grain == Fraction(1, 1024)

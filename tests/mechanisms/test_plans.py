@@ -202,3 +202,16 @@ def test_p_values_of_every_gap() -> None:
 def test_a_release_carries_its_plan_wherever_it_goes(release: fg.Release) -> None:
     assert (release.asked, release.parameters) == (release.plan.asked, dict(release.plan.parameters))
     assert pickle.loads(pickle.dumps(release)) == copy.deepcopy(release) == release  # noqa: S301
+
+
+def test_what_is_remembered_of_one_type_is_not_taken_for_another() -> None:
+    """1 and True are equal, and mean different things: what is refused stays so, whatever was read before."""
+    given: dict[str, Any] = {"k": 1, "epsilon": 1, "monotonic": True}
+    for plan in (TopKPlan, ThresholdPlan):
+        plan.read("a mechanism", **given)
+        for other in ({"monotonic": 1}, {"k": True}, {"epsilon": True}, {"gap": 1}):
+            with pytest.raises(fg.InvalidArgument):
+                plan.read("a mechanism", **given | other)
+        plan.read("a mechanism", **given | {"monotonic": False})
+        with pytest.raises(fg.InvalidArgument):
+            plan.read("a mechanism", **given | {"monotonic": 0})

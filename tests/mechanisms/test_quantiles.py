@@ -287,6 +287,8 @@ def test_the_margin_of_intervals_by_hand() -> None:
         least = counted - math.ceil(math.log(100) / (4 / 16))
         wanted = missed / least + 5 / 2048
         assert wanted < quantiles._margin(plan, counted, places) < wanted + 3 / 2**16
+    few = 2 * 5 / (4 * 15 / 16 / 5) * math.log(27 * 2 / 0.04) / (1000 - 19) + 5 / 2048
+    assert few < quantiles._margin(plan, 1000, 1) < few + 3 / 2**16, "between two places"
     assert quantiles._margin(plan, 19, places) == 1, "perhaps nobody"
     surest = plan_of(NINE, 10**6, intervals=True)
     assert quantiles._margin(surest, 10**9, places) > Fraction(5, 2048), "ties are missed all the same"
@@ -351,3 +353,41 @@ def test_grids_that_cannot_be(low: Any, high: Any, resolution: Any, argument: st
     with pytest.raises(fg.InvalidArgument) as caught:
         Grid.read(low, high, resolution)
     assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("people", [1, 2**20, 2**30, 2**41])
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(2**29 - 1, 2**30), Fraction(1, 10**12 + 39)])
+def test_weights_are_right_whether_or_not_they_fit_64_bits(people: int, share: Fraction) -> None:
+    """Between quantiles and the ends of intervals a share may have any denominator."""
+    spread = spread_of([0, 3 * people, 0, 0, 2 * people, people])
+    for first, last in ((0, spread.end), (1500, 5 * quantiles_node.PLACES + 7)):
+        groups = quantiles_node._grouped(spread, first, last, share)
+        whole = spread.weight(last) - spread.weight(first)
+        starts, sizes = groups.starts.tolist(), groups.sizes.tolist()
+        for group, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+            for member in {0, 1, size - 1} & {*range(size)}:
+                inside = spread.weight(start + member) - spread.weight(first)
+                target = share.denominator * inside - share.numerator * whole
+                assert groups.utility(group, member) == -abs(target)
+        assert sum(sizes) == last - first + 1
+        fits = share.denominator * (spread.weight(spread.end) + quantiles_node.PLACES) < 2**60
+        assert (groups.distances.dtype == np.int64) == fits
+        draw_place(spread, first, last, share, Fraction(1), fg.SeededBits(1))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 9, 16, 31])
+def test_every_way_through_the_halves_is_added_up(number: int) -> None:
+    """As `draw_places` goes: what is between two that are drawn next to each other has missed all before."""
+    q = [Fraction(i * i, (number + 1) ** 2) for i in range(1, number + 1)]
+    ways = {(-1, number): Fraction(0)}
+    targets = {-1: Fraction(0), number: Fraction(1), **dict(enumerate(q))}
+    while any(high - low > 1 for low, high in ways):
+        for (low, high), missed in list(ways.items()):
+            if high - low > 1:
+                middle = (low + high) // 2
+                share = (targets[middle] - targets[low]) / (targets[high] - targets[low])
+                del ways[low, high]
+                ways[low, middle] = ways[middle, high] = missed + max(share, 1 - share)
+    found = quantiles._paths(q, Fraction(0), Fraction(1))
+    assert sorted(found) == sorted(ways.values())
+    assert len(found) == number + 1

@@ -299,6 +299,15 @@ def test_intervals_where_all_that_were_asked_for_were_shown() -> None:
     assert shown.estimates is not None
     assert not shown.complete
     assert shown.intervals[0][1] > shown.estimates[0] + 100
+    # Of the last one nothing tells how high the bar was: its noise may be as high as there is.
+    assert shown.intervals[0][0] == shown.estimates[0] - plan.reach
+    more = fg.above(table, threshold=1, k=2, bits=SeededBits(1), **asked)
+    assert more.complete
+    assert more.intervals is not None
+    assert more.intervals[0][0] > shown.intervals[0][0] + 100
+    grouped = table.assign(shop="x")
+    given: dict[str, Any] = asked | {"group": "shop", "groups": ["x"], "bits": SeededBits(1)}
+    assert fg.above(grouped, threshold=1, k=1, **given).intervals == shown.intervals
 
 
 @pytest.mark.parametrize(

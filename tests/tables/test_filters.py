@@ -24,9 +24,11 @@ from freegap.errors import InvalidArgument
 from freegap.tables import conditions as c
 from freegap.tables.condition_readers import read_where
 from freegap.tables.condition_text import read_condition_text, read_query
+from freegap.tables.described import described
 from freegap.tables.people import counted
 from freegap.tables.sources import open_source
 from freegap.tables.unknown import largest_counts
+from tests.tables.engines import AS_USUAL
 
 DAY = datetime.date(2026, 1, 31)
 _ROWS = list(
@@ -534,3 +536,45 @@ def test_totals_histograms_quantiles_and_groups_of_some_rows() -> None:
     of_people = {"person": "p", **{name: said for name, said in asked.items() if name != "protect"}}
     clipped = fg.histogram(rows, items_per_person=1, value="n", low=0, high=6, unit=1, **of_people)
     assert [int(value) for value in clipped.values] == [6, 6, 0]
+
+
+_PAIRS = pa.table(
+    {
+        "item": ["x"] * 5,
+        "person": [1, 2, 3, 4, 5],
+        "a": pa.array([1, 5, 3, None, None], pa.int64()),
+        "b": pa.array([2, 4, None, 7, None], pa.int64()),
+        "f": pa.array([1.0, 5.0, 3.0, None, None]),
+        "g": pa.array([2.0, 4.0, None, 7.0, None]),
+        "s": ["a", "b", "c", None, None],
+        "t": ["b", "a", None, "z", None],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        lambda table: table,
+        lambda table: table.to_pandas(),  # NumPy's: what is missing is NaN, or an object
+        lambda table: table.to_pandas().convert_dtypes(),
+        lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+        lambda table: pl.from_arrow(table),
+        lambda table: pl.DataFrame(table).lazy(),
+    ],
+)
+@pytest.mark.parametrize(("left", "right"), [("a", "b"), ("f", "g"), ("s", "t"), ("b", "a"), ("t", "s")])
+def test_a_row_that_lacks_one_of_two_columns_is_neither(engine: Any, left: str, right: str) -> None:
+    """Be it compared, be the comparison turned round, be the left one missing or the right one, or both."""
+    for where, people in (
+        (f"{left} < {right}", 1),
+        (f"NOT {left} < {right}", 1),
+        (f"{left} <> {right}", 2),
+        (f"NOT {left} = {right}", 2),
+        (f"NOT ({left} < {right} OR {left} > {right})", 0),
+        (f"{left} <= {right} OR {left} > {right}", 2),
+        (f"{left} IS NULL OR {right} IS NULL", 3),
+    ):
+        asked = {"item": "item", "person": "person", "domain": ["x"], **AS_USUAL}
+        with counted(described(engine(_PAIRS), where=where), **asked) as found:
+            assert int(found.tally.values[0]) == people, where

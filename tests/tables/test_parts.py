@@ -117,6 +117,19 @@ def counts_of(table: Any, domain: Any) -> dict[Row, int]:
         return {name: int(tally.values[g]) for name, (g, _) in zip(names, places, strict=True)}
 
 
+@QUIET
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("part", ITEM)
+def test_a_row_without_one_of_its_parts_has_no_item(engine: str, part: str, tmp_path: Path) -> None:
+    """Be it a text, a whole number, a truth value or a date: nothing stands in its place."""
+    item = dict(zip(ITEM, TUPLES[0], strict=True))
+    lacking = {name: [value, None if name == part else value] for name, value in item.items()}
+    schema = pa.schema(list(map(pa.field, NAMES, TYPES)))
+    table = pa.table({**lacking, "who": [1, 2], "shift": ["x", "y"]}, schema=schema)
+    found = counts_of(ENGINES[engine](table, tmp_path), LISTS)
+    assert {name: people for name, people in found.items() if people} == {TUPLES[0]: 1}
+
+
 def released(table: Any, domain: Any) -> list[Any]:
     asked: dict[str, Any] = {"item": ITEM, "person": "who", "epsilon": 2, "domain": domain}
     groups: dict[str, Any] = {"group": "shift", "groups": ["x", "y"], "groups_per_person": 1}

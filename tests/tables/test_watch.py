@@ -105,6 +105,29 @@ def test_a_crash_before_the_reply_is_written_shows_nothing(
     assert not ask(state, 0, "Tuesday").alert
 
 
+def test_a_state_is_on_the_disk_before_it_stands_in_place(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, and then the folder that has its name: else a key or a reply is lost with the machine."""
+    steps: list[Any] = []
+    synced, replaced = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        new = state.with_name(state.name + ".new")
+        steps.append(json.loads(new.read_text()) if new.exists() else "folder")
+        synced(descriptor)
+
+    def replace(self: Path, target: Any) -> Path:
+        steps.append("replaced")
+        return replaced(self, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    ask(state, 0, "Monday")
+    whole = json.loads(state.read_text())
+    assert steps == [whole | {"replies": {}}, "replaced", "folder", whole, "replaced", "folder"]
+
+
 def test_the_file_is_its_owners_alone(state: Path) -> None:
     before = os.umask(0)
     try:
@@ -147,6 +170,18 @@ def test_one_process_at_a_time(state: Path) -> None:
         with pytest.raises(fg.FreegapError, match="another process"):
             ask(state, 0, "Monday")
     assert not state.exists()
+
+
+def test_a_state_of_another_format_is_left_alone(state: Path) -> None:
+    """Its key may mean something else, however much the rest looks like a state of today."""
+    ask(state, 0, "Monday")
+    kept = json.loads(state.read_text())
+    for other in ("freegap watch 1", "freegap watch 3", "", None):
+        state.write_text(json.dumps(kept | {"format": other}))
+        with pytest.raises(fg.InvalidArgument, match="not the state of a watch"):
+            ask(state, 0, "Monday")
+    state.write_text(json.dumps(kept))
+    ask(state, None, "Monday")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "freegap watch 1", "key": "zz"}', "\x00"])
