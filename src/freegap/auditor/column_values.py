@@ -238,7 +238,7 @@ def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Calla
     def apply(column: RunNumbers, other: Any) -> Any:
         if isinstance(other, RunNumbers):
             right: Callable[[], Any] = other.now
-        elif isinstance(other, numbers.Real):
+        elif type(other) in (float, int) or isinstance(other, numbers.Real):
             right = partial(float, other)
         else:
             return NotImplemented

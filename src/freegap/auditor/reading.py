@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from itertools import chain, compress, islice
 from pathlib import PurePath
 from typing import Any
@@ -35,6 +36,7 @@ MOST_COLUMNS = 256
 CUT = f"Outputs have more than {MOST_COLUMNS} parts: only the first {MOST_COLUMNS} of each were looked at."
 DEEPEST = 8
 _EXACT_INTEGER = 2**53
+PLAIN = frozenset({bool, int, float, str, type(None)})  # the most frequent types that have no parts
 
 
 class WrongSize(Exception):
@@ -129,6 +131,7 @@ def from_objects(objects: Sequence[Any]) -> Outputs:
     return _from_trees(objects)
 
 
+@lru_cache(maxsize=256)
 def _is_tree(kind: type) -> bool:
     """Whether values of this type have parts that should be looked at one by one."""
     return (
@@ -321,6 +324,9 @@ def leaves_of(value: Any, path: Path, leaf: type | None = None) -> Iterator[tupl
 
     leaf: values of this type have no parts.
     """
+    if type(value) in PLAIN and len(path) <= DEEPEST:
+        yield path, value
+        return
     value = _frame(value)
     if leaf is not None and isinstance(value, leaf):
         yield path, value

@@ -35,6 +35,8 @@ SEARCH_KEY = 1
 MOST_LEARNED = 3
 MOST_NEAR = 3
 MOST_TEXTS = 0.5  # different ones, of the outputs
+LEAST_HEAT = 200_000  # samples of a last round that is worth a heat before it
+MOST_IN_FINAL, MOST_EVENTS_IN_FINAL = 3, 4
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,9 @@ def race(
             return plain
     for number in range(start, 4):
         round_ = replace(plan.round(number, len(runners)), key=key, first=number == start)
+        if number == 3 and round_.size >= LEAST_HEAT and len(runners) > MOST_IN_FINAL:
+            heat = replace(round_, size=round_.size // 4, key=key + 30)
+            runners = _finalists(_run_round(source, workers, runners, heat, state, report))
         results = _run_round(source, workers, runners, round_, state, report)
         if number == max(1, start):
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
@@ -337,6 +342,25 @@ def _run_round(
         state.leads = state.leads or before
         raise
     return results
+
+
+def _finalists(results: Sequence[Scouted]) -> list[tuple[SearchCandidate, tuple[Finding, ...]]]:
+    """Those that a quarter of the samples leaves in the last round: by what patience could show, and by what
+    the usual samples can; each with its better events."""
+    leads = [lead for lead in _leads(results) if lead.finding.score > -math.inf]
+    by_both = [leads, sorted(leads, key=lambda lead: -lead.soon)]
+    chosen: dict[SearchCandidate, None] = {}
+    for order in by_both:
+        for candidate in list(dict.fromkeys(lead.candidate for lead in order))[: MOST_IN_FINAL - 1]:
+            chosen[candidate] = None
+    return [
+        (candidate, tuple(dict.fromkeys(lead.finding for o in by_both for lead in _of(candidate, o))))
+        for candidate in chosen
+    ]
+
+
+def _of(candidate: SearchCandidate, leads: Sequence[Lead]) -> list[Lead]:
+    return [lead for lead in leads if lead.candidate == candidate][:MOST_EVENTS_IN_FINAL]
 
 
 def _leads(results: Sequence[Scouted]) -> list[Lead]:
