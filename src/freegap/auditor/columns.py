@@ -56,14 +56,19 @@ def run_batch(
     >>> run_batch(above, [0.0, 5.0], {}, 1000, np.random.default_rng(1)).codes.mean(axis=0).round(1)
     array([0.3, 0.9])
     """
-    done: list[tuple[Places, Outputs]] = []
+    done: list[OnePath] = []
     with running(done):
         try:
             for part in by_paths(program, answers, keywords, size, rng):
-                done.append((part.runs, part.rows(part.size)))
+                done.append(part)
         except Exception:  # run one by one, it says itself what is wrong
             return None
-    return join([found for _, found in done], [runs for runs, _ in done])
+    if all(len(part.one) == 1 and not part.columns for part in done):  # a row for each path
+        path_of = np.empty(size, dtype=np.intp)
+        for number, part in enumerate(done):
+            path_of[part.runs] = number
+        return join([part.one for part in done]).rows_at(path_of)
+    return join([part.rows(part.size) for part in done], [part.runs for part in done])
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,7 @@ class Round:
     """How a candidate is tried in one round.
 
     thorough: how many of the candidates get the whole effort.
+    apart_alone: only the stretched pairs are tried, where pairs are stretched.
     """
 
     number: int
@@ -159,6 +160,7 @@ class Round:
     thorough: int = 1_000_000
     key: int = 0
     first: bool = False
+    apart_alone: bool = False
 
     @property
     def apart(self) -> Round:

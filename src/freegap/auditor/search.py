@@ -36,6 +36,7 @@ MOST_LEARNED = 3
 MOST_NEAR = 3
 MOST_TEXTS = 0.5  # different ones, of the outputs
 LEAST_HEAT = 200_000  # samples of a last round that is worth a heat before it
+HALFWAY = 0.85  # of what is enough, after a part of the samples
 MOST_IN_FINAL, MOST_EVENTS_IN_FINAL = 3, 4
 
 
@@ -92,6 +93,11 @@ def scout(source: OutputSource, task: tuple[SearchCandidate, Round, int, tuple[F
     """Try one candidate, on its pair and on the stretched pair: weigh the events known so far, look for
     others."""
     candidate, round_ = task[:2]
+    if round_.apart_alone and round_.stretch > 1 and not candidate.pair.given:
+        try:
+            return _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
+        except MechanismFailed:  # on an input that nobody asked for
+            pass
     plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
     if round_.stretch == 1 or plain.refused or candidate.pair.given:
         return plain
@@ -278,8 +284,8 @@ def race(
             # blatant, unless it was luck: the last round is the judge of that
             judges = replace(plan.judging, key=key + 10 + number)
             finalists = _next_runners(results, 2, plan, source.mechanism.found, scale)[: plan.survivors[2]]
-            judged = _leads(_run_round(source, workers, finalists, judges, state, report))
-            if judged and judged[0].finding.score > enough:
+            judged = _judged(source, workers, finalists, judges, state, report, enough)
+            if judged:
                 results = [Scouted(lead.candidate, (lead.finding,)) for lead in judged]
                 break
         runners = _next_runners(results, number, plan, source.mechanism.found, scale)
@@ -287,6 +293,25 @@ def race(
             break
     state.leads = _leads(results)
     return state.leads
+
+
+def _judged(
+    source: OutputSource,
+    workers: Workers,
+    finalists: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]],
+    judges: Round,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+    enough: float,
+) -> list[Lead]:
+    """The leads that fresh samples bear out; none where a few of them do not, since most were luck."""
+    if judges.size >= LEAST_HEAT // 4:
+        few = replace(judges, size=judges.size // 5, key=judges.key + 40)
+        held = _leads(_run_round(source, workers, finalists, few, state, report))
+        if not held or held[0].finding.score <= HALFWAY * enough:
+            return []
+    judged = _leads(_run_round(source, workers, finalists, judges, state, report))
+    return judged if judged and judged[0].finding.score > enough else []
 
 
 LEAST_GLANCE = 200  # samples of a candidate, below which a glance tells nothing
@@ -305,6 +330,7 @@ def _glance(
 ) -> list[Lead]:
     """The leads of a first look at all candidates on few samples, if fresh ones bear them out; else none."""
     first = replace(few.round(0, len(runners)), key=key, first=True)
+    first = replace(first, apart_alone=True)
     if first.size < LEAST_GLANCE:
         return []
     results = _run_round(source, workers, runners, first, state, report)
