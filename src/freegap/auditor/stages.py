@@ -15,6 +15,7 @@ from freegap.auditor.confirm import Confirmation, Test, confirm
 from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.one_sided import one_sided_leads, plain_candidates
 from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
 from freegap.auditor.prospect import prospect
@@ -27,7 +28,8 @@ from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed
 
 # How the level is shared among the confirmations of one audit, whether they take place or not
-BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.08, 0.07, 0.05
+BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.07, 0.07, 0.05
+RARE_SHARE = 0.01
 DEEPER = 16
 BLATANT = 1.04
 BINS_KEY = 4
@@ -138,6 +140,15 @@ class Stages:
             self._confirm(
                 self._begin(hopeful), self.plan, HOPE_SHARE, 3, progress, "confirm, patiently", expected=True
             )
+        if not self.violated and not self.plan.costly:
+            self._confirm_rare(progress)
+
+    def _confirm_rare(self, progress: Progress) -> None:
+        """Where all that settled nothing: what happens rarely, and on one input alone."""
+        candidates = plain_candidates(self.proposals.candidates(), self.state.refused)
+        leads = one_sided_leads(self.source, self.workers, candidates, self.plan, progress.update)
+        if leads:
+            self._confirm(self._begin(leads[0]), self.plan, RARE_SHARE, 5, progress, "confirm what is rare")
 
     def search_deeper(self, progress: Progress) -> None:
         """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
