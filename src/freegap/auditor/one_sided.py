@@ -31,26 +31,30 @@ from freegap.errors import MechanismFailed
 ONE_SIDED_KEY = 10
 LEAST_HITS, CHANCE = 5, 3.0
 TAIL = 20
-MOST_PAIRS, MOST_LEADS, MOST_VALUES = 10, 4, 2
+MOST_PAIRS, MOST_LEADS, MOST_VALUES = 7, 3, 2
 MORE = 2  # times the samples, to weigh what was found
 MOST_PLACES = 8
-LENGTHS = (2, 5, 1)  # preferred, in this order
-PLAIN = ("one above", "all above", "one below", "all below", "last above", "given")
+SHORT, LONGER = 2, 5  # lengths of which pairs are looked at
+PLAIN = ("one above", "all above", "one below", "all below", "last above")
+PLAINEST = ("one above", "all above")
 
 
 def plain_candidates(
     candidates: Sequence[SearchCandidate], refused: Sequence[SearchCandidate]
 ) -> list[SearchCandidate]:
-    """A few plain pairs of short inputs, each with the first of its parameters, of what can be tried."""
+    """A few plain pairs of short inputs, each with the first of its parameters, of what can be tried; the
+    shortest where the mechanism takes no such lengths; of pairs that were given, the first."""
     turned_down = set(refused)
     found: dict[object, SearchCandidate] = {}
     for candidate in candidates:
-        pair = candidate.pair
-        if pair.category in PLAIN and not pair.far and candidate not in turned_down:
-            found.setdefault((pair.first, pair.second), candidate)
-    order = {length: place for place, length in enumerate(LENGTHS)}
-    ranked = sorted(found.values(), key=lambda c: order.get(len(c.pair.first), len(order)))
-    return ranked[:MOST_PAIRS]
+        if not candidate.pair.far and candidate not in turned_down:
+            found.setdefault((candidate.pair.first, candidate.pair.second), candidate)
+    chosen = [
+        *(c for c in found.values() if len(c.pair.first) == SHORT and c.pair.category in PLAIN),
+        *(c for c in found.values() if len(c.pair.first) == LONGER and c.pair.category in PLAINEST),
+    ]
+    others = sorted(found.values(), key=lambda candidate: candidate.pair.size)
+    return (chosen if chosen and not chosen[0].pair.given else others)[:MOST_PAIRS]
 
 
 def one_sided_leads(
@@ -67,12 +71,13 @@ def one_sided_leads(
     found: list[Lead] = []
     runs = plan.samples * (len(candidates) + len(groups))
     look = partial(_look, source, plan)
-    for number, leads in enumerate(workers.map(look, list(groups.values()), 2 * plan.samples, total=runs)):
+    for number, leads in enumerate(workers.map(look, list(groups.values()), runs // len(groups), total=runs)):
         found += leads
         report("search for what is rare", number + 1, len(groups), 0.0)
-    weigh = partial(_weighed, source, plan)
-    weighed = list(workers.map(weigh, list(enumerate(_few(found))), 2 * MORE * plan.samples))
-    held = [lead for lead in weighed if lead.finding.score > plan.claim.amount]
+    held = _few(found)
+    for size in (plan.samples, MORE * plan.samples):  # most were luck, and few samples say so
+        weighed = workers.map(partial(_weighed, source, plan, size), list(enumerate(held)), 2 * size)
+        held = [lead for lead in weighed if lead.finding.score > plan.claim.amount]
     return sorted(held, key=lambda lead: -lead.finding.score)
 
 
@@ -124,20 +129,17 @@ def _few(leads: Sequence[Lead]) -> list[Lead]:
     return list(events.values())[:MOST_LEADS]
 
 
-def _weighed(source: OutputSource, plan: Plan, task: tuple[int, Lead]) -> Lead:
-    """The same lead, by what more samples of its pair say."""
+def _weighed(source: OutputSource, plan: Plan, size: int, task: tuple[int, Lead]) -> Lead:
+    """The same lead, by what other samples of its pair say."""
     number, lead = task
-    size = MORE * plan.samples
-    pair, parameters = lead.candidate.pair, lead.candidate.parameters
+    pair, parameters, known = lead.candidate.pair, lead.candidate.parameters, lead.finding
     first, second = (
-        source.draw(side, parameters, size, (ONE_SIDED_KEY, 1 + number, at))
+        source.draw(side, parameters, size, (ONE_SIDED_KEY, size, number, at))
         for at, side in enumerate((pair.first, pair.second))
     )
-    forecast = plan.forecast(size, 1.0)
-    return Lead(
-        lead.candidate,
-        score_event(lead.finding.event, first, second, forecast, swapped=lead.finding.swapped),
-    )
+    caution = 1.0 if size > plan.samples else 0.0
+    forecast = plan.forecast(size, caution)
+    return Lead(lead.candidate, score_event(known.event, first, second, forecast, swapped=known.swapped))
 
 
 def one_sided(first: Sorted, second: Sorted, epsilon: float) -> list[Finding]:

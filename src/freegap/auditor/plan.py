@@ -223,13 +223,16 @@ class Plan:
         """The last round, for what looks blatant before: half the samples are enough for that."""
         return replace(self, samples=self.samples // 2).round(3, 1)
 
-    def round(self, number: int, candidates: int) -> Round:
+    def round(self, number: int, candidates: int, *, few: bool = False) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
-        samples to share out."""
+        samples to share out.
+
+        few: there were no more to begin with.
+        """
         parts: tuple[float, ...] = (60, 16, 3, 1)
         if not self.costly:
             parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
-        if not self.costly and candidates <= self.survivors[2]:  # few can have more, and show what is rarer
+        if not self.costly and few:  # they can have more, and show what is rarer
             parts = (*parts[:2], 1, 0.5)
         elif number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
             parts = (*parts[:3], 1 / min(4, self.stretch))

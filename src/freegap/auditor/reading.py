@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
 from itertools import chain, compress, islice
 from pathlib import PurePath
 from typing import Any
@@ -131,7 +130,6 @@ def from_objects(objects: Sequence[Any]) -> Outputs:
     return _from_trees(objects)
 
 
-@lru_cache(maxsize=256)
 def _is_tree(kind: type) -> bool:
     """Whether values of this type have parts that should be looked at one by one."""
     return (

@@ -265,6 +265,7 @@ def race(
     """
     runners: list[tuple[SearchCandidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
+    few = len(candidates) <= plan.survivors[2]
     if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
         start = 2
     if start == 0 and not plan.costly and math.isfinite(enough):
@@ -273,7 +274,7 @@ def race(
             state.leads = plain
             return plain
     for number in range(start, 4):
-        round_ = replace(plan.round(number, len(runners)), key=key, first=number == start)
+        round_ = replace(plan.round(number, len(runners), few=few), key=key, first=number == start)
         if number == 3 and round_.size >= LEAST_HEAT and len(runners) > MOST_IN_FINAL:
             heat = replace(round_, size=round_.size // 4, key=key + 30)
             runners = _finalists(_run_round(source, workers, runners, heat, state, report))

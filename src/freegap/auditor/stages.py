@@ -238,7 +238,7 @@ class Stages:
             return self.stop_early and so_far.refuted
 
         def promising(so_far: Confirmation) -> bool:
-            return not so_far.refuted and so_far.promising(self.claim, expected=expected)
+            return not so_far.refuted and so_far.promising(self.claim, spending.usual, expected=expected)
 
         def show(done: int, total: int) -> None:
             progress.update(stage, done, total, self._bound(result) if progress.watched else 0.0)
