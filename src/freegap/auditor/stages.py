@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from scipy import special
 
+from freegap.auditor.beside import lead_beside
 from freegap.auditor.carried import NOT_REPLAYED, carried_notes
 from freegap.auditor.computed import LowestBit, ZeroSign
 from freegap.auditor.confirm import Confirmation, Test, confirm
@@ -136,10 +137,19 @@ class Stages:
         self._confirm(
             self._begin(best), self.plan, BOUND_SHARE, 0, progress, "confirm", expected=hope and same
         )
-        if hope and not same and not self.violated:
-            self._confirm(
-                self._begin(hopeful), self.plan, HOPE_SHARE, 3, progress, "confirm, patiently", expected=True
-            )
+        if not self.violated:  # what a confirmation has counted says more than what a search has
+            beside = lead_beside(self.confirmed[0], self.plan) if self.stop_early else None
+            later = beside or (hopeful if hope and not same else None)
+            if later is not None:
+                self._confirm(
+                    self._begin(later),
+                    self.plan,
+                    HOPE_SHARE,
+                    3,
+                    progress,
+                    "confirm, patiently",
+                    expected=True,
+                )
         if not self.violated and not self.plan.costly:
             self._confirm_rare(progress)
 
