@@ -31,6 +31,7 @@ from freegap.errors import MechanismFailed
 # How the level is shared among the confirmations of one audit, whether they take place or not
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.07, 0.07, 0.05
 RARE_SHARE = 0.01
+PATIENT = 0.5  # of the level of a confirmation that will need patience, for its later looks
 DEEPER = 16
 BLATANT = 1.04
 BINS_KEY = 4
@@ -141,15 +142,8 @@ class Stages:
             beside = lead_beside(self.confirmed[0], self.plan) if self.stop_early else None
             later = beside or (hopeful if hope and not same else None)
             if later is not None:
-                self._confirm(
-                    self._begin(later),
-                    self.plan,
-                    HOPE_SHARE,
-                    3,
-                    progress,
-                    "confirm, patiently",
-                    expected=True,
-                )
+                words = "confirm, patiently"
+                self._confirm(self._begin(later), self.plan, HOPE_SHARE, 3, progress, words, late=PATIENT)
         if not self.violated and not self.plan.costly:
             self._confirm_rare(progress)
 
@@ -240,9 +234,10 @@ class Stages:
         stage: str,
         *,
         expected: bool = True,
+        late: float = 0.2,
     ) -> None:
-        """expected: the search expects a violation to show in time."""
-        spending = Spending.of(2 * plan.confirm, share, plan.patience)
+        """expected: the search expects a violation to show in time; late: see `Spending.of`."""
+        spending = Spending.of(2 * plan.confirm, share, plan.patience, late=late)
 
         def settled(so_far: Confirmation) -> bool:
             return self.stop_early and so_far.refuted
@@ -369,10 +364,8 @@ class Stages:
     def _plain_words(self, deterministic: bool) -> list[str]:
         notes = sorted(self.state.remarks)
         if deterministic and self.violated:
-            notes.append(
-                "The mechanism is not random: its output gives the input away. (Unless it keeps its first "
-                "answers: an audit assumes that every run draws anew.)"
-            )
+            kept = "(Unless it keeps its first answers: an audit assumes that every run draws anew.)"
+            notes.append(f"The mechanism is not random: its output gives the input away. {kept}")
         elif deterministic:
             same = "it returned the same output every time"
             seen = "as far as that was looked at" if self.state.remarks else "which is private"
