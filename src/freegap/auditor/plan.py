@@ -179,6 +179,7 @@ class Plan:
     costly: runs are made one by one, so the first rounds get few of them.
     tight: the bound shall be as tight as possible.
     floating, learned: whether to look for these events.
+    daring: how much of the caution is left out: who looks for what is rare must not drop what is uncertain.
     """
 
     samples: int
@@ -190,12 +191,18 @@ class Plan:
     tight: bool = False
     floating: bool = True
     learned: bool = True
+    daring: float = 0.0
 
     def forecast(self, size: int, caution: float) -> BoundForecast:
         """How to judge counts of `size` samples per side."""
         grow = max(1.0, self.confirm / size)
         return BoundForecast(
-            grow, caution, self.z, patience=self.patience, claim=self.claim, runs=max(size, self.confirm)
+            grow,
+            (1 - self.daring) * caution,
+            self.z,
+            patience=self.patience,
+            claim=self.claim,
+            runs=max(size, self.confirm),
         )
 
     @property

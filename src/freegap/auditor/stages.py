@@ -32,7 +32,7 @@ from freegap.errors import MechanismFailed
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.07, 0.07, 0.05
 RARE_SHARE = 0.01
 PATIENT = 0.5  # of the level of a confirmation that will need patience, for its later looks
-DEEPER = 16
+DEEPER, DARING = 16, 0.7
 BLATANT = 1.04
 BINS_KEY = 4
 
@@ -162,6 +162,7 @@ class Stages:
             samples=DEEPER // 2 * self.plan.samples,
             confirm=DEEPER * self.plan.confirm,
             patience=1,
+            daring=DARING,
         )
         candidates = self.state.finalists if plan.costly else self.proposals.candidates()
         leads = self._race(plan, candidates, Race(), progress, start=1 if plan.costly else 0, key=1)
