@@ -31,12 +31,12 @@ from freegap.errors import MechanismFailed
 ONE_SIDED_KEY = 10
 LEAST_HITS, CHANCE = 5, 3.0
 TAIL = 20
-MOST_PAIRS, MOST_LEADS, MOST_VALUES = 7, 3, 2
+MOST_PAIRS, MOST_LEADS, MOST_VALUES = 6, 3, 2
 MORE = 2  # times the samples, to weigh what was found
 MOST_PLACES = 8
 SHORT, LONGER = 2, 5  # lengths of which pairs are looked at
-PLAIN = ("one above", "all above", "one below", "all below", "last above")
-PLAINEST = ("one above", "all above")
+PLAIN = ("one above", "all above", "one below", "last above")
+PLAINEST = ("all above", "last above")
 
 
 def plain_candidates(

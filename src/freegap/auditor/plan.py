@@ -146,7 +146,6 @@ class Round:
     """How a candidate is tried in one round.
 
     thorough: how many of the candidates get the whole effort.
-    apart_alone: only the stretched pairs are tried, where pairs are stretched.
     """
 
     number: int
@@ -160,7 +159,6 @@ class Round:
     thorough: int = 1_000_000
     key: int = 0
     first: bool = False
-    apart_alone: bool = False
 
     @property
     def apart(self) -> Round:
@@ -228,7 +226,7 @@ class Plan:
     @property
     def judging(self) -> Round:
         """The last round, for what looks blatant before: half the samples are enough for that."""
-        return replace(self, samples=self.samples // 2).round(3, 1)
+        return replace(self, samples=self.samples // 2).round(3, 1, few=True)
 
     def round(self, number: int, candidates: int, *, few: bool = False) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of

@@ -50,11 +50,6 @@ def scout(source: OutputSource, task: tuple[SearchCandidate, Round, int, tuple[F
     """Try one candidate, on its pair and on the stretched pair: weigh the events known so far, look for
     others."""
     candidate, round_ = task[:2]
-    if round_.apart_alone and round_.stretch > 1 and not candidate.pair.given:
-        try:
-            return _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
-        except MechanismFailed:  # on an input that nobody asked for
-            pass
     plain = _scout(source, task, candidate.pair, replace(round_, stretch=1))
     if round_.stretch == 1 or plain.refused or candidate.pair.given:
         return plain

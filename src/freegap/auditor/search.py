@@ -179,7 +179,6 @@ def _glance(
 ) -> list[Lead]:
     """The leads of a first look at all candidates on few samples, if fresh ones bear them out; else none."""
     first = replace(few.round(0, len(runners)), key=key, first=True)
-    first = replace(first, apart_alone=True)
     if first.size < LEAST_GLANCE:
         return []
     results = _run_round(source, workers, runners, first, state, report)
