@@ -163,7 +163,7 @@ def test_another_cut_of_what_was_confirmed_is_confirmed_with_patience(
 
 
 def uneven_values(answers: list[float], epsilon: float, rng: Rng, size: int) -> Any:
-    """Many rare values, each of which loses exactly ε, one way or the other; some happen on one side alone."""
+    """Many rare values, each of which loses exactly ε, one way or the other; some are seen on one side."""
     rates = 0.04 * np.exp([epsilon * (i % 2 == (sum(answers) > 1)) for i in range(8)])
     return rng.choice(9, size, p=[*rates, 1 - rates.sum()])
 
