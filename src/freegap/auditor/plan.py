@@ -226,7 +226,7 @@ class Plan:
     @property
     def judging(self) -> Round:
         """The last round, for what looks blatant before: half the samples are enough for that."""
-        return replace(self, samples=self.samples // 2).round(3, 1, few=True)
+        return replace(self, samples=self.samples // 2).round(3, 1, few=self.stretch > 1)
 
     def round(self, number: int, candidates: int, *, few: bool = False) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
