@@ -204,8 +204,9 @@ def _run_round(
     tasks = [(candidate, round_, index, known) for index, (candidate, known) in enumerate(runners)]
     results: list[Scouted] = []
     before, state.leads = state.leads, []
+    forms = 2 if round_.stretch > 1 and not all(candidate.pair.given for candidate, _ in runners) else 1
     try:
-        for result in workers.map(partial(scout, source), tasks, 2 * round_.size):
+        for result in workers.map(partial(scout, source), tasks, 2 * forms * round_.size):
             results.append(result)
             if round_.first:
                 state.tried += 1
