@@ -11,13 +11,13 @@ from scipy import special, stats
 
 import freegap as fg
 from freegap.auditor import stages
-from freegap.auditor.confirm import Confirmation
+from freegap.auditor.confirm import Confirmation, confirm
 from freegap.auditor.events import Between, Clause, Event
 from freegap.auditor.families import Finding
 from freegap.auditor.features import Component
 from freegap.auditor.inputs import Pair, SearchCandidate
 from freegap.auditor.one_sided import Sorted, one_sided, plain_candidates
-from freegap.auditor.outputs import join
+from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.reading import from_batch, from_objects
 from freegap.auditor.search import Lead
 from freegap.auditor.statistics import EventCounts, Look, PureClaim
@@ -54,10 +54,10 @@ def test_what_is_rare_on_both_inputs_is_no_leak() -> None:
     assert not fg.audit(marked_alike, epsilon=1, seed=3, jobs=1, leave_out=["floating-point"]).violated
 
 
-def seen(first: Any, second: Any, epsilon: float = 0.5) -> set[tuple[str, int, int]]:
+def seen(first: Outputs, second: Outputs) -> set[tuple[str, int, int]]:
     """What happens on one side alone, of two batches."""
-    sides = (Sorted(part) for part in (first, second))
-    return {(f.event.text, f.hits1, f.hits2) for f in one_sided(*sides, epsilon)}
+    found = one_sided(Sorted(first), Sorted(second), 0.5)
+    return {(f.event.text, f.hits1, f.hits2) for f in found}
 
 
 def test_values_labels_tails_and_whole_outputs_of_one_side() -> None:
@@ -73,7 +73,7 @@ def test_values_labels_tails_and_whole_outputs_of_one_side() -> None:
         [[i % 2, i % 2 if i > 11 else 1 - i % 2] for i in range(1000)],
     ]
     assert any(hits1 == 0 and hits2 == 6 for _, hits1, hits2 in seen(*map(from_objects, pairs)))
-    none = [[1.5] * 1000, [None] * 988 + [1.5] * 12]
+    none: list[list[Any]] = [[1.5] * 1000, [None] * 988 + [1.5] * 12]
     assert ("output = None", 0, 988) in seen(*map(from_objects, none))
 
 
@@ -143,14 +143,13 @@ def test_another_cut_of_what_was_confirmed_is_confirmed_with_patience(
     right = 7.0318
     assert 0.99e-5 < delta_of(0.5, right) < 1.01e-5
     numbers: list[int] = []
-    plain = stages.confirm
 
-    def confirm(*given: Any, **named: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
         numbers.append(named["number"])
-        return plain(*given, **named)
+        return confirm(*given, **named)
 
-    monkeypatch.setattr(stages, "confirm", confirm)
-    settings = {
+    monkeypatch.setattr(stages, "confirm", counted)
+    settings: dict[str, Any] = {
         "epsilon": "1/2",
         "delta": "1e-5",
         "seed": 1,
@@ -170,7 +169,13 @@ def uneven_values(answers: list[float], epsilon: float, rng: Rng, size: int) -> 
 
 def test_false_alarms_of_what_is_rare_stay_below_their_level() -> None:
     levels, alarms = (0.05, 0.01, 0.001), []
-    settings = {"samples": 600, "search_samples": 200, "confidence": 0.95, "shrink": False, "jobs": 1}
+    settings: dict[str, Any] = {
+        "samples": 600,
+        "search_samples": 200,
+        "confidence": 0.95,
+        "shrink": False,
+        "jobs": 1,
+    }
     for seed in range(150):
         inputs = [([1], [2]), ([0], [1])]
         report = fg.audit(uneven_values, epsilon=0.7, inputs=inputs, seed=seed, run_limit=None, **settings)
