@@ -115,7 +115,7 @@ def test_a_program_that_goes_another_way_when_it_is_called_again_is_run_one_by_o
 
     def forgetful(answers: Any, noise: Any) -> Any:
         calls.append(1)
-        if len(calls) > 40:  # when no run is repeated any more
+        if len(calls) > 15:  # when no run is repeated any more
             noise.laplace(1)
         place = 0
         while place < 20 and noise.exponential(1) < 1.6:

@@ -19,6 +19,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from freegap.auditor.programs import DrawnNoise, Program, Sampler
 
 
@@ -83,6 +85,8 @@ def taking(xp: Any) -> Take:
     """What takes the values at some places; PyTorch's `take` first looks for negative ones, in four steps."""
     if hasattr(xp, "index_select"):
         return lambda array, places: xp.index_select(array, 0, places)
+    if xp is np:  # the method is a third of the time of the function, for short columns
+        return lambda array, places: array.take(places)
     return lambda array, places: xp.take(array, places)
 
 
@@ -238,7 +242,7 @@ def _infix(operation: Callable[[Any, Any], Any], *, swap: bool = False) -> Calla
     def apply(column: RunNumbers, other: Any) -> Any:
         if isinstance(other, RunNumbers):
             right: Callable[[], Any] = other.now
-        elif isinstance(other, numbers.Real):
+        elif type(other) in (float, int) or isinstance(other, numbers.Real):
             right = partial(float, other)
         else:
             return NotImplemented

@@ -37,7 +37,7 @@ from freegap.auditor.reading import from_objects, leaves_of, repeated
 from freegap.auditor.whole_inputs import handed_over
 
 FEW = 8  # runs that are as fast one by one
-REPEATED, REPEATED_THERE = 8, 2  # runs of a batch that are made again; on a device each has to be fetched
+REPEATED = 3  # runs of a batch that are made again
 
 Places = NDArray[np.intp]
 
@@ -57,16 +57,19 @@ def run_batch(
     >>> run_batch(above, [0.0, 5.0], {}, 1000, np.random.default_rng(1)).codes.mean(axis=0).round(1)
     array([0.3, 0.9])
     """
-    done: list[tuple[Places, Outputs]] = []
+    done: list[OnePath] = []
     with running(done):
         try:
             for part in by_paths(program, answers, keywords, size, rng):
-                done.append((part.runs, part.rows(part.size)))
+                done.append(part)
         except Exception:  # run one by one, it says itself what is wrong
             return None
-    places = np.empty(size, dtype=np.intp)
-    places[np.concatenate([runs for runs, _ in done])] = np.arange(size)
-    return join([found for _, found in done]).rows_at(places)
+    if all(len(part.one) == 1 and not part.columns for part in done):  # a row for each path
+        path_of = np.empty(size, dtype=np.intp)
+        for number, part in enumerate(done):
+            path_of[part.runs] = number
+        return join([part.one for part in done]).rows_at(path_of)
+    return join([part.rows(part.size) for part in done], [part.runs for part in done])
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,6 @@ def by_paths(
     rng: a NumPy generator, or what draws arrays of another library, `xp`, by the same methods.
     """
     many, arrays = on_columns(program), np if xp is None else xp
-    again = REPEATED if xp is None else REPEATED_THERE
     waiting = [Waiting(size, np.arange(size) if xp is None else None, Left())]
     paths = 0
     while waiting:
@@ -129,7 +131,7 @@ def by_paths(
             with np.errstate(all="ignore"):  # as Python's floats do
                 one, columns = _gathered(many(handed_over(answers), group.noise, **keywords), group)
             found = OnePath(group.size, group.runs, one, columns)
-            _repeat(program, answers, keywords, group, found, again // (paths + 1))
+            _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
         else:
             fresh = rng if xp is None else rng.on_host()
             outputs = [

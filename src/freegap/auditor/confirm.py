@@ -97,12 +97,13 @@ class Confirmation:
             if self.strongest is None or now > self.against:
                 self.strongest, self.against = self.latest, now
 
-    def promising(self, claim: TestedClaim, *, expected: bool) -> bool:
-        """Whether the counts lean towards a violation, more so where the search did not expect one. It
-        decides about more samples, never the verdict."""
+    def promising(self, claim: TestedClaim, usual: int, *, expected: bool) -> bool:
+        """Whether the counts lean towards a violation, more so where the search did not expect one: by what
+        would be some deviations in the usual number of trials, also when there are more. What leans less can
+        hardly be shown with patience either. It decides about more samples, never the verdict."""
         counts, deviations = self.counts, LIKELY if expected else UNLIKELY
-        low = counts.rate1 - deviations * math.sqrt(counts.rate1 / max(1, counts.runs1))
-        high = counts.rate2 + deviations * math.sqrt(counts.rate2 / max(1, counts.runs2))
+        low = counts.rate1 - deviations * math.sqrt(counts.rate1 / max(1, usual / 2))
+        high = counts.rate2 + deviations * math.sqrt(counts.rate2 / max(1, usual / 2))
         return bool(claim.value(max(0.0, low), high) > claim.amount)
 
 
@@ -120,7 +121,7 @@ def confirm(
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Confirmation:
     """Draw fresh samples until all looks are made or `settled`, after the usual ones only while `promising`
-    (which is asked at the fixed looks); fills `result`, so that an interruption keeps the looks made so far.
+    (which is asked at every look); fills `result`, so that an interruption keeps the looks made so far.
 
     number: tells the confirmations of one audit apart, so that each has samples of its own.
     """
@@ -128,7 +129,7 @@ def confirm(
     parameters = lead.candidate.parameters
     counts, trials, piece, bets = EventCounts(0, 0, 0, 0), 0, 0, bets_on(lead, test.claim)
     for until in spending.checkpoints:
-        if trials >= spending.usual and trials in spending.trials and not promising(result):
+        if trials >= spending.usual and not promising(result):
             break
         sizes = _sizes(until - trials, PIECE if one_by_one else CHUNK)
         blocks = (

@@ -21,6 +21,7 @@ from freegap.report.pictures import BLUE, ORANGE
 from freegap.values.written import jsonable
 
 MOST_BARS = 40
+TAIL_SHOWN = 0.0008  # at each end, in one bar
 OTHER = "other"
 SHADE = "#F0E442"
 Flags = NDArray[np.bool_]
@@ -197,6 +198,7 @@ class Histogram:
     runs: of each side, with those that are under no bar.
     order: of the bars, from those that speak for the first input to those that speak for the second, by other
         samples than these.
+    values: single values that have a bar of their own, the first bars.
     """
 
     bars: tuple[Bar, ...]
@@ -204,6 +206,7 @@ class Histogram:
     second: tuple[int, ...]
     runs: tuple[int, int] = (0, 0)
     order: tuple[int, ...] = ()
+    values: tuple[float | Label, ...] = ()
 
     def __add__(self, other: Histogram) -> Histogram:
         return Histogram(
@@ -212,6 +215,7 @@ class Histogram:
             tuple(a + b for a, b in zip(self.second, other.second, strict=True)),
             (self.runs[0] + other.runs[0], self.runs[1] + other.runs[1]),
             self.order,
+            self.values,
         )
 
     def draw(self, axes: Any, event: Event, runs: tuple[int, int]) -> None:
@@ -310,7 +314,7 @@ class Bins:
         """Count. Only outputs that meet all clauses but the last are counted, so that the bars and the
         event speak of the same outputs."""
         runs = len(first), len(second)
-        return Histogram(self.bars, self._count(first), self._count(second), runs, self.order)
+        return Histogram(self.bars, self._count(first), self._count(second), runs, self.order, self.values)
 
     def _count(self, outputs: Outputs) -> tuple[int, ...]:
         reading = self.feature.read(outputs)
@@ -352,7 +356,7 @@ def _holds(condition: Between | OneOf, value: float | Label) -> bool:
 
 
 def _edges(numbers: np.typing.NDArray[np.float64], event: Between | None) -> tuple[float, ...]:
-    low, high = np.quantile(numbers, [0.002, 0.998])
+    low, high = np.quantile(numbers, [TAIL_SHOWN, 1 - TAIL_SHOWN])
     ends = [end for end in ((event.low, event.high) if event else ()) if np.isfinite(end)]
     even = np.linspace(min(low, *ends) if ends else low, max(high, *ends) if ends else high, MOST_BARS)
     step = even[1] - even[0]

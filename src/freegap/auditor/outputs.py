@@ -128,10 +128,13 @@ def empty() -> Outputs:
     return Outputs(np.empty((0, 0), dtype=np.int32), np.empty((0, 0)), (), ())
 
 
-def join(parts: Sequence[Outputs]) -> Outputs:
-    """Outputs put one below the other."""
+def join(parts: Sequence[Outputs], places: Sequence[NDArray[np.intp]] | None = None) -> Outputs:
+    """Outputs put one below the other, or each at its place.
+
+    places: of the outputs of every part; all of them together are all places.
+    """
     if len(parts) == 1:
-        return parts[0]
+        return parts[0] if places is None else parts[0].rows_at(np.argsort(places[0]))
     paths: dict[Path, int] = {}
     labels: dict[Label, int] = {}
     for part in parts:
@@ -141,10 +144,12 @@ def join(parts: Sequence[Outputs]) -> Outputs:
     codes = np.full((size, len(paths)), ABSENT, dtype=np.int32, order="F")
     values = np.zeros((size, len(paths)), order="F")
     start = 0
-    for part in parts:
-        columns = [paths[path] for path in part.paths]
-        codes[start : start + len(part), columns] = recode(part, labels)
-        values[start : start + len(part), columns] = part.numbers
+    for number, part in enumerate(parts):
+        at = slice(start, start + len(part)) if places is None else places[number]
+        recoded = recode(part, labels)
+        for column, path in enumerate(part.paths):  # column after column in memory, as they lie there
+            codes[at, paths[path]] = recoded[:, column]
+            values[at, paths[path]] = part.numbers[:, column]
         start += len(part)
     remarks = frozenset[str]().union(*(part.remarks for part in parts))
     return Outputs(codes, values, tuple(paths), tuple(labels), remarks)

@@ -177,6 +177,7 @@ class Plan:
     costly: runs are made one by one, so the first rounds get few of them.
     tight: the bound shall be as tight as possible.
     floating, learned: whether to look for these events.
+    daring: how much of the caution is left out: who looks for what is rare must not drop what is uncertain.
     """
 
     samples: int
@@ -188,12 +189,18 @@ class Plan:
     tight: bool = False
     floating: bool = True
     learned: bool = True
+    daring: float = 0.0
 
     def forecast(self, size: int, caution: float) -> BoundForecast:
         """How to judge counts of `size` samples per side."""
         grow = max(1.0, self.confirm / size)
         return BoundForecast(
-            grow, caution, self.z, patience=self.patience, claim=self.claim, runs=max(size, self.confirm)
+            grow,
+            (1 - self.daring) * caution,
+            self.z,
+            patience=self.patience,
+            claim=self.claim,
+            runs=max(size, self.confirm),
         )
 
     @property
@@ -219,15 +226,18 @@ class Plan:
     @property
     def judging(self) -> Round:
         """The last round, for what looks blatant before: half the samples are enough for that."""
-        return replace(self, samples=self.samples // 2).round(3, 1)
+        return replace(self, samples=self.samples // 2).round(3, 1, few=self.stretch > 1)
 
-    def round(self, number: int, candidates: int) -> Round:
+    def round(self, number: int, candidates: int, *, few: bool = False) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
-        samples to share out."""
+        samples to share out.
+
+        few: there were no more to begin with.
+        """
         parts: tuple[float, ...] = (60, 16, 3, 1)
         if not self.costly:
             parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
-        if not self.costly and candidates <= self.survivors[2]:  # few can have more, and show what is rarer
+        if not self.costly and few:  # they can have more, and show what is rarer
             parts = (*parts[:2], 1, 0.5)
         elif number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one
             parts = (*parts[:3], 1 / min(4, self.stretch))

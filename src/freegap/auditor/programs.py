@@ -37,7 +37,7 @@ from typing import IO, Any
 import numpy as np
 
 from freegap.auditor.outputs import Outputs
-from freegap.auditor.reading import from_objects
+from freegap.auditor.reading import PLAIN, from_objects
 from freegap.auditor.whole_inputs import handed_over
 from freegap.errors import InvalidArgument, MechanismFailed
 from freegap.laws import Law
@@ -46,6 +46,7 @@ from freegap.values.rationals import Rational, double, positive_rational
 from freegap.values.written import text_of
 
 GRID = 1024
+HUGE = 1e300  # below it Python's own floor is that of NumPy, to the sign of zero
 
 Sampler = Callable[[int | None], Any]
 Program = Callable[..., Any]
@@ -95,8 +96,13 @@ def run_singly(
 def released(output: Any, change: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
     """The output with its real numbers on the grid; whole numbers (positions) and all else as they are.
 
-    change: what is done with every part that has no parts, before.
+    change: what is done before with every part that has no parts, but for plain values of Python.
     """
+    kind = type(output)
+    if kind is float:
+        return output * GRID // 1.0 / GRID if abs(output) < HUGE else float(rounded(output))
+    if kind in PLAIN:
+        return output
     if isinstance(output, tuple) and hasattr(output, "_fields"):
         return type(output)(*(released(part, change) for part in output))
     if isinstance(output, list | tuple):

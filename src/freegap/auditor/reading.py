@@ -35,6 +35,7 @@ MOST_COLUMNS = 256
 CUT = f"Outputs have more than {MOST_COLUMNS} parts: only the first {MOST_COLUMNS} of each were looked at."
 DEEPEST = 8
 _EXACT_INTEGER = 2**53
+PLAIN = frozenset({bool, int, float, str, type(None)})  # the most frequent types that have no parts
 
 
 class WrongSize(Exception):
@@ -321,6 +322,9 @@ def leaves_of(value: Any, path: Path, leaf: type | None = None) -> Iterator[tupl
 
     leaf: values of this type have no parts.
     """
+    if type(value) in PLAIN and len(path) <= DEEPEST:
+        yield path, value
+        return
     value = _frame(value)
     if leaf is not None and isinstance(value, leaf):
         yield path, value

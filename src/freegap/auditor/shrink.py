@@ -21,7 +21,8 @@ from freegap.auditor.mechanism import Parameters, freeze
 from freegap.auditor.parameters import is_count, parameter_grid
 from freegap.auditor.plan import Effort, Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
-from freegap.auditor.search import Lead, scout
+from freegap.auditor.scout import scout
+from freegap.auditor.search import Lead
 
 BATCH = 16
 MOST_STEPS = 12

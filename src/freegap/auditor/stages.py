@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from scipy import special
 
+from freegap.auditor.beside import lead_beside
 from freegap.auditor.carried import NOT_REPLAYED, carried_notes
 from freegap.auditor.computed import LowestBit, ZeroSign
 from freegap.auditor.confirm import Confirmation, Test, confirm
 from freegap.auditor.counterexample import Counterexample
 from freegap.auditor.events import Bins
 from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.one_sided import one_sided_leads, plain_candidates
 from freegap.auditor.parameters import Proposals
 from freegap.auditor.plan import Plan
 from freegap.auditor.prospect import prospect
@@ -27,8 +29,10 @@ from freegap.auditor.whole_inputs import shown
 from freegap.errors import MechanismFailed
 
 # How the level is shared among the confirmations of one audit, whether they take place or not
-BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.08, 0.07, 0.05
-DEEPER = 16
+BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.07, 0.07, 0.05
+RARE_SHARE = 0.01
+PATIENT = 0.5  # of the level of a confirmation that will need patience, for its later looks
+DEEPER, DARING = 16, 0.7
 BLATANT = 1.04
 BINS_KEY = 4
 
@@ -134,10 +138,21 @@ class Stages:
         self._confirm(
             self._begin(best), self.plan, BOUND_SHARE, 0, progress, "confirm", expected=hope and same
         )
-        if hope and not same and not self.violated:
-            self._confirm(
-                self._begin(hopeful), self.plan, HOPE_SHARE, 3, progress, "confirm, patiently", expected=True
-            )
+        if not self.violated:  # what a confirmation has counted says more than what a search has
+            beside = lead_beside(self.confirmed[0], self.plan) if self.stop_early else None
+            later = beside or (hopeful if hope and not same else None)
+            if later is not None:
+                words = "confirm, patiently"
+                self._confirm(self._begin(later), self.plan, HOPE_SHARE, 3, progress, words, late=PATIENT)
+        if not self.violated and not self.plan.costly:
+            self._confirm_rare(progress)
+
+    def _confirm_rare(self, progress: Progress) -> None:
+        """Where all that settled nothing: what happens rarely, and on one input alone."""
+        candidates = plain_candidates(self.proposals.candidates(), self.state.refused)
+        leads = one_sided_leads(self.source, self.workers, candidates, self.plan, progress.update)
+        if leads:
+            self._confirm(self._begin(leads[0]), self.plan, RARE_SHARE, 5, progress, "confirm what is rare")
 
     def search_deeper(self, progress: Progress) -> None:
         """The candidates again, with more samples and an eye for rarer events. Where runs are made one by
@@ -147,6 +162,7 @@ class Stages:
             samples=DEEPER // 2 * self.plan.samples,
             confirm=DEEPER * self.plan.confirm,
             patience=1,
+            daring=DARING,
         )
         candidates = self.state.finalists if plan.costly else self.proposals.candidates()
         leads = self._race(plan, candidates, Race(), progress, start=1 if plan.costly else 0, key=1)
@@ -219,15 +235,16 @@ class Stages:
         stage: str,
         *,
         expected: bool = True,
+        late: float = 0.2,
     ) -> None:
-        """expected: the search expects a violation to show in time."""
-        spending = Spending.of(2 * plan.confirm, share, plan.patience)
+        """expected: the search expects a violation to show in time; late: see `Spending.of`."""
+        spending = Spending.of(2 * plan.confirm, share, plan.patience, late=late)
 
         def settled(so_far: Confirmation) -> bool:
             return self.stop_early and so_far.refuted
 
         def promising(so_far: Confirmation) -> bool:
-            return not so_far.refuted and so_far.promising(self.claim, expected=expected)
+            return not so_far.refuted and so_far.promising(self.claim, spending.usual, expected=expected)
 
         def show(done: int, total: int) -> None:
             progress.update(stage, done, total, self._bound(result) if progress.watched else 0.0)
@@ -348,10 +365,8 @@ class Stages:
     def _plain_words(self, deterministic: bool) -> list[str]:
         notes = sorted(self.state.remarks)
         if deterministic and self.violated:
-            notes.append(
-                "The mechanism is not random: its output gives the input away. (Unless it keeps its first "
-                "answers: an audit assumes that every run draws anew.)"
-            )
+            kept = "(Unless it keeps its first answers: an audit assumes that every run draws anew.)"
+            notes.append(f"The mechanism is not random: its output gives the input away. {kept}")
         elif deterministic:
             same = "it returned the same output every time"
             seen = "as far as that was looked at" if self.state.remarks else "which is private"

@@ -289,15 +289,17 @@ class Spending:
     least: int = FIRST_LOOK
 
     @classmethod
-    def of(cls, trials: int, share: float = 1.0, patience: int = 1) -> Spending:
+    def of(cls, trials: int, share: float = 1.0, patience: int = 1, *, late: float = 0.2) -> Spending:
         """Fixed looks after all of the trials, and after four, sixteen, … times as many up to `patience`
         times; most of what the bets leave of the level is kept for the look after all trials.
+
+        late: of the level, for the looks after that.
 
         >>> Spending.of(6400).trials, Spending.of(6400, patience=16).trials
         ((6400,), (6400, 25600, 102400))
         """
         later = [4**i * trials for i in range(1, 32) if 4**i <= patience]
-        plan = {trials: 1 - ALWAYS - (0.2 if later else 0.0)} | {n: 0.2 / len(later) for n in later}
+        plan = {trials: 1 - ALWAYS - (late if later else 0.0)} | {n: late / len(later) for n in later}
         return cls(tuple(plan), tuple(share * part for part in plan.values()), trials, share * ALWAYS)
 
     @property
