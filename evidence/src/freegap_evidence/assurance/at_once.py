@@ -14,6 +14,7 @@ import numpy as np
 
 from freegap.bits import BitSource
 from freegap.mechanisms.batched_hybrid import draw_largest_above
+from freegap.mechanisms.measurement import measure
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 
@@ -105,5 +106,27 @@ def side_by_side(function: Callable[..., Any], *, shared: bool, divisor: int | N
         asked = {"epsilon" if divisor is None else "rho": budget * (size if shared else 1)}
         made = function(list(answers) * size, **asked, bits=bits)
         return np.array(made.multiples, dtype=np.int64).reshape(size, len(answers))
+
+    return release
+
+
+def then_measured(select: ReleaseMany) -> ReleaseMany:
+    """Of select_and_measure with k = 1: half of ε selects, in this way, and half measures what was selected.
+
+    As many measurements for as many times the budget have the noise of one each.
+    """
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        places, gaps = select(answers, epsilon / 2, bits, size)
+        found = places >= 0
+        if places.shape[1] == 1:  # by rank; else for each of the questions whether it is above
+            values = np.array(answers)[places[found]]
+        else:
+            values = np.broadcast_to(np.array(answers), places.shape)[found]
+        column: Any = np.ma.array(np.zeros(places.shape, dtype=np.int64), mask=True)
+        if len(values):
+            half = epsilon / 2 * len(values)
+            column[found] = measure(values.tolist(), epsilon=half, resolution=1, bits=bits).multiples
+        return places, gaps, column
 
     return release

@@ -267,7 +267,9 @@ def loss_of_pairs(row: Row) -> float | None:
     if row.law_at is None or row.measure is ZeroConcentrated:
         return None
     laws = [[row.law_at(answers, EPSILON) for answers in pair] for pair in row.pairs]
-    return max(_loss(*some, float(row.delta) or 1e-9) for one, other in laws for some in ((one, other), (other, one)))
+    return max(
+        _loss(*some, float(row.delta) or 1e-9) for one, other in laws for some in ((one, other), (other, one))
+    )
 
 
 def _loss(law: Mapping[Any, float], other: Mapping[Any, float], delta: float) -> float:

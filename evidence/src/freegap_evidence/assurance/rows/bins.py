@@ -110,7 +110,9 @@ def _totals() -> Row:
 
 def _means() -> Row:
     def law_at(answers: Sequence[float], epsilon: Fraction) -> dict[Any, float]:
-        noise = _geometric(float(epsilon) / 2)  # half of ε for the people, and half for what they have above 1
+        noise = _geometric(
+            float(epsilon) / 2
+        )  # half of ε for the people, and half for what they have above 1
         number, sum_ = int(sum(answers)), int(answers[0] - answers[1])
         return {(number + x, sum_ + y): p * r for (x, p), (y, r) in product(noise.items(), noise.items())}
 

@@ -12,7 +12,14 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
-from freegap_evidence.assurance.at_once import chosen_at_once, ended_at_once, ranked_at_once, side_by_side
+from freegap_evidence.assurance.at_once import (
+    chosen_at_once,
+    ended_at_once,
+    ranked_at_once,
+    runs_at_once,
+    side_by_side,
+    then_measured,
+)
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -35,6 +42,11 @@ def displaced(k: int, others: int) -> Pair:
     There two-sided noise costs as much as one-sided noise does; between few items it often costs less.
     """
     return (*[1] * k, *[0] * others), (*[0] * k, *[1] * others)
+
+
+LATE = tuple(((*[0] * before, 1), (*[1] * before, 0)) for before in (4, 8))
+"""Found late: with each question before that is not, the threshold is more surely above its middle, where
+two-sided noise costs all that is charged."""
 
 
 def rows() -> Iterator[Row]:
@@ -278,8 +290,9 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
         theorem="composition of noisy_top_k and measure",
         proof=Proved("noisy top-k, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
+        at_once=then_measured(ranked_at_once(fg.noisy_top_k, 1, noise=noise, resolution=1)),
         law=law,
-        pairs=(((2, -1), (1, 0)),),
+        pairs=(displaced(1, 3), displaced(1, 9)),
         regimes=ranking.selecting(noise),
     )
 
@@ -302,7 +315,8 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         theorem="composition of sparse_vector and measure",
         proof=Proved("sparse vector, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
+        at_once=then_measured(runs_at_once(fg.sparse_vector, 0, k=1, noise=noise, resolution=1)),
         law=law,
-        pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
+        pairs=(((1, 1, 0), (0, 0, 1)), LATE[0]),
         regimes=thresholds.selecting_above(noise),
     )

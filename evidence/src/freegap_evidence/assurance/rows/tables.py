@@ -43,7 +43,7 @@ def behind(others: int) -> Pair:
 
 
 def overtaken(people: int, others: int) -> Pair:
-    """All other items gain a person: that the first one is found all the same, with a small gap, costs all of ε.
+    """All other items gain a person: that the first is found all the same, with a small gap, costs all of ε.
 
     There are so many people, well above the threshold, that a small gap is noise of the threshold.
     """

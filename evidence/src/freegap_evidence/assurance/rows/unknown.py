@@ -78,7 +78,9 @@ def bounded_geometric(rate: float, chance: Fraction) -> tuple[dict[int, float], 
     return {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}, reach
 
 
-def noisy_counts(counts: Sequence[float], rate: float, chance: Fraction) -> tuple[list[dict[int, float]], int]:
+def noisy_counts(
+    counts: Sequence[float], rate: float, chance: Fraction
+) -> tuple[list[dict[int, float]], int]:
     """Of each item the law of its noisy count, and what it must be above to be named."""
     weights, reach = bounded_geometric(rate, chance)
     total = sum(weights.values())
@@ -271,7 +273,9 @@ def _items_in_groups(function: str, noise: str) -> Row:
 
     above = function == "above"
     options = {**SOME, "domain": "unknown"}
-    options |= {"items_per_person": 1, "threshold": 1} if above else {"pool": 2, "noise": noise, "resolution": 1}
+    options |= (
+        {"items_per_person": 1, "threshold": 1} if above else {"pool": 2, "noise": noise, "resolution": 1}
+    )
     return _asked(
         TableQuestion(getattr(fg, function), options, k=2 if above else 1, groups=2, apart=above),
         "unknown items, in groups",
@@ -307,7 +311,9 @@ def _groups(function: str) -> Row:
         named = _named(counts, epsilon, RARE["delta"] / 2)
         each = float(epsilon) / 4
         if function == "top_k":
-            cells = top_k_cells([*map(float, counts)], 1, NoiseDensity("exponential", 1 / each), float(WIDE), 4)
+            cells = top_k_cells(
+                [*map(float, counts)], 1, NoiseDensity("exponential", 1 / each), float(WIDE), 4
+            )
             return with_rest({cell: named * p for cell, p in cells.items()})
         setting = ThresholdSetting("exponential", each, 1, 1 / 2, c=1.0)
         offsets = [float(count - THRESHOLD) for count in counts]
@@ -348,7 +354,9 @@ def _both(function: str, noise: str) -> Row:
 
     above = function == "above"
     options = {**RARE, "groups": "unknown", "domain": "unknown"}
-    options |= {"items_per_person": 1, "threshold": 1} if above else {"pool": 2, "noise": noise, "resolution": 1}
+    options |= (
+        {"items_per_person": 1, "threshold": 1} if above else {"pool": 2, "noise": noise, "resolution": 1}
+    )
     return _asked(
         TableQuestion(getattr(fg, function), options, k=2 if above else 1, groups=2, apart=True),
         "unknown items and groups",
