@@ -374,7 +374,7 @@ def test_a_histogram_of_a_table_has_a_row_of_its_own() -> None:
     table = pa.table({"item": ["a"] * 9, "person": range(9), "cost": [1.5] * 9})
     asked: dict[str, Any] = {"items_per_person": 1, "epsilon": 1}
     of_table: dict[str, Any] = {"item": "item", "person": "person", "domain": ["a", "b"]}
-    means = {"value": "cost", "low": 0, "high": 9, "mean": True}
+    means: dict[str, Any] = {"value": "cost", "low": 0, "high": 9, "mean": True}
     made = [
         fg.histogram([3, 1], **asked),
         fg.histogram(table, **of_table, **asked),

@@ -9,7 +9,7 @@ import pytest
 from freegap_evidence.assurance.at_once import NOT_ASKED
 from freegap_evidence.assurance.copies import table_of_copies
 from freegap_evidence.assurance.row import EPSILON, Row
-from freegap_evidence.assurance.rows import bins, groups, tables, unknown
+from freegap_evidence.assurance.rows import bins, groups, quantiles, tables, unknown
 from freegap_evidence.assurance.rows.selection import WIDE
 
 from freegap.bits import SeededBits
@@ -70,6 +70,22 @@ def test_one_of_many_unknown_counts_is_the_release_on_the_same_bits() -> None:
         assert tuple((i, n) for i, n in enumerate(made) if n != NOT_ASKED) == single
         outputs.add(single)
     assert len(outputs) > 1
+
+
+QUANTILES = {row.title: row for row in quantiles.rows() if row.at_once is not None}
+
+
+@pytest.mark.parametrize("title", QUANTILES)
+def test_one_of_many_quantiles_is_the_release_on_the_same_bits(title: str) -> None:
+    row: Row = QUANTILES[title]
+    assert row.at_once is not None
+    outputs = set()
+    for seed in range(6):
+        single: Any = row.release(row.answers, EPSILON, SeededBits(seed)).output
+        assert tuple(row.at_once(row.answers, EPSILON, SeededBits(seed), 1)[0].tolist()) == single
+        outputs.add(single)
+    assert len(outputs) > 1
+    assert row.at_once(row.answers, EPSILON, SeededBits(1), 30).shape == (30, 2)
 
 
 def test_the_people_of_a_copy_are_in_no_other() -> None:

@@ -218,12 +218,15 @@ def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
         "tightness": honest.lower_bound / float(charge),
         "loss_of_pairs": loss_of_pairs(row),
         "runs": honest.runs,
+        "few": row.few or (ONE_BY_ONE if row.at_once is None else COUNTED if row.most_at_once else ""),
         "twin_bound": twin.lower_bound,
         "twin_caught": twin.violated,
         "ok": not honest.violated and twin.violated,
     }
 
 
+ONE_BY_ONE = "releases are made one by one"
+COUNTED = "what is counted for a release takes longer than what is drawn"
 SEARCHED = 14
 """One release is searched with for so many that confirm."""
 

@@ -94,7 +94,7 @@ class TableQuestion:
             asked |= {"group": "group", "groups": range(size * groups)}
             asked |= {"groups_per_person": groups} if groups > 1 else {"one_group_per_person": True}
         table = table_of_copies(counts, size, number, apart=self.apart)
-        return self.function(table, **asked | self.options)
+        return self.function(table, **{**asked, **self.options})
 
     def _cells(self, rows: Sequence[Any]) -> Any:
         """Items, gaps and estimates of one group."""

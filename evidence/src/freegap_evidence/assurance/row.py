@@ -83,6 +83,7 @@ class Row:
     costly: a release takes milliseconds, so there are fewer of them.
     at_once: many releases by the same function, for the audit, which can then look at many more.
     most_at_once: how many of them are looked at, where they take longer than others.
+    few: why the audit looks at few releases, where it does.
     """
 
     function: str
@@ -103,6 +104,7 @@ class Row:
     costly: bool = False
     at_once: ReleaseMany | None = None
     most_at_once: int | None = None
+    few: str = ""
 
     @property
     def title(self) -> str:

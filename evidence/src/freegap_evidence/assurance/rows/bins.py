@@ -76,6 +76,7 @@ def _row(variant: str, theorem: str, proof: str, law_at: Any, options: Mapping[s
         law=lambda: law_at(COUNTS, EPSILON),
         law_at=law_at,
         regimes=_OWN_NOISE,
+        most_at_once=300_000,
     )
 
 

@@ -197,6 +197,7 @@ def _exponential(variant: str) -> Row:
         law=lambda: gumbel_cells([2, 0, 1], 1, 2 / float(EPSILON), 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))) if variant else (displaced(1, 9),),
         regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
+        few="the sampler is the caller's, and draws one" if variant else "",
     )
 
 

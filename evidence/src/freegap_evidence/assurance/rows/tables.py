@@ -326,5 +326,6 @@ def _watch() -> Row:
         release=release,
         law=law,
         pairs=(((2, 2), (3, 2)), ((1, 2), (2, 2))),
+        few="each watch has a file and a key of its own",
         regimes=NoFastPath("each question is compared by itself, as SparseVector.ask compares it"),
     )
