@@ -22,22 +22,31 @@ ReleaseMany = Callable[[Sequence[float], Fraction, BitSource, int], Any]
 """answers, ε, bits, how many → what was released, as `audit` takes many outputs."""
 
 
-def ranked_at_once(function: Callable[..., Any], *more: Any, **options: Any) -> ReleaseMany:
+def _budget(epsilon: Fraction, divisor: int | None) -> dict[str, Fraction]:
+    """ε; or ρ = ε²/divisor, where there is one."""
+    return {"epsilon": epsilon} if divisor is None else {"rho": epsilon**2 / divisor}
+
+
+def ranked_at_once(
+    function: Callable[..., Any], *more: Any, divisor: int | None = None, **options: Any
+) -> ReleaseMany:
     """Of noisy top-k: the places, and the gaps where there are any."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
-        made = function(list(answers), *more, epsilon=epsilon, size=size, bits=bits, **options)
+        asked = _budget(epsilon, divisor)
+        made = function(list(answers), *more, **asked, size=size, bits=bits, **options)
         return made.labels if made.gap_multiples is None else (made.labels, made.gap_multiples)
 
     return release
 
 
-def ended_at_once(threshold: int, k: int, **options: Any) -> ReleaseMany:
+def ended_at_once(threshold: int, k: int, divisor: int | None = None, **options: Any) -> ReleaseMany:
     """Of hybrid top-k, which is noisy top-k with the threshold as the last item, and ends there."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
         items = [*answers, threshold]
-        made = noisy_top_k(items, k, epsilon=epsilon, size=size, bits=bits, **options)
+        budget: dict[str, Any] = _budget(epsilon, divisor)
+        made = noisy_top_k(items, k, **budget, size=size, bits=bits, **options)
         places, gaps = np.array(made.labels), made.gap_multiples
         over = np.cumsum(places == len(answers), axis=1) - (places == len(answers)) > 0
         places[over] = NOT_ASKED
