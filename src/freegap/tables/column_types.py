@@ -75,7 +75,8 @@ def refuse_types(frame: Any, places: dict[str, str], names: dict[str, str]) -> N
         reasons = found.get(places.get(argument, argument), {})
         for what, (constraint, remedy) in reasons.items():
             comes_out = argument in ("item", "group") or argument.startswith(PART)
-            if what != "duration" or comes_out:
+            harmless = {"duration": not comes_out, "zone": argument_of(argument) == "where"}
+            if not harmless.get(what):
                 raise InvalidArgument(argument_of(argument), name, constraint, remedy)
 
 
