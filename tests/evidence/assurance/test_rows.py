@@ -257,7 +257,9 @@ def test_the_loss_of_neighbours_is_that_of_their_laws() -> None:
     lost = loss_of_pairs(unknown)
     assert lost is not None
     assert 1.4 < lost < 1.5
-    twin = replace(unknown, law_at=lambda answers, epsilon: (unknown.law_at or dict)(answers, 2 * epsilon))
+    law_at = unknown.law_at
+    assert law_at is not None
+    twin = replace(unknown, law_at=lambda answers, epsilon: law_at(answers, 2 * epsilon))
     wider = loss_of_pairs(twin)
     assert wider is not None
     assert wider > 1.5
