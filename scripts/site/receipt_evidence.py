@@ -43,7 +43,7 @@ def record() -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, str]:
-    measure = "epsilon-delta" if row.delta else "rho" if row.law_at is not None else "epsilon"
+    measure = row.measure.name
     proof = row.proof
     told = f"by machine: {proof.entry}" if isinstance(proof, Proved) else f"cited: {proof.reason}"
     return {

@@ -118,7 +118,7 @@ def test_an_answer_of_very_many_steps_is_not_for_few_items(more: int) -> None:
     words, values = np.full((n, 2), 5, np.uint64), np.zeros(n, np.int64)
     for per_value, decided in ((2**52 - 1, True), (2**52, False), (2**70, False)):
         factors = Factors(1.0, 1024.0, per_value)
-        found = largest_of_few(values, first, words, EXPONENTIAL, factors, 2.0**-44, n, -math.inf)
+        found = largest_of_few(values, first, words, factors, 2.0**-44, n, -math.inf)
         assert (found is not None) == decided
     scale, resolution = Fraction(1, 10**52), Fraction(1, 10**60)
     kept: dict[str, Any] = {"grain": Fraction(1), "scale": scale, "resolution": resolution}

@@ -249,7 +249,8 @@ def test_other_measures(tmp_path: Path, shop: Shop) -> None:
         ),
         ("top_k", {"release": "top_k", "measure": "epsilon-delta"}, ["unknown_top_k"]),
         ("above", {"release": "above", "measure": "epsilon"}, ["above", "hybrid_sparse_vector"]),
-        ("above", {"release": "above", "measure": "rho"}, []),
+        ("above", {"release": "above", "measure": "rho"}, ["above"]),
+        ("above", {"release": "above", "measure": "unheard of"}, []),
         ("noisy_top_k", {"measure": "epsilon", "gaps": None}, ["noisy_top_k"]),
         ("noisy_top_k", {"measure": "epsilon", "gaps": None, "parameters": {"noise": "unheard of"}}, []),
         ("something", {"measure": "epsilon"}, []),
@@ -300,8 +301,13 @@ def test_a_top_k_in_rho_has_the_row_of_its_gaps(options: dict[str, Any], variant
     [
         ({}, ["in groups"]),
         ({"value": "cost", "low": 0, "high": 9}, ["in groups", "by total, in groups"]),
+        ({"measure": True}, ["measured, in groups"]),
         ({"domain": "unknown", "delta": "1e-8", "noise": "exponential"}, ["unknown items, in groups"]),
         ({"groups": "unknown", "delta": "1e-8"}, ["unknown groups"]),
+        (
+            {"groups": "unknown", "domain": "unknown", "delta": "1e-8", "noise": "exponential"},
+            ["unknown items and groups"],
+        ),
     ],
 )
 def test_a_release_in_groups_has_the_row_of_its_kind(options: dict[str, Any], variants: list[str]) -> None:
@@ -310,6 +316,76 @@ def test_a_release_in_groups_has_the_row_of_its_kind(options: dict[str, Any], va
     release = fg.top_k(table, item="item", person="person", group="ward", k=1, epsilon=1, **asked)
     found = evidence_of("top_k", release.to_dict(), fg.__version__)
     assert [row["variant"] for row in (found or {})["rows"] if row["function"] == "top_k"] == variants
+
+
+UNKNOWN: dict[str, Any] = {"domain": "unknown", "delta": "1e-8", "items_per_person": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "variants"),
+    [
+        ({}, [""]),
+        ({"epsilon": None, "rho": 1}, ["in ρ"]),
+        ({"value": "cost", "low": 0, "high": 9}, ["", "by total"]),
+        (UNKNOWN, ["unknown items"]),
+        ({"group": "ward", "groups": ["n", "s"]}, ["in groups"]),
+        (
+            {"group": "ward", "groups": ["n"], "value": "cost", "low": 0, "high": 9},
+            ["in groups", "by total, in groups"],
+        ),
+        ({"group": "ward", "groups": ["n", "s"], **UNKNOWN}, ["unknown items, in groups"]),
+        ({"group": "ward", "groups": "unknown", "groups_per_person": 1, "delta": "1e-8"}, ["unknown groups"]),
+        (
+            {"group": "ward", "groups": "unknown", "groups_per_person": 1, **UNKNOWN},
+            ["unknown items and groups"],
+        ),
+    ],
+)
+def test_what_is_above_has_the_row_of_its_kind(options: dict[str, Any], variants: list[str]) -> None:
+    table = pa.table({"ward": ["n"] * 9, "item": ["a"] * 9, "person": range(9), "cost": [1.5] * 9})
+    asked: dict[str, Any] = {"domain": ["a", "b"], "epsilon": 1, **options}
+    release = fg.above(table, item="item", person="person", threshold=2, k=1, **asked)
+    found = evidence_of("above", release.to_dict(), fg.__version__)
+    assert [row["variant"] for row in (found or {})["rows"] if row["function"] == "above"] == variants
+
+
+@pytest.mark.parametrize(
+    ("options", "variants"),
+    [
+        ({"rho": 1}, ["in ρ"]),
+        ({"rho": 1, "measure": True}, ["measured, in ρ"]),
+        ({"epsilon": 1, "domain": "unknown", "delta": "1e-8", "noise": "gumbel"}, ["unknown items"]),
+        (
+            {"epsilon": 1, "domain": "unknown", "delta": "1e-8", "noise": "exponential", "measure": True},
+            ["unknown items, measured"],
+        ),
+    ],
+)
+def test_a_top_k_of_a_table_has_a_row_of_its_own(options: dict[str, Any], variants: list[str]) -> None:
+    table = pa.table({"item": ["a"] * 9, "person": range(9)})
+    release = fg.top_k(table, item="item", person="person", k=1, **{"domain": ["a", "b"]} | options)
+    found = evidence_of("top_k", release.to_dict(), fg.__version__)
+    rows = (found or {})["rows"]
+    assert [row["variant"] for row in rows if row["function"] == "top_k"] == variants
+    assert any(row["function"] != "top_k" for row in rows)
+
+
+def test_a_histogram_of_a_table_has_a_row_of_its_own() -> None:
+    table = pa.table({"item": ["a"] * 9, "person": range(9), "cost": [1.5] * 9})
+    asked: dict[str, Any] = {"items_per_person": 1, "epsilon": 1}
+    of_table: dict[str, Any] = {"item": "item", "person": "person", "domain": ["a", "b"]}
+    means: dict[str, Any] = {"value": "cost", "low": 0, "high": 9, "mean": True}
+    made = [
+        fg.histogram([3, 1], **asked),
+        fg.histogram(table, **of_table, **asked),
+        fg.histogram(table, **of_table, **means, **asked),
+    ]
+    own = [
+        {row["variant"] for row in (evidence_of("histogram", one.to_dict(), fg.__version__) or {})["rows"]}
+        & {"of a table", "means"}
+        for one in made
+    ]
+    assert own == [set(), {"of a table"}, {"of a table", "means"}]
 
 
 def test_the_evidence_of_another_version_is_not_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def above(
     where: str | None = shared.WHERE,
     domain: list[str] | None = shared.DOMAIN,
     threshold: str = typer.Option(..., help="How many people an item must exceed.", show_default=False),
-    k: int = typer.Option(..., "-k", help="How many items to release at most.", show_default=False),
+    k: int = typer.Option(..., "-k", "--k", help="How many items to release at most.", show_default=False),
     epsilon: str | None = shared.EPSILON,
     rho: str | None = shared.RHO,
     ledger: str | None = shared.LEDGER,

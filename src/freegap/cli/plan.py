@@ -14,7 +14,7 @@ from freegap.errors import InvalidArgument, printable
 
 
 def plan(
-    k: int = typer.Option(..., "-k", help="How many items come out at most.", show_default=False),
+    k: int = typer.Option(..., "-k", "--k", help="How many items come out at most.", show_default=False),
     items: int | None = typer.Option(
         None, help="How many items the public domain has; with --largest, a power law.", show_default=False
     ),

@@ -18,7 +18,7 @@ def top_k(
     protect: str | None = shared.PROTECT,
     where: str | None = shared.WHERE,
     domain: list[str] | None = shared.DOMAIN,
-    k: int = typer.Option(..., "-k", help="How many items to select.", show_default=False),
+    k: int = typer.Option(..., "-k", "--k", help="How many items to select.", show_default=False),
     epsilon: str | None = shared.EPSILON,
     rho: str | None = shared.RHO,
     measure: bool = typer.Option(False, "--measure", help="Spend half on estimating how many people."),

@@ -23,7 +23,7 @@ def watch(
     person: str = typer.Option(..., help="The column of persons.", show_default=False),
     where: str | None = shared.WHERE,
     threshold: str = typer.Option(..., help="How many people are too many.", show_default=False),
-    k: int = typer.Option(1, "-k", help="How many alerts there may be before the watch is over."),
+    k: int = typer.Option(1, "-k", "--k", help="How many alerts there may be before the watch is over."),
     epsilon: str = typer.Option(
         ..., help="The privacy budget in ε, for all days together.", show_default=False
     ),

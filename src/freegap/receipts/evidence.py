@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
-# A release from a table is one of another mechanism where the table has no row of its own for the measure.
+# A release from a table is one of another mechanism, whose row has the theorem.
 _BELOW = {
     ("top_k", "epsilon-delta", False): "unknown_top_k",
     ("top_k", "rho", False): "noisy_top_k",
@@ -21,8 +22,19 @@ _BELOW = {
 }
 
 # Rows that are about a release with this parameter; or with this value of it.
-_ASKED_WITH = {"by total": "value", "by total, in groups": "value", "means": "mean"}
-_UNKNOWN = {"unknown items, in groups": "domain", "unknown groups": "groups"}
+_ASKED_WITH = {"by total": "value", "by total, in groups": "value"}
+_HAS = {"means": "means", "of a table": "privacy"}
+"""Rows that are about a release which has this."""
+_UNKNOWN = {
+    "unknown items": {"domain"},
+    "unknown items, measured": {"domain"},
+    "unknown items, in groups": {"domain"},
+    "unknown groups": {"groups"},
+    "unknown items and groups": {"domain", "groups"},
+}
+
+
+_ENDS = re.compile("[,;]")  # of the name of what a release is "as"
 
 
 @functools.cache
@@ -48,7 +60,7 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
     measure = kept.get("measure")
     measured = kept.get("release") == "top_k" and kept.get("estimates") is not None
     below = None if "groups" in kept else _BELOW.get((mechanism, str(measure), measured))
-    function = below or mechanism
+    functions = {mechanism} if below is None else {mechanism, below}
     parameters = kept.get("parameters")
     noise = parameters.get("noise") if isinstance(parameters, dict) else None
     like = [
@@ -59,8 +71,8 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
     rows = [
         row
         for row in like
-        if row["function"] == function
-        and _is_variant(row["variant"], kept, measured=measured and function == "top_k")
+        if row["function"] in functions
+        and _is_variant(row["variant"], kept, measured=measured and row["function"] == "top_k")
     ]
     # Under ρ the last gap has its price, and so a top k without it has a row of its own.
     without = [row for row in rows if row["variant"].endswith("without the last gap")]
@@ -68,11 +80,9 @@ def evidence_of(mechanism: str, kept: dict[str, Any], version: str) -> dict[str,
         rows = [row for row in rows if row not in without] if _has_last_gap(kept) else without
     # A release from a table rests on another mechanism, and that one has the theorem.
     others = {
-        row["theorem"].removeprefix("as ").partition(",")[0]
-        for row in rows
-        if row["theorem"].startswith("as ")
+        _ENDS.split(row["theorem"].removeprefix("as "))[0] for row in rows if row["theorem"].startswith("as ")
     }
-    rows += [row for row in like if row["function"] in others and row["variant"] == ""]
+    rows += [row for row in like if row["function"] in others and row["variant"] == "" and row not in rows]
     return {
         "version": record["version"],
         "record": digest,
@@ -95,16 +105,22 @@ def _is_variant(variant: str, kept: dict[str, Any], *, measured: bool) -> bool:
     own = isinstance(parameters, dict) and parameters.get("form") == "black box"
     if (variant == "above a threshold") != above or (variant == "own sampler") != own:
         return False
-    in_groups = variant == "unknown groups" or variant.endswith("in groups")
+    in_groups = variant.endswith(("unknown groups", "in groups", "and groups"))
     if in_groups != ("groups" in kept):
         return False
     said = parameters if isinstance(parameters, dict) else {}
     if variant in _ASKED_WITH and not said.get(_ASKED_WITH[variant]):
         return False
-    if variant in _UNKNOWN and said.get(_UNKNOWN[variant]) != "unknown":
+    if variant in _HAS and _HAS[variant] not in kept:
+        return False
+    privacy = kept.get("privacy")
+    domain = said.get("domain") or (privacy.get("domain") if isinstance(privacy, dict) else None)
+    unknown = {"domain"} if str(domain).partition(";")[0] == "unknown" else set()
+    unknown |= {"groups"} if said.get("groups") == "unknown" else set()
+    if variant in _UNKNOWN and unknown != _UNKNOWN[variant]:
         return False
     if "gaps" in kept and kept["gaps"] is None and variant == "":
         return False
     if kept.get("gaps") is not None and variant == "without gap":
         return False
-    return (variant == "measured") == measured
+    return ("measured" in variant) == measured

@@ -185,6 +185,9 @@ class FileTable:
         return InvalidArgument(self.argument, self.path, f"has no column {column!r}", remedy)
 
 
+_LISTED = "Check the path. It is of a file with a column of them; a program may pass a list."
+
+
 def _find(path: str, argument: str) -> list[str]:
     if "://" in path:
         raise InvalidArgument(
@@ -200,7 +203,8 @@ def _find(path: str, argument: str) -> list[str]:
             argument, path, f"cannot be read ({error.strerror})", "Check the path."
         ) from None
     if not found:
-        raise InvalidArgument(argument, path, "names no file", "Check the path.")
+        remedy = _LISTED if argument in ("domain", "groups") else "Check the path."
+        raise InvalidArgument(argument, path, "names no file", remedy)
     if any(set(file) & set("*?[") for file in found):
         raise InvalidArgument(
             argument, path, "must not lead to a file with one of * ? [ in its name", "Rename that file."

@@ -101,7 +101,8 @@ class Grouping:
 
     def line(self, asked: Measure) -> str:
         """What is said of it to people."""
-        known, rest = f"{len(self.labels):,} public values of the column {self.column!r}", asked.symbol
+        values = "value" if len(self.labels) == 1 else "values"
+        known, rest = f"{len(self.labels):,} public {values} of the column {self.column!r}", asked.symbol
         if self.least is not None:
             known = (
                 f"{UNKNOWN}; those values of the column {self.column!r} are named whose noisy number of "

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 
 from freegap.errors import InvalidArgument
-from freegap.tables.behind_ibis import as_they_are, backend_name, is_number, of_their_types, with_time_zones
+from freegap.tables.behind_ibis import as_they_are, backend_name, is_number, of_their_types
 from freegap.tables.column_names import PART, ItemColumns, argument_of, elsewhere, names_of, refuse_names
+from freegap.tables.column_types import refuse_half_numbers, refuse_types, with_single_precision
 from freegap.tables.databases import database_kind, open_database
 from freegap.tables.described import SourceTable
 from freegap.tables.engine_errors import ask_engine
@@ -302,8 +303,10 @@ def _source(
 
     # GROUP is a word of SQL.
     picked = {_INSIDE.get(argument, argument): name for argument, name in names.items()}
-    chosen = ask_engine(lambda: exact_text(hashable(pick(frame, **picked, **looked_at))))
-    _refuse_lost_offsets(chosen, names)
+    refuse_half_numbers(frame)
+    asked = ask_engine(lambda: pick(frame, **picked, **looked_at))
+    refuse_types(asked, _INSIDE, names | looked_at)
+    chosen = ask_engine(lambda: exact_text(hashable(with_single_precision(asked))))
     if condition is not None:
         looks = {name: place for place, name in looked_at.items()}
         chosen = ask_engine(lambda: filtered(chosen, condition, looks, typed=typed).select(*picked))
@@ -334,24 +337,6 @@ def _source(
         value=value,
         parts=tuple(parts.values()),
     )
-
-
-def _refuse_lost_offsets(frame: Frame, names: dict[str, str]) -> None:
-    """DuckDB tells 10:00+00 from 10:00+02, and hands both over as 10:00: two persons would become one."""
-    native, zoned = nw.to_native(frame), []
-    if frame.implementation.is_duckdb():
-        types = zip(frame.collect_schema().names(), native.types, strict=True)
-        zoned = [column for column, type_ in types if str(type_) == "TIME WITH TIME ZONE"]
-    elif frame.implementation.is_ibis():
-        zoned = ask_engine(lambda: with_time_zones(native))
-    for argument, name in names.items():
-        if _INSIDE.get(argument, argument) in zoned:
-            raise InvalidArgument(
-                argument_of(argument),
-                name,
-                "is a column of times with a time zone, which is lost on the way out of the engine",
-                "Cast it to VARCHAR.",
-            )
 
 
 def _kind(frame: Frame, argument: str, name: str) -> str:

@@ -20,6 +20,7 @@ from freegap_evidence.assurance.checks import (
     check_divergence,
     check_proof,
     claims_of,
+    loss_of_pairs,
 )
 from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.machine import machine_checks
@@ -228,6 +229,41 @@ def test_a_row_in_rho_without_power_is_red() -> None:
     """A charge that even a quarter of the noise stays within says nothing."""
     assert check_divergence(IN_RHO, QUICK)["ok"]
     assert not check_divergence(replace(IN_RHO, charge=lambda epsilon: 100 * epsilon), QUICK)["ok"]
+
+
+def test_what_stays_below_is_on_the_page_with_its_reason() -> None:
+    """A bound far from the charge, and few releases; not one that is near, with many."""
+    audit: dict[str, Any] = {"symbol": "ε", "charge": 1.5, "lower_bound": 0.6, "tightness": 0.4, "runs": 9000}
+    audit |= {"loss_of_pairs": 0.75, "few": "a reason", "twin_caught": True, "ok": True}
+    near = audit | {"tightness": 0.9, "runs": 2_000_000}
+    rest = {"proof": {"cited": "", "ok": True}, "distribution": {"p": 1.0, "twin_p": 0.0}}
+    rest |= {"divergence": {"left_out": ""}, "regimes": {"no_fast_path": "none"}}
+    records = [
+        {"mechanism": name, "theorem": "t", "checks": rest | {"audit": found}, "ok": True}
+        for name, found in (("far", audit), ("near", near))
+    ]
+    page = markdown(records, machine=machine_checks(sample=50), command="freegap assure", seconds=60)
+    assert (
+        "- far: 40% of the charge in 9,000 runs; by the exact laws the neighbours lose 50%; a reason." in page
+    )
+    assert "- near:" not in page
+
+
+def test_the_loss_of_neighbours_is_that_of_their_laws() -> None:
+    """Of unknown counts with half of the noise more than is charged, and of bins what is charged."""
+    exact = row_named("histogram, of a table, discrete laplace")
+    assert loss_of_pairs(exact) == pytest.approx(1.5, abs=1e-5)
+    unknown = row_named("unknown_counts, bounded geometric")
+    lost = loss_of_pairs(unknown)
+    assert lost is not None
+    assert 1.4 < lost < 1.5
+    law_at = unknown.law_at
+    assert law_at is not None
+    twin = replace(unknown, law_at=lambda answers, epsilon: law_at(answers, 2 * epsilon))
+    wider = loss_of_pairs(twin)
+    assert wider is not None
+    assert wider > 1.5
+    assert loss_of_pairs(IN_RHO) is None
 
 
 def test_a_red_row_is_seen_on_the_page() -> None:

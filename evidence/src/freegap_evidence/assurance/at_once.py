@@ -14,6 +14,7 @@ import numpy as np
 
 from freegap.bits import BitSource
 from freegap.mechanisms.batched_hybrid import draw_largest_above
+from freegap.mechanisms.measurement import measure
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k import noisy_max, noisy_top_k
 
@@ -21,22 +22,31 @@ ReleaseMany = Callable[[Sequence[float], Fraction, BitSource, int], Any]
 """answers, ε, bits, how many → what was released, as `audit` takes many outputs."""
 
 
-def ranked_at_once(function: Callable[..., Any], *more: Any, **options: Any) -> ReleaseMany:
+def _budget(epsilon: Fraction, divisor: int | None) -> dict[str, Fraction]:
+    """ε; or ρ = ε²/divisor, where there is one."""
+    return {"epsilon": epsilon} if divisor is None else {"rho": epsilon**2 / divisor}
+
+
+def ranked_at_once(
+    function: Callable[..., Any], *more: Any, divisor: int | None = None, **options: Any
+) -> ReleaseMany:
     """Of noisy top-k: the places, and the gaps where there are any."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
-        made = function(list(answers), *more, epsilon=epsilon, size=size, bits=bits, **options)
+        asked = _budget(epsilon, divisor)
+        made = function(list(answers), *more, **asked, size=size, bits=bits, **options)
         return made.labels if made.gap_multiples is None else (made.labels, made.gap_multiples)
 
     return release
 
 
-def ended_at_once(threshold: int, k: int, **options: Any) -> ReleaseMany:
+def ended_at_once(threshold: int, k: int, divisor: int | None = None, **options: Any) -> ReleaseMany:
     """Of hybrid top-k, which is noisy top-k with the threshold as the last item, and ends there."""
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
         items = [*answers, threshold]
-        made = noisy_top_k(items, k, epsilon=epsilon, size=size, bits=bits, **options)
+        budget: dict[str, Any] = _budget(epsilon, divisor)
+        made = noisy_top_k(items, k, **budget, size=size, bits=bits, **options)
         places, gaps = np.array(made.labels), made.gap_multiples
         over = np.cumsum(places == len(answers), axis=1) - (places == len(answers)) > 0
         places[over] = NOT_ASKED
@@ -105,5 +115,27 @@ def side_by_side(function: Callable[..., Any], *, shared: bool, divisor: int | N
         asked = {"epsilon" if divisor is None else "rho": budget * (size if shared else 1)}
         made = function(list(answers) * size, **asked, bits=bits)
         return np.array(made.multiples, dtype=np.int64).reshape(size, len(answers))
+
+    return release
+
+
+def then_measured(select: ReleaseMany) -> ReleaseMany:
+    """Of select_and_measure with k = 1: half of ε selects, in this way, and half measures what was selected.
+
+    As many measurements for as many times the budget have the noise of one each.
+    """
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        places, gaps = select(answers, epsilon / 2, bits, size)
+        found = places >= 0
+        if places.shape[1] == 1:  # by rank; else for each of the questions whether it is above
+            values = np.array(answers)[places[found]]
+        else:
+            values = np.broadcast_to(np.array(answers), places.shape)[found]
+        column: Any = np.ma.array(np.zeros(places.shape, dtype=np.int64), mask=True)
+        if len(values):
+            half = epsilon / 2 * len(values)
+            column[found] = measure(values.tolist(), epsilon=half, resolution=1, bits=bits).multiples
+        return places, gaps, column
 
     return release

@@ -76,11 +76,14 @@ class Row:
     regimes: where the fast path is compared with the program.
     charge: the most that a release at ε spends, in its measure.
     measure: what the charge is in: ε, ρ, or ε with a δ.
-    law_at: of answers and ε, the exact law there, for a row in ρ: its divergences must not exceed the charge.
+    law_at: of answers and ε, the exact law there: the loss of the pairs follows from it, and in ρ the
+        divergences, which must not exceed the charge.
     delta: the δ that goes with it.
     blatant: how many times too narrow the noise is of the audit's twin.
     costly: a release takes milliseconds, so there are fewer of them.
     at_once: many releases by the same function, for the audit, which can then look at many more.
+    most_at_once: how many of them are looked at, where they take longer than others.
+    few: why the audit looks at few releases, where it does.
     """
 
     function: str
@@ -100,6 +103,8 @@ class Row:
     blatant: int = 4
     costly: bool = False
     at_once: ReleaseMany | None = None
+    most_at_once: int | None = None
+    few: str = ""
 
     @property
     def title(self) -> str:

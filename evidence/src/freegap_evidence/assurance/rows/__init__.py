@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from freegap_evidence.assurance.row import Row
 from freegap_evidence.assurance.rows import (
+    bins,
     candidates,
     concentrated,
     groups,
@@ -11,6 +12,7 @@ from freegap_evidence.assurance.rows import (
     selection,
     tables,
     thresholds,
+    unknown,
 )
 
 __all__ = ["ROWS"]
@@ -21,6 +23,8 @@ ROWS: tuple[Row, ...] = (
     *thresholds.rows(),
     *candidates.rows(),
     *tables.rows(),
+    *bins.rows(),
     *groups.rows(),
+    *unknown.rows(),
     *quantiles.rows(),
 )

@@ -17,7 +17,13 @@ from typing import Any
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.values.measures import ZeroConcentrated
-from freegap_evidence.assurance.at_once import ReleaseMany, side_by_side
+from freegap_evidence.assurance.at_once import (
+    ReleaseMany,
+    chosen_at_once,
+    ended_at_once,
+    ranked_at_once,
+    side_by_side,
+)
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import ranking
 from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row
@@ -106,6 +112,7 @@ def _top_k(*, last_gap: bool) -> Row:
         law_at=law_at,
         answers=(1, -1, 0),
         pairs=(((0, 0, 0, 0), (1, 1, -1, -1)), ((1, 0, 0), (0, 1, 1))),
+        at_once=ranked_at_once(fg.noisy_top_k, 2, divisor=8 * places, last_gap=last_gap, resolution=1),
         regimes=ranking.noisy_top_k("gumbel", last_gap=last_gap),
         variant="in ρ" if last_gap else "in ρ, without the last gap",
     )
@@ -134,6 +141,7 @@ def _hybrid_top_k() -> Row:
         law_at=law_at,
         answers=(1, -1),
         pairs=(((0, 0), (1, 1)), ((0, 0, 0), (1, -1, -1))),
+        at_once=ended_at_once(0, 2, divisor=24, resolution=1),
         regimes=ranking.hybrid_top_k("gumbel"),
         theorem=f"{OURS}; the threshold is an item that nobody moves",
     )
@@ -152,6 +160,7 @@ def _exponential() -> Row:
         law_at=law_at,
         answers=(2, 0, 1),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))),
+        at_once=chosen_at_once(resolution=1),
         regimes=NoFastPath("the ranking by Gumbel noise of the row in ε, at another rate"),
         noise="Gumbel",
         theorem=f"{OURS}, two places",

@@ -11,10 +11,15 @@ from typing import Any
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.laws import CONTINUOUS_NOISES, GUMBEL, NOISES, ContinuousNoiseName, NoiseName, law_named
-from freegap.mechanisms.unknown_domain import UNKNOWN_NOISES, UnknownNoiseName, UnknownPlan
-from freegap.values.measures import Approximate
-from freegap_evidence.assurance.at_once import chosen_at_once, ended_at_once, ranked_at_once, side_by_side
+from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
+from freegap_evidence.assurance.at_once import (
+    chosen_at_once,
+    ended_at_once,
+    ranked_at_once,
+    runs_at_once,
+    side_by_side,
+    then_measured,
+)
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
@@ -39,6 +44,11 @@ def displaced(k: int, others: int) -> Pair:
     return (*[1] * k, *[0] * others), (*[0] * k, *[1] * others)
 
 
+LATE = tuple(((*[0] * before, 1), (*[1] * before, 0)) for before in (4, 8))
+"""Found late: with each question before that is not, the threshold is more surely above its middle, where
+two-sided noise costs all that is charged."""
+
+
 def rows() -> Iterator[Row]:
     """Each with every noise that it can be asked for."""
     for noise in CONTINUOUS_NOISES:
@@ -51,9 +61,6 @@ def rows() -> Iterator[Row]:
         yield _without_gap("noisy_top_k", any_noise, 2)
     for any_noise in NOISES:
         yield _select_above_and_measure(any_noise)
-    for unknown_noise in UNKNOWN_NOISES:
-        yield _unknown_top_k(unknown_noise)
-    yield _unknown_counts()
     yield _exponential("")
     yield _exponential("own sampler")
     yield _measure()
@@ -153,88 +160,6 @@ def _hybrid_top_k(noise: ContinuousNoiseName) -> Row:
     )
 
 
-def _unknown_top_k(noise: UnknownNoiseName) -> Row:
-    """Two items, of counts that are the answers, and the bar, of which the plan says where it is."""
-    delta = Fraction(1, 20)
-    asked: dict[str, Any] = {"delta": delta, "people": 20, "pool": 2, "noise": noise, "resolution": 1}
-
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        counts = {place: int(count) for place, count in enumerate(answers)}
-        found = fg.unknown_top_k(counts, 1, epsilon=epsilon, bits=bits, **asked)
-        return Released((found.labels, found.gap_multiples), found.spent)
-
-    def law() -> dict[Any, float]:
-        plan = UnknownPlan.read(k=1, epsilon=EPSILON, **asked)
-        slots = [5.0, 4.0, float(plan.lift)]
-        if plan.law is GUMBEL:
-            full = gumbel_cells(slots, 1, float(plan.scale), 30)
-        else:
-            full = top_k_cells(slots, 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20)
-        found = {cell: p for cell, p in full.items() if cell[0] != (2,)}
-        return found | {((), ()): 1 - sum(found.values())}
-
-    return Row(
-        function="unknown_top_k",
-        noise=noise,
-        theorem="our own, after Durfee and Rogers 2019",
-        proof=Cited(
-            "the slots of neighbours are monotonic answers (docs/mathematics/unknown.md; a test enumerates "
-            "them); then noisy_top_k of this table with the same noise, but for names of probability δ"
-        ),
-        release=release,
-        answers=(5, 4),
-        law=law,
-        pairs=(((1, 1), (0, 0)), ((7, 7), (7, 6)), ((5, 0), (4, 0))),
-        regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
-        measure=Approximate,
-        delta=delta,
-        costly=True,
-    )
-
-
-def bounded_geometric(rate: float, chance: Fraction) -> tuple[dict[int, float], int]:
-    """Weights of two-sided geometric noise, and its end: the first whose own share is at most the chance."""
-    reach = 0
-    while math.exp(-rate * reach) > chance * sum(math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)):
-        reach += 1
-    return {x: math.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}, reach
-
-
-def _unknown_counts() -> Row:
-    """Two items, of which a person may have both: each with half of ε and half of δ."""
-    delta = Fraction(1, 20)
-
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        counts = {place: int(count) for place, count in enumerate(answers)}
-        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "people": 20, "items_per_person": 2}
-        found = fg.unknown_counts(counts, bits=bits, **asked)
-        return Released(tuple(sorted(zip(found.labels, found.counts, strict=True))), found.spent)
-
-    def law() -> dict[Any, float]:
-        noise, reach = bounded_geometric(float(EPSILON) / 2, delta / 2)
-        total = sum(noise.values())
-        joint: dict[Any, float] = {}
-        for (x, p), (y, q) in product(noise.items(), noise.items()):
-            named = tuple((i, n) for i, n in ((0, 5 + x), (1, 3 + y)) if n > reach)
-            joint[named] = joint.get(named, 0.0) + p * q / total**2
-        return joint
-
-    return Row(
-        function="unknown_counts",
-        noise="bounded geometric",
-        theorem="Desfontaines, Voss, Gipson and Mandayam 2022, composed over a person's items",
-        proof=Cited("shifts of one item's bounded noise, all but its end: docs/mathematics/unknown.md"),
-        release=release,
-        answers=(5, 3),
-        law=law,
-        pairs=(((1, 1), (0, 0)), ((9, 9), (8, 8)), ((6, 4), (5, 4))),
-        regimes=NoFastPath("noise is drawn for each item, as whole numbers"),
-        measure=Approximate,
-        delta=delta,
-        costly=True,
-    )
-
-
 # The exponential mechanism --------------------------------------------------------------------
 
 
@@ -272,6 +197,7 @@ def _exponential(variant: str) -> Row:
         law=lambda: gumbel_cells([2, 0, 1], 1, 2 / float(EPSILON), 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))) if variant else (displaced(1, 9),),
         regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
+        few="the sampler is the caller's, and draws one" if variant else "",
     )
 
 
@@ -365,8 +291,9 @@ def _select_and_measure(noise: ContinuousNoiseName) -> Row:
         theorem="composition of noisy_top_k and measure",
         proof=Proved("noisy top-k, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, noise=noise, resolution=1),
+        at_once=then_measured(ranked_at_once(fg.noisy_top_k, 1, noise=noise, resolution=1)),
         law=law,
-        pairs=(((2, -1), (1, 0)),),
+        pairs=(displaced(1, 3), displaced(1, 9)),
         regimes=ranking.selecting(noise),
     )
 
@@ -389,7 +316,8 @@ def _select_above_and_measure(noise: NoiseName) -> Row:
         theorem="composition of sparse_vector and measure",
         proof=Proved("sparse vector, then measure"),
         release=releasing(fg.select_and_measure, _estimated, 1, threshold=0, noise=noise, resolution=1),
+        at_once=then_measured(runs_at_once(fg.sparse_vector, 0, k=1, noise=noise, resolution=1)),
         law=law,
-        pairs=(((0, 0), (-1, 1)), ((-1, -1, 0), (0, 0, -1))),
+        pairs=(((1, 1, 0), (0, 0, 1)), LATE[0]),
         regimes=thresholds.selecting_above(noise),
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,15 @@ import pyarrow as pa
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName
+from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, law_named
 from freegap.tables.watch import watch
+from freegap.values.measures import ZeroConcentrated
+from freegap_evidence.assurance.copies import copied
 from freegap_evidence.assurance.densities import NoiseDensity
+from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import tables as regimes
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row, releasing
+from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row, releasing
+from freegap_evidence.assurance.rows.concentrated import CELLS, gaussian_cells
 from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measurement
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import top_k_cells
@@ -27,9 +29,29 @@ from freegap_evidence.assurance.top_k_law import top_k_cells
 ITEMS = ["a", "b"]
 COUNTS = (3, 1)
 THRESHOLD = 2
+
 # One person more has either item or both; a count never falls when someone joins.
-PAIRS = (((1, 1), (2, 1)), ((1, 1), (2, 2)), ((2, 2), (3, 2)))
-_row = partial(Row, answers=COUNTS, pairs=PAIRS, costly=True)
+
+
+def behind(others: int) -> Pair:
+    """An item one person behind all others, and level with them: it comes first, which costs all of ε.
+
+    With one-sided noise one other will do; with two-sided noise it takes several, the best of which is nearly
+    always above the middle of its noise.
+    """
+    return (0, *[1] * others), (1, *[1] * others)
+
+
+def overtaken(people: int, others: int) -> Pair:
+    """All other items gain a person: that the first is found all the same, with a small gap, costs all of ε.
+
+    There are so many people, well above the threshold, that a small gap is noise of the threshold.
+    """
+    return (people, *[people] * others), (people, *[people + 1] * others)
+
+
+row_of_counts = partial(Row, answers=COUNTS, costly=True)
+OTHERS = {"exponential": 1, "laplace": 9}
 COUNTED = "counts of distinct people are monotonic with sensitivity 1 (property tests on every engine); then "
 
 
@@ -40,7 +62,10 @@ def rows() -> Iterator[Row]:
         yield _top_k_measured(noise)
         yield _above(noise)
     yield _top_k_by_total("exponential")
-    yield _means()
+    yield _above_by_total("exponential")
+    yield _top_k_in_rho(measured=False)
+    yield _top_k_in_rho(measured=True)
+    yield _above_in_rho()
     yield _watch()
 
 
@@ -71,13 +96,15 @@ def _top_k(noise: ContinuousNoiseName) -> Row:
     def output(found: fg.TopItems) -> Any:
         return places_of(found.labels), found.gap_multiples
 
-    return _row(
+    return row_of_counts(
         function="top_k",
         noise=noise,
         theorem="as noisy_top_k, monotonic",
         proof=Cited(COUNTED + "noisy_top_k, proved in this table"),
         release=releasing(_counting(fg.top_k), output, k=1, noise=noise),
+        at_once=copied(fg.top_k, noise=noise, resolution=1),
         law=partial(top_k_cells, [*map(float, COUNTS)], 1, NoiseDensity(noise, 1 / float(EPSILON)), 1.0, 20),
+        pairs=(behind(OTHERS[noise]),),
         regimes=regimes.top_items(noise, measure=False),
     )
 
@@ -93,34 +120,35 @@ def _top_k_measured(noise: ContinuousNoiseName) -> Row:
         chosen = top_k_cells(counts, 1, NoiseDensity(noise, 1 / half), float(WIDE), 10)
         return with_measurement(chosen, counts, 1 / half)
 
-    return _row(
+    return row_of_counts(
         function="top_k",
         noise=noise,
         variant="measured",
         theorem="as select_and_measure, monotonic",
         proof=Cited(COUNTED + "select_and_measure"),
         release=releasing(_counting(fg.top_k), output, k=1, measure=True, noise=noise),
+        at_once=copied(fg.top_k, measure=True, noise=noise, resolution=1),
         law=law,
+        pairs=(behind(OTHERS[noise]),),
         regimes=regimes.top_items(noise, measure=True),
     )
 
 
 def _above(noise: ContinuousNoiseName) -> Row:
-    def output(found: fg.ItemsAbove) -> Any:
-        return places_of(found.labels), wide(found.gap_multiples)
-
     def law() -> Mapping[Any, float]:
         # Of the budget, 1/(1 + ∛k²) is for the threshold if counts are monotonic (Ding 2020, section 5.4.1).
-        setting = ThresholdSetting(noise, float(EPSILON), 2, 1 / (1 + 4 ** (1 / 3)), c=1.0)
+        setting = ThresholdSetting(noise, float(EPSILON), 1, 1 / 2, c=1.0)
         return HybridSparseVector(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE)).law(6)
 
-    return _row(
+    return row_of_counts(
         function="above",
         noise=noise,
         theorem="as hybrid_sparse_vector, monotonic",
         proof=Cited(COUNTED + "hybrid_sparse_vector, proved in this table"),
-        release=releasing(_counting(fg.above), output, threshold=THRESHOLD, k=2, noise=noise),
+        release=releasing(_counting(fg.above), _celled, threshold=THRESHOLD, k=1, noise=noise),
+        at_once=copied(fg.above, threshold=THRESHOLD, noise=noise, resolution=1),
         law=law,
+        pairs=(overtaken(5, 1 if law_named(noise).one_sided else 4),),
         regimes=regimes.above(noise),
     )
 
@@ -136,56 +164,131 @@ def _table_of_costs(counts: tuple[int, ...]) -> pa.Table:
     return table.append_column("cost", [[7.0] * len(table)])
 
 
-def _top_k_by_total(noise: ContinuousNoiseName) -> Row:
-    def output(found: fg.TopItems) -> Any:
-        return places_of(found.labels), wide(found.gap_multiples)
+CLIPPED: dict[str, Any] = {"value": "cost", "low": 0, "high": MOST, "unit": 1}
+_ADDED = NoFastPath("as without a value: tests compare what is added up with Python's sums on every engine")
+
+
+def _adding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on a table in which so many people have each item, at a cost."""
 
     def add(answers: Sequence[float], **options: Any) -> Any:
         table = _table_of_costs(tuple(int(a) for a in answers))
-        options |= {"value": "cost", "low": 0, "high": MOST, "unit": 1, "resolution": 1}
-        return fg.top_k(table, item="item", person="person", domain=ITEMS, **options)
+        options |= CLIPPED | {"resolution": 1}
+        return function(table, item="item", person="person", domain=ITEMS, **options)
 
+    return add
+
+
+def _celled(found: fg.TopItems | fg.ItemsAbove) -> Any:
+    return places_of(found.labels), wide(found.gap_multiples)
+
+
+def _top_k_by_total(noise: ContinuousNoiseName) -> Row:
     totals = [float(MOST * count) for count in COUNTS]
-    return _row(
+    return row_of_counts(
         function="top_k",
         noise=noise,
         variant="by total",
         theorem="as noisy_top_k, monotonic, with the sensitivity that the bounds give; docs/sums.md",
         proof=Cited("what a person adds to an item is clipped to [low, high]; then noisy_top_k, proved here"),
-        release=releasing(add, output, k=1, noise=noise),
+        release=releasing(_adding(fg.top_k), _celled, k=1, noise=noise),
+        at_once=copied(fg.top_k, noise=noise, resolution=1, **CLIPPED),
+        pairs=(behind(OTHERS[noise]),),
         law=partial(top_k_cells, totals, 1, NoiseDensity(noise, MOST / float(EPSILON)), float(WIDE), 20),
-        regimes=NoFastPath("as top_k: tests compare what is added up with Python's sums on every engine"),
+        regimes=_ADDED,
     )
 
 
-def _means() -> Row:
-    """One bin, of people who add 2 and of people who add 0: so many of each are the answers."""
-
-    def add(answers: Sequence[float], **options: Any) -> Any:
-        above, below = (int(a) for a in answers)
-        people = {"person": range(above + below), "cost": [9.0] * above + [-9.0] * below}
-        table = pa.table({"item": ["a"] * (above + below), **people})
-        options |= {"value": "cost", "low": 0, "high": MOST, "unit": 1, "mean": True, "items_per_person": 1}
-        return fg.histogram(table, item="item", person="person", domain=["a"], **options)
-
+def _above_by_total(noise: ContinuousNoiseName) -> Row:
     def law() -> Mapping[Any, float]:
-        q = math.exp(-float(EPSILON) / 2)  # half of ε for the people, and half for what they have above 1
-        noise = {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-30, 31)}
-        number, sum_ = COUNTS[0] + COUNTS[1], COUNTS[0] - COUNTS[1]
-        return {(number + x, sum_ + y): p * r for (x, p), (y, r) in product(noise.items(), noise.items())}
+        setting = ThresholdSetting(noise, float(EPSILON), 1, 1 / 2, sensitivity=float(MOST), c=1.0)
+        offsets = [float(MOST * (count - THRESHOLD)) for count in COUNTS]
+        return HybridSparseVector(setting, offsets, float(WIDE)).law(6)
 
-    return _row(
-        function="histogram",
-        noise="discrete laplace",
-        variant="means",
-        theorem="composition of two histograms; docs/sums.md",
-        proof=Cited(
-            "two histograms of disjoint bins, which are proved here: of people, and of sums about the middle"
-        ),
-        release=releasing(add, lambda it: (*it.counts, *it.multiples)),
-        pairs=(((1, 1), (2, 1)), ((1, 1), (1, 2))),
+    asked: dict[str, Any] = {"threshold": MOST * THRESHOLD, "noise": noise}
+    return row_of_counts(
+        function="above",
+        noise=noise,
+        variant="by total",
+        theorem="as hybrid_sparse_vector, monotonic, with the sensitivity that the bounds give; docs/sums.md",
+        proof=Cited("what a person adds to an item is clipped to [low, high]; then hybrid_sparse_vector"),
+        release=releasing(_adding(fg.above), _celled, k=1, **asked),
+        at_once=copied(fg.above, resolution=1, **asked, **CLIPPED),
+        pairs=(overtaken(5, 1),),
         law=law,
-        regimes=NoFastPath("each bin has noise of its own, as those of the histogram that is compared"),
+        regimes=_ADDED,
+    )
+
+
+def _top_k_in_rho(*, measured: bool) -> Row:
+    """One of two. With its gap that is two places, and ρ = ε²/16; measured one, for half of ρ = ε²/4."""
+    divisor = 4 if measured else 16
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        asked = {"k": 1, "rho": epsilon**2 / divisor, "measure": measured}
+        found = _counting(fg.top_k)(answers, bits=bits, **asked)
+        numbers = found.gap_multiples if found.estimates is None else [int(e // 1) for e in found.estimates]
+        return Released((places_of(found.labels), _open(numbers)), found.spent)
+
+    def law_at(answers: Sequence[float], epsilon: Fraction) -> dict[Any, float]:
+        if not measured:
+            return gumbel_cells(answers, 1, 2 / float(epsilon), CELLS, width=float(WIDE))
+        law: dict[Any, float] = {}
+        for ((s,), _), p in gumbel_cells(answers, 1, 1 / float(epsilon), 1).items():
+            for j, q in gaussian_cells(answers[s], 4 / float(epsilon) ** 2, 40).items():
+                cell = (s,), _open([j])
+                law[cell] = law.get(cell, 0.0) + p * q
+        return law
+
+    return row_of_counts(
+        function="top_k",
+        noise="gumbel",
+        variant="measured, in ρ" if measured else "in ρ",
+        theorem="as select_and_measure, monotonic, in ρ" if measured else "as noisy_top_k, monotonic, in ρ",
+        proof=Cited(COUNTED + ("select_and_measure in ρ" if measured else "noisy_top_k in ρ")),
+        release=release,
+        at_once=copied(fg.top_k, measure=measured, resolution=1, divisor=divisor),
+        law=partial(law_at, COUNTS, EPSILON),
+        law_at=law_at,
+        pairs=(((0, 1), (1, 1)), ((0, 0), (1, 0))),
+        regimes=NoFastPath("the mechanism in ρ has a row of its own, and counts are those of the row in ε"),
+        measure=ZeroConcentrated,
+        charge=lambda epsilon: epsilon**2 / divisor,
+    )
+
+
+def _open(multiples: Sequence[int]) -> tuple[int, ...]:
+    """In cells, of which the first and the last are open."""
+    return tuple(max(min(multiple // WIDE, CELLS - 1), 1 - CELLS) for multiple in multiples)
+
+
+def _above_in_rho() -> Row:
+    """ρ = ε²/2 allows ε: a release that is ε-private has it (Bun and Steinke 2016)."""
+
+    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+        found = _counting(fg.above)(answers, k=1, threshold=THRESHOLD, rho=epsilon**2 / 2, bits=bits)
+        return Released(_celled(found), found.spent)
+
+    def law_at(answers: Sequence[float], epsilon: Fraction) -> dict[Any, float]:
+        setting = ThresholdSetting("exponential", float(epsilon), 1, 1 / 2, c=1.0)
+        offsets = [float(count - THRESHOLD) for count in answers]
+        law = HybridSparseVector(setting, offsets, float(WIDE)).law(CELLS)
+        return law | {"rest": max(1 - sum(law.values()), 0.0)}
+
+    return row_of_counts(
+        function="above",
+        noise="exponential",
+        variant="in ρ",
+        theorem="as hybrid_sparse_vector, monotonic; Bun and Steinke 2016: ε²/2 in ρ",
+        proof=Cited(COUNTED + "hybrid_sparse_vector, proved in this table, and its price in ρ"),
+        release=release,
+        at_once=copied(fg.above, threshold=THRESHOLD, resolution=1, divisor=2),
+        law=partial(law_at, COUNTS, EPSILON),
+        law_at=law_at,
+        pairs=(overtaken(5, 1),),
+        regimes=NoFastPath("as under ε, which is compared"),
+        measure=ZeroConcentrated,
+        charge=lambda epsilon: epsilon**2 / 2,
     )
 
 
@@ -215,12 +318,14 @@ def _watch() -> Row:
         setting = ThresholdSetting("exponential", float(EPSILON), 1, 1 / 2, c=1.0)
         return sparse_vector_law(setting, [float(count - THRESHOLD) for count in COUNTS], float(WIDE), 8)
 
-    return _row(
+    return row_of_counts(
         function="watch",
         noise="exponential",
         theorem="Ding 2020, theorem 5.3, monotonic",
         proof=Cited(COUNTED + "SparseVector, proved in this table; all days are the answers of one of them"),
         release=release,
         law=law,
+        pairs=(((2, 2), (3, 2)), ((1, 2), (2, 2))),
+        few="each watch has a file and a key of its own",
         regimes=NoFastPath("each question is compared by itself, as SparseVector.ask compares it"),
     )

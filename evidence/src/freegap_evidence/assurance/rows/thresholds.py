@@ -17,15 +17,12 @@ from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import ranking, thresholds
 from freegap_evidence.assurance.regimes.case import asked, entries_of
 from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row, releasing
-from freegap_evidence.assurance.rows.selection import WIDE, displaced, wide
+from freegap_evidence.assurance.rows.selection import LATE, WIDE, displaced, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
 SHARE = Fraction(2, 5)
 ANSWERS = (1, -1)
 PAIRS = (((1, 1, 0), (0, 0, 1)), ((2, -1), (1, 0)))
-LATE = tuple(((*[0] * before, 1), (*[1] * before, 0)) for before in (4, 8))
-"""Found late: with each question before that is not, the threshold is more surely above its middle, where
-two-sided noise costs all that is charged."""
 WITHOUT_GAP = 1e6  # one cell for all gaps
 
 
@@ -61,6 +58,8 @@ def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: b
     """In batch or, where it is a class, online; adaptive where there are halvings."""
     mechanism = getattr(fg, function)
     is_class = isinstance(mechanism, type)
+    # What is asked question by question gives the same on the same bits (`freegap.mechanisms.online`).
+    at_once = fg.adaptive_sparse_vector if halvings else fg.sparse_vector
     options: dict[str, Any] = {"k": 1, "share": SHARE, "noise": noise, "resolution": 1}
 
     def entry(reply: Any) -> Any:
@@ -82,10 +81,10 @@ def _sparse_vector(function: str, noise: NoiseName, *, halvings: int = 0, gap: b
         theorem="Ding 2020, theorem 5.3 for algorithm 16" if halvings else "Ding 2020, theorem 5.3",
         proof=Proved("adaptive sparse vector" if halvings else "sparse vector", selected),
         release=online if is_class else in_batch,
-        at_once=None if is_class else runs_at_once(mechanism, 0, **options),
+        at_once=runs_at_once(at_once, 0, **options),
         answers=ANSWERS,
         law=lambda: _law(noise, halvings=halvings, gap=gap),
-        pairs=PAIRS if law_named(noise).one_sided else (LATE[:1] if is_class else LATE),
+        pairs=PAIRS if law_named(noise).one_sided else LATE,
         regimes=thresholds.sparse_vector(noise, online=is_class, gap=gap, adaptive=bool(halvings)),
     )
 

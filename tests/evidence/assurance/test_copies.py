@@ -1,0 +1,112 @@
+"""A table of many copies is as many releases: one copy is the row's own, on the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from freegap_evidence.assurance.at_once import NOT_ASKED
+from freegap_evidence.assurance.copies import table_of_copies
+from freegap_evidence.assurance.row import EPSILON, Row
+from freegap_evidence.assurance.rows import bins, groups, quantiles, tables, unknown
+from freegap_evidence.assurance.rows.selection import WIDE
+
+from freegap.bits import SeededBits
+
+ROWS = {
+    row.title: row
+    for row in [*tables.rows(), *bins.rows(), *groups.rows(), *unknown.rows()]
+    if row.function in ("top_k", "above", "unknown_top_k")
+}
+BINS = {row.title: row for row in bins.rows()}
+
+
+def test_all_releases_from_tables_are_audited_at_once() -> None:
+    """All but a watch, each of which has a file and a key of its own."""
+    found = [*tables.rows(), *bins.rows(), *groups.rows(), *unknown.rows()]
+    assert [row.function for row in found if row.at_once is None] == ["watch"]
+
+
+def flat(output: Any) -> list[tuple[int, ...]]:
+    """Of all groups together: the items, and each other column."""
+    parts = output if any(isinstance(x, tuple) for part in output for x in part) else (output,)
+    return [tuple(x for part in parts for x in part[i]) for i in range(len(parts[0]))]
+
+
+@pytest.mark.parametrize("title", ROWS)
+def test_one_copy_is_the_release_on_the_same_bits(title: str) -> None:
+    row: Row = ROWS[title]
+    assert row.at_once is not None
+    outputs = set()
+    for seed in range(6):
+        items, *single = flat(row.release(row.answers, EPSILON, SeededBits(seed)).output)
+        places, *columns = row.at_once(row.answers, EPSILON, SeededBits(seed), 1)
+        assert tuple(place for place in places[0].tolist() if place != NOT_ASKED) == items
+        # What is in cells in one is as released in the other; of measured ones gaps may be left out.
+        found = [np.ma.compressed(column[0]) for column in columns]
+        wide = {tuple((column // width).tolist()) for column in found for width in (1, WIDE, 2 * WIDE)}
+        assert all(numbers in wide or "in ρ" in title for numbers in single)
+        outputs.add((items, *single))
+    assert len(outputs) > 1
+
+
+@pytest.mark.parametrize("title", BINS)
+def test_one_bin_is_the_histogram_on_the_same_bits(title: str) -> None:
+    row: Row = BINS[title]
+    assert row.at_once is not None
+    for seed in range(6):
+        single = row.release(row.answers, EPSILON, SeededBits(seed)).output
+        assert tuple(row.at_once(row.answers, EPSILON, SeededBits(seed), 1)[0].tolist()) == single
+
+
+def test_one_of_many_unknown_counts_is_the_release_on_the_same_bits() -> None:
+    row = next(row for row in unknown.rows() if row.function == "unknown_counts")
+    assert row.at_once is not None
+    outputs = set()
+    for seed in range(6):
+        single = row.release(row.answers, EPSILON, SeededBits(seed)).output
+        made = row.at_once(row.answers, EPSILON, SeededBits(seed), 1)[0].tolist()
+        assert tuple((i, n) for i, n in enumerate(made) if n != NOT_ASKED) == single
+        outputs.add(single)
+    assert len(outputs) > 1
+
+
+QUANTILES = {row.title: row for row in quantiles.rows() if row.at_once is not None}
+
+
+@pytest.mark.parametrize("title", QUANTILES)
+def test_one_of_many_quantiles_is_the_release_on_the_same_bits(title: str) -> None:
+    row: Row = QUANTILES[title]
+    assert row.at_once is not None
+    outputs = set()
+    for seed in range(6):
+        single: Any = row.release(row.answers, EPSILON, SeededBits(seed)).output
+        assert tuple(row.at_once(row.answers, EPSILON, SeededBits(seed), 1)[0].tolist()) == single
+        outputs.add(single)
+    assert len(outputs) > 1
+    assert row.at_once(row.answers, EPSILON, SeededBits(1), 30).shape == (30, 2)
+
+
+def test_the_people_of_a_copy_are_in_no_other() -> None:
+    table = table_of_copies((2, 1, 0, 3), 5, 2).to_pandas()
+    copies = table.assign(copy=table["group"] // 2)
+    assert (copies.groupby("person")["copy"].nunique() == 1).all()
+    counts = table.groupby(["group", "item"])["person"].nunique()
+    assert counts.loc[(6, 0)] == 2
+    assert (7, 0) not in counts.index
+    assert counts.loc[(7, 1)] == 3
+    assert (table.groupby("person")["group"].nunique() <= 2).all()
+    apart = table_of_copies((2, 1, 0, 3), 5, 2, apart=True).to_pandas()
+    assert (apart.groupby("person")["item"].nunique() == 1).all()
+    assert len(table_of_copies((0, 0), 3)) == 0
+
+
+def test_copies_have_noise_of_their_own() -> None:
+    row = ROWS["top_k, in groups, exponential"]
+    assert row.at_once is not None
+    places, gaps = row.at_once((2, 2, 2, 2), EPSILON, SeededBits(1), 400)
+    assert places.shape == gaps.shape == (400, 2)
+    assert len({tuple(pair) for pair in gaps.tolist()}) > 20
+    assert 120 < int((places[:, 0] == 0).sum()) < 280
+    assert 120 < int((places[:, 0] == places[:, 1]).sum()) < 280
