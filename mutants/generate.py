@@ -28,6 +28,7 @@ class Mutant:
     first: int  # lines
     last: int
     on_import: bool  # whether they run when the file is imported, and not in a function
+    within: str  # the class or function that they are of, as `Class.method`; empty at the top of the file
 
     @property
     def key(self) -> str:
@@ -73,16 +74,37 @@ def mutants(source: Path, file: str) -> list[Mutant]:
     lines = text.splitlines()
     skipped = _lines_that_only_types_read(text)
     inner = _lines_of_functions(text)
+    names = _names_of_lines(text)
     found = []
     for name, operator in OPERATORS.items():
         made = operator()
         places = [place for node in ast_nodes(tree) for place in made.mutation_positions(node)]
         found += [
-            Mutant(file, short, name, occurrence, first[0], last[0], first[0] not in inner)
-            for occurrence, (first, last) in enumerate(places)
-            if first[0] not in skipped and not _is_star(name, lines[first[0] - 1], first[1])
+            Mutant(file, short, name, occurrence, first, last, first not in inner, names.get(first, ""))
+            for occurrence, ((first, column), (last, _)) in enumerate(places)
+            if first not in skipped and not _is_star(name, lines[first - 1], column)
         ]
     return found
+
+
+def _names_of_lines(text: str) -> dict[int, str]:
+    """The innermost class or function of each line, its decorators included; none at the top of a file.
+
+    The same line may stand twice in a file (`@property`), and only one of the two be without effect.
+    """
+    names: dict[int, str] = {}
+
+    def walk(node: ast.AST, outer: tuple[str, ...]) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = outer
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = (*outer, child.name)
+                first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+                names.update(dict.fromkeys(range(first, (child.end_lineno or first) + 1), ".".join(inner)))
+            walk(child, inner)
+
+    walk(ast.parse(text), ())
+    return names
 
 
 def _is_star(operator: str, line: str, column: int) -> bool:

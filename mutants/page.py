@@ -16,6 +16,7 @@ from mutants.generate import PACKAGES, files, mutants
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 SAMPLES = Path(__file__).with_name("samples.json")
 Results = dict[str, dict[str, Any]]
+Change = tuple[str, str, str, str]  # file, class or function, old lines, new lines
 
 _HEAD = """# Mutants
 
@@ -72,10 +73,18 @@ _COLUMNS = (
 )
 
 
-def explained() -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Why a mutant may survive: by file, old line and new line, the kind of reason and the reason."""
+def explained() -> dict[Change, tuple[str, str]]:
+    """Why a mutant may survive: by its file, class or function and change, the kind and the reason."""
     table = tomllib.loads(SURVIVORS.read_text(encoding="utf-8"))
-    return {(row["file"], *row["change"]): (row["kind"], row["why"]) for row in table.get("survivor", ())}
+    return {
+        (row["file"], row["within"], *row["change"]): (row["kind"], row["why"])
+        for row in table.get("survivor", ())
+    }
+
+
+def named(result: dict[str, Any]) -> Change:
+    """What the reason of a result is kept under."""
+    return result["file"], result.get("within", ""), result["old"], result["new"]
 
 
 def written(root: Path, known: Results) -> None:
@@ -109,12 +118,12 @@ def _changes(results: Any) -> list[list[str]]:
     return sorted([result["file"], result["old"], result["new"], result["by"]] for result in results)
 
 
-def _verdict(result: dict[str, Any], reasons: dict[tuple[str, str, str], tuple[str, str]]) -> list[str]:
+def _verdict(result: dict[str, Any], reasons: dict[Change, tuple[str, str]]) -> list[str]:
     if result["outcome"] not in ("killed", "survived"):
         return []
     if result["outcome"] == "killed":
         return ["tried", "killed" if result["first"] == "killed" else "since"]
-    return ["tried", "same" if (result["file"], result["old"], result["new"]) in reasons else "open"]
+    return ["tried", "same" if named(result) in reasons else "open"]
 
 
 def page(samples: list[dict[str, Any]]) -> str:
@@ -132,7 +141,10 @@ def page(samples: list[dict[str, Any]]) -> str:
             lines += [f"{title}:", "", *map(_item, changes), ""] if changes else []
     reasons = sorted(explained().items())
     lines += ["## Survivors that change no behaviour", ""]
-    lines += [_item([file, old, new, why]) for (file, old, new), (_, why) in reasons]
+    lines += [
+        _item([f"{file}, {within}" if within else file, old, new, why])
+        for (file, within, old, new), (_, why) in reasons
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -31,7 +31,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mutants.generate import PACKAGES, Mutant, files, mutants
-from mutants.page import explained, written
+from mutants.page import explained, named, written
 from mutants.reach import TESTS, Reach, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,9 +107,7 @@ def known() -> dict[str, dict[str, Any]]:
 
 def is_open(result: dict[str, Any]) -> bool:
     """Whether it survived, and nobody has said why it may."""
-    return (
-        result["outcome"] == "survived" and (result["file"], result["old"], result["new"]) not in explained()
-    )
+    return result["outcome"] == "survived" and named(result) not in explained()
 
 
 def drawn(packages: tuple[str, ...], sample: int | None, seed: int) -> list[Mutant]:
@@ -177,6 +175,7 @@ def main() -> int:
                 "package": mutant.package,
                 "file": mutant.file,
                 "line": mutant.first,
+                "within": mutant.within,
                 "old": old,
                 "new": new,
             } | result

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
-from freegap.bits import last_unpaid_draw, source_or_system
+from freegap.bits import drawn_bytes, last_unpaid_draw, source_or_system
 from freegap.errors import BitsExhausted, InvalidArgument
 
 
@@ -144,3 +144,14 @@ def test_a_release_is_as_private_as_the_source_that_a_caller_wrote(private: bool
     assert fg.sparse_vector([3, 900], 50, k=1, epsilon=1, bits=Own()).private is private
     with fg.SparseVector(50, k=1, epsilon=1, bits=Own()) as asking:
         assert asking.private is private
+
+
+@pytest.mark.parametrize("count", [1, 8, 15, 16])
+def test_every_bit_of_few_bytes_is_drawn(count: int) -> None:
+    """Of the system: a bit that is the same in 200 draws is none, but once in 2¹⁹⁹ times."""
+    drawn = [int.from_bytes(drawn_bytes(fg.SystemBits(), count), "big") for _ in range(200)]
+    ones, zeros = 0, 0
+    for number in drawn:
+        ones, zeros = ones | number, zeros | ~number
+    assert ones == 2 ** (8 * count) - 1
+    assert zeros & ones == ones

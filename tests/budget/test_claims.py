@@ -122,3 +122,30 @@ def test_measuring_is_checked_before_the_selection_draws(ledger: Ledger) -> None
                 bits=Untouchable(),
             )
     assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.startswith("base2.")])
+@pytest.mark.parametrize(
+    ("option", "match"),
+    [
+        ({"resolution": Fraction(1, 8)}, "on the grid 1/8"),
+        ({"sensitivity": Fraction(1, 2)}, "multiple of the resolution 1"),
+    ],
+)
+def test_base2_asks_its_budget_for_the_grid_and_the_sensitivity_that_it_was_given(
+    name: str, option: dict[str, Any], match: str
+) -> None:
+    """The budget of these arguments is for a grid of 1: on another one the noise would not be exact."""
+    with pytest.raises(InvalidArgument, match=match):
+        ALL[name](**option, bits=Untouchable())
+
+
+def test_what_is_on_record_of_a_search_among_candidates() -> None:
+    found = {
+        name: set(RELEASES[name](bits=SeededBits(1)).plan.parameters)
+        for name in ("select_private_candidate", "best_private_candidate")
+    }
+    every = {"candidates", "epsilon_of_each_draw", "stop", "hard_stop", "most_draws"}
+    assert found["select_private_candidate"] == every | {"threshold"}
+    assert found["best_private_candidate"] == every
+    assert RELEASES["select_private_candidate"](bits=SeededBits(1)).plan.parameters["threshold"] == 20

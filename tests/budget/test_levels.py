@@ -181,5 +181,6 @@ def test_a_key_is_found_under_its_name_alone(tmp_path: Path) -> None:
     line = ledger.reserve("shop", 1, what="this", parameters={KEY: once.digest}).sequence
     found, rest = look_up(ledger, "ann", once)
     assert (found is not None and found.sequence, rest.after) == (line, line)
-    with pytest.raises(AskedBefore):
+    with pytest.raises(AskedBefore, match=rf"reserved before, in line {line}\.") as again:
         ledger.reserve("shop", 1, what="again", parameters={KEY: once.digest})
+    assert again.value.line == line

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from freegap.laws import LAWS
+from freegap.laws.law import ShiftPrice
 
 SCALE, STEP = Fraction(3, 2), Fraction(1, 2)
 
@@ -54,3 +55,10 @@ def test_the_staircase_is_not_log_lipschitz() -> None:
     ratio = staircase(edge - 1e-9) - staircase(edge)
     assert ratio > 1e6 * (1e-9 / float(SCALE))
     assert LAWS["staircase"].price.of(Fraction(1, 10**9), SCALE, STEP) == STEP / SCALE
+
+
+def test_only_stairs_are_paid_by_the_step() -> None:
+    shift, scale, step = Fraction(3, 2), Fraction(4), Fraction(1)
+    assert ShiftPrice.DISTANCE.of(shift, scale, step) == Fraction(3, 8)
+    assert ShiftPrice.STAIRS.of(shift, scale, step) == Fraction(2, 4)
+    assert ShiftPrice.STAIRS.of(shift, scale) == Fraction(3, 8)

@@ -334,6 +334,8 @@ def test_columns_are_compared_with_the_schema_before_a_row_is_read() -> None:
     for where, match in {
         "age > 3": "is not a column",
         "n = 'secret'": "holds values of the kind integer",
+        "item IS NULL OR n = 'secret'": "holds values of the kind integer",  # each comparison, not the first
+        "n > 0 AND item > 3": "holds values of the kind text",
         "n = TRUE": "compared with truth value",
         "n LIKE '1%'": "compared with text",
         "item > 3": "holds values of the kind text",

@@ -295,3 +295,13 @@ def test_what_a_release_of_means_says() -> None:
     assert "the number of people by one and the sum about 5 by at most 5." in str(release)
     assert list(release.to_pandas().columns) == ["item", "people", "mean", "low", "high"]
     assert fg.Release.from_json(release.to_json()).rows() == release.rows()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"domain": ["a"]}, {"domain_column": "a"}, {"value": "cost"}, {"low": 0}, {"high": 50}, {"unit": 1}],
+    ids=str,
+)
+def test_counts_have_no_columns(option: dict[str, Any]) -> None:
+    with pytest.raises(fg.InvalidArgument, match=f"^{next(iter(option))} = .*is for a table"):
+        fg.histogram([5, 6], items_per_person=1, epsilon=1, **option)

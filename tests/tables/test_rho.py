@@ -119,3 +119,19 @@ def test_the_command_line_takes_rho(tmp_path: Path) -> None:
     assert "ρ charged: 1/2" in dry.stdout
     none = CliRunner().invoke(app, ["top-k", *words, "-k", "3"])
     assert isinstance(none.exception, InvalidArgument)
+
+
+@pytest.mark.parametrize(
+    "option", [{"pool": 5}, {"items_per_person": 2}, {"delta": "1e-8"}, {"people": 9}], ids=str
+)
+def test_a_dry_run_refuses_what_the_release_refuses(option: dict[str, Any]) -> None:
+    match = f"^{next(iter(option))} = .*only where the items are not known"
+    with pytest.raises(InvalidArgument, match=match):
+        fg.top_k(TABLE, **{**COLUMNS, "k": 2, "epsilon": 1, **option})
+    with pytest.raises(InvalidArgument, match=match):
+        forecast_top_k(k=2, epsilon=1, **option)
+    if "pool" not in option:
+        with pytest.raises(InvalidArgument, match=match):
+            fg.above(TABLE, **{**COLUMNS, "threshold": 5, "k": 2, "epsilon": 1, **option})
+        with pytest.raises(InvalidArgument, match=match):
+            forecast_above(k=2, epsilon=1, **option)

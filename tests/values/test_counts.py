@@ -11,7 +11,7 @@ import pytest
 import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.mechanisms.population import members_of
-from freegap.values.counts import _STRIDE, _numbers_up_to
+from freegap.values.counts import _STRIDE, _numbers_up_to, _positions_in_range
 
 
 def named(group: int, member: int) -> str:
@@ -220,3 +220,11 @@ def test_members_are_distinct_within_their_group_and_below_its_size(sizes: list[
         assert len(set(pairs)) == len(pairs)
         assert all(0 <= member < sizes[place] for place, member in pairs)
     assert members_of(places[:0], np.array(sizes)[places[:0]], fg.SeededBits(1)).tolist() == []
+
+
+def test_a_range_that_begins_below_int64() -> None:
+    """Its items are int64, its start is none: the difference is taken in whole numbers of Python."""
+    items = np.array([-(2**63), -(2**63) + 3])
+    found = _positions_in_range(range(-(2**63) - 5, 0), items)
+    assert found.tolist() == [5, 8]
+    assert _positions_in_range(range(-(2**63), 0), items).tolist() == [0, 3]

@@ -16,14 +16,18 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import freegap as fg
 from freegap import base2
 from freegap.errors import InvalidArgument, MissingExtra
+from freegap.values.chart import _bars
 from freegap.values.columns import Column
+from freegap.values.export import Plain, to_arrow, to_pandas, to_polars
 from freegap.values.formatted import _Formatted
 from freegap.values.kept import KeptRelease
 from freegap.values.results import Release
@@ -313,3 +317,16 @@ def test_a_short_text_cannot_ask_for_more_digits_than_there_is_memory(
     inner[path[-1]] = value
     with pytest.raises(fg.InvalidArgument, match="must be a release"):
         fg.Release.from_json(json.dumps(record))
+
+
+def test_columns_without_rows_have_their_types() -> None:
+    columns = [Plain("place", int, []), Plain("size", float, []), Plain("name", str, [])]
+    assert [str(column.type) for column in to_arrow(columns).columns] == ["int64", "double", "string"]
+    assert [str(kind) for kind in to_polars(columns).dtypes] == ["Int64", "Float64", "String"]
+    assert [str(kind) for kind in to_pandas(columns).dtypes] == ["int64", "float64", "object"]
+
+
+def test_an_arrow_points_to_the_side_that_has_no_end() -> None:
+    axes = Figure().subplots()
+    _bars(axes, np.arange(3), np.array([5.0, 6.0, 7.0]), [(None, 7), (4, None), (6, 8)])
+    assert [(text.xy[0], text.xy[1]) for text in axes.texts] == [(0, 0), (1, 1)]
