@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import freegap as fg
+from freegap import Stream
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -218,6 +219,69 @@ def test_labels_of_their_own() -> None:
 
     for program in (named, numbered):
         assert str(fg.prove(program, epsilon=1, queries=2)).startswith("proved: ")
+
+
+def _start(label: Any) -> Any:
+    return lambda noise: noise.laplace(2, label=label)
+
+
+def _step(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(4, label="answer") >= bar
+    return bar, above, above
+
+
+def _two_without_a_label(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(8) + noise.laplace(8) >= bar
+    return bar, above, above
+
+
+def _two(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(4, label="answer") + noise.laplace(1, label="more") >= bar
+    return bar, above, above
+
+
+def _moves_it(direction: str, bar: Any, entry: Any, answer: Any, neighbour: Any) -> Any:
+    return {"answer": 1 + answer - neighbour} if entry else {}
+
+
+def _moves_nothing(*context: Any) -> Any:
+    return {}
+
+
+def _end(bar: Any, noise: Any) -> Any:
+    return noise.laplace(1, label="x")
+
+
+_STREAMS = [
+    (Stream(_start(5), _step, lambda d: {5: 1}, _moves_it, place_alone=True), 7),
+    (Stream(_start(None), _step, lambda d: {0: 1}, _moves_it, place_alone=True), 1),
+    (Stream(_start((5, "answer")), _step, lambda d: {(5, "answer"): 1}, _moves_it), 7),
+    (
+        Stream(
+            _start(("end", "x")), _step, lambda d: {("end", "x"): 1}, _moves_it, finish=_end,
+            finish_shifts=_moves_nothing,
+        ),
+        1,
+    ),
+    (Stream(_start("bar"), _two_without_a_label, lambda d: {"bar": 1}, lambda d, s, e, a, n: {0: 2}), 1),
+    (Stream(_start("bar"), _two, lambda d: {"bar": 1}, _moves_it, place_alone=True), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "size"), _STREAMS)
+def test_one_label_twice_in_a_stream(form: Stream, size: int) -> None:
+    """Its program has the label twice, at this size; and its proof is one for all."""
+    proof = fg.prove(form, epsilon=1)
+    assert proof.holds is None
+    assert "in the program of the form" in str(proof.reason)
+    bounded = fg.prove(form.program, lambda *context: {}, epsilon=1, queries=size, counterexample=False)
+    assert "two draws have the label" in str(bounded.reason)
+
+
+def test_a_stream_with_labels_of_its_own() -> None:
+    for alone in (False, True):
+        form = Stream(_start("bar"), _step, lambda d: {"bar": 1}, _moves_it, place_alone=alone)
+        assert fg.prove(form, epsilon=1).holds
 
 
 def test_a_rare_draw_with_a_label_is_not_proved_for_all_n() -> None:
