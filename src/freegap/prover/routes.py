@@ -35,6 +35,7 @@ from freegap.prover.stopping import find_in_rounds, prove_rounds
 from freegap.prover.stream import prove_stream
 from freegap.prover.stream_labels import with_own_labels
 from freegap.prover.synthesis import synthesise
+from freegap.prover.totals import prove_totals
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
 from freegap.symbolic.subset.door import NotReadable, read
@@ -175,6 +176,8 @@ def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proo
         proof = prove_apart(problem, classes)
         proof = prove_softmax(problem, classes) if proof is None else proof
         proof = prove_flips(problem, classes) if proof is None else proof
+        if proof is None:
+            proof = prove_totals(problem, classes, tightness=tightness, progress=progress)
     except NotDecided:  # the search for an alignment says why
         proof = None
     return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof
