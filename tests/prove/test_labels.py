@@ -69,18 +69,6 @@ def above_by_a_function(answers: Any, noise: Any) -> Any:
     return None
 
 
-def above_and_something_rare(answers: Any, noise: Any) -> Any:
-    """The second draw of one label is on a path that few runs take."""
-    bar = noise.laplace(2, label="bar")
-    for answer in answers:
-        noisy = answer + noise.laplace(4)
-        if noisy >= bar + 10**9:
-            return _noisy(noise, 0)
-        if noisy >= bar:
-            return True
-    return None
-
-
 def above_with_the_label_of_a_later_answer(answers: Any, noise: Any) -> Any:
     bar = noise.laplace(2, label=7)
     for i, answer in enumerate(answers):
@@ -282,13 +270,6 @@ def test_a_stream_with_labels_of_its_own() -> None:
     for alone in (False, True):
         form = Stream(_start("bar"), _step, lambda d: {"bar": 1}, _moves_it, place_alone=alone)
         assert fg.prove(form, epsilon=1).holds
-
-
-def test_a_rare_draw_with_a_label_is_not_proved_for_all_n() -> None:
-    """At each size it has its label for itself."""
-    proof = fg.prove(above_and_something_rare, epsilon=1, queries=2, growth=False)
-    assert proof.holds
-    assert "for n = 2 only" in str(proof)
 
 
 def test_labels_that_are_shared_by_branches() -> None:
