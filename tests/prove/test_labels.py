@@ -3,11 +3,13 @@ size and for all n alike."""
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
 
 import freegap as fg
+from freegap import Stream
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -67,6 +69,95 @@ def above_by_a_function(answers: Any, noise: Any) -> Any:
     return None
 
 
+def above_with_the_label_of_a_later_answer(answers: Any, noise: Any) -> Any:
+    bar = noise.laplace(2, label=7)
+    for i, answer in enumerate(answers):
+        if answer + noise.laplace(4, label=i) >= bar:
+            return i
+    return None
+
+
+def above_without_a_label_of_the_bar(answers: Any, noise: Any) -> Any:
+    """Its label is its place in the order, 0."""
+    bar = noise.laplace(2)
+    for i, answer in enumerate(answers):
+        if answer + noise.laplace(4, label=i) >= bar:
+            return i
+    return None
+
+
+def above_of_two_kinds(answers: Any, noise: Any) -> Any:
+    bar = noise.laplace(2, label="bar")
+    for i, answer in enumerate(answers):
+        one, other = noise.laplace(8, label=(i, 8)), noise.laplace(8, label=(8, i))
+        if answer + one + other >= bar:
+            return i
+    return None
+
+
+def sum_of_the_bar(answers: Any, noise: Any) -> Any:
+    """Before and after the loop."""
+    total = noise.laplace(2, label="x")
+    for answer in answers:
+        total = total + answer
+    return total + noise.laplace(2, label="x")
+
+
+def until_by_a_function(answers: Any, noise: Any) -> Any:
+    while True:
+        value = _noisy(noise, answers[0])
+        if value > 10:
+            return value
+
+
+def until_by_a_starred_label(answers: Any, noise: Any) -> Any:
+    while True:
+        value = answers[0] + noise.laplace(*(4, "x"))
+        if value > 10:
+            return value
+
+
+def until_by_a_method(answers: Any, noise: Any) -> Any:
+    while True:
+        draw = noise.laplace
+        value = answers[0] + draw(4, label="x")
+        if value > 10:
+            return value
+
+
+def until_by_choice(answers: Any, noise: Any) -> Any:
+    """Its draws are labelled (None, 0), (None, 1) and (None, 2), in every round."""
+    while True:
+        item = noise.exponential_choice([answer / 8 for answer in answers])
+        if noise.coin(0.5):
+            return item
+
+
+def until_in_order(answers: Any, noise: Any) -> Any:
+    """The first of one round is labelled 1, as the second of the round before is by its place."""
+    for turn in count():
+        value = answers[0] + noise.laplace(4, label=turn)
+        if noise.coin(0.5):
+            return value
+
+
+def until_and_then(answers: Any, noise: Any) -> Any:
+    for turn in count():
+        if noise.coin(0.5, label=turn):
+            break
+    return answers[0] + noise.laplace(4, label=3)
+
+
+def best_with_the_label_of_the_coin(answers: Any, noise: Any) -> Any:
+    best = None
+    for turn in count():
+        score = answers[0] + noise.laplace(12, label=("x", turn))
+        if best is None or score > best[0]:
+            best = (score,)
+        if noise.coin(0.5, label=("x", turn)):
+            return best
+
+
 def until(answers: Any, noise: Any) -> Any:
     while True:
         value = answers[0] + noise.laplace(4, label="x")
@@ -74,17 +165,29 @@ def until(answers: Any, noise: Any) -> Any:
             return value
 
 
+_SIZES = {above_now_and_then: 9, above_with_the_label_of_a_later_answer: 9, above_of_two_kinds: 9}
+
+
 @pytest.mark.parametrize(
     "program",
     [
         noisy_max, noisy_max_by_place, above, above_with_the_noise_of_the_bar, above_by_position,
-        above_now_and_then, above_by_a_function, until,
+        above_now_and_then, above_by_a_function, above_with_the_label_of_a_later_answer,
+        above_without_a_label_of_the_bar, above_of_two_kinds, sum_of_the_bar, until, until_by_a_function,
+        until_by_a_starred_label, until_by_a_method, until_by_choice,
     ],
 )  # fmt: skip
 def test_one_label_twice(program: Any) -> None:
-    proof = fg.prove(program, epsilon=1, queries=9 if program is above_now_and_then else 3)
+    proof = fg.prove(program, epsilon=1, queries=_SIZES.get(program, 3))
     assert proof.holds is None
     assert "two draws have the label" in str(proof.reason)
+
+
+@pytest.mark.parametrize("program", [until_in_order, until_and_then, best_with_the_label_of_the_coin])
+def test_one_label_in_two_rounds(program: Any) -> None:
+    proof = fg.prove(program, epsilon=1, queries=3)
+    assert proof.holds is None
+    assert "no two draws have the label of one" in str(proof.reason)
 
 
 def test_labels_of_their_own() -> None:
@@ -104,3 +207,101 @@ def test_labels_of_their_own() -> None:
 
     for program in (named, numbered):
         assert str(fg.prove(program, epsilon=1, queries=2)).startswith("proved: ")
+
+
+def _start(label: Any) -> Any:
+    return lambda noise: noise.laplace(2, label=label)
+
+
+def _step(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(4, label="answer") >= bar
+    return bar, above, above
+
+
+def _two_without_a_label(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(8) + noise.laplace(8) >= bar
+    return bar, above, above
+
+
+def _two(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(4, label="answer") + noise.laplace(1, label="more") >= bar
+    return bar, above, above
+
+
+def _moves_it(direction: str, bar: Any, entry: Any, answer: Any, neighbour: Any) -> Any:
+    return {"answer": 1 + answer - neighbour} if entry else {}
+
+
+def _moves_nothing(*context: Any) -> Any:
+    return {}
+
+
+def _end(bar: Any, noise: Any) -> Any:
+    return noise.laplace(1, label="x")
+
+
+_STREAMS = [
+    (Stream(_start(5), _step, lambda d: {5: 1}, _moves_it, place_alone=True), 7),
+    (Stream(_start(None), _step, lambda d: {0: 1}, _moves_it, place_alone=True), 1),
+    (Stream(_start((5, "answer")), _step, lambda d: {(5, "answer"): 1}, _moves_it), 7),
+    (
+        Stream(
+            _start(("end", "x")), _step, lambda d: {("end", "x"): 1}, _moves_it, finish=_end,
+            finish_shifts=_moves_nothing,
+        ),
+        1,
+    ),
+    (Stream(_start("bar"), _two_without_a_label, lambda d: {"bar": 1}, lambda d, s, e, a, n: {0: 2}), 1),
+    (Stream(_start("bar"), _two, lambda d: {"bar": 1}, _moves_it, place_alone=True), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "size"), _STREAMS)
+def test_one_label_twice_in_a_stream(form: Stream, size: int) -> None:
+    """Its program has the label twice, at this size; and its proof is one for all."""
+    proof = fg.prove(form, epsilon=1)
+    assert proof.holds is None
+    assert "in the program of the form" in str(proof.reason)
+    bounded = fg.prove(form.program, lambda *context: {}, epsilon=1, queries=size, counterexample=False)
+    assert "two draws have the label" in str(bounded.reason)
+
+
+def test_a_stream_with_labels_of_its_own() -> None:
+    for alone in (False, True):
+        form = Stream(_start("bar"), _step, lambda d: {"bar": 1}, _moves_it, place_alone=alone)
+        assert fg.prove(form, epsilon=1).holds
+
+
+def test_labels_that_are_shared_by_branches() -> None:
+    """One of the two is drawn, so that each label is used once."""
+
+    def either(answers: Any, noise: Any, *, wide: int) -> Any:
+        bar = noise.laplace(2, label="bar")
+        for i, answer in enumerate(answers):
+            drawn = noise.laplace(4, label=i) if wide < 3 else noise.laplace(8, label=i)
+            if answer + drawn >= bar:
+                return i
+        return None
+
+    assert str(fg.prove(either, epsilon=1, queries=2, parameters={"wide": 3})).startswith("proved: ")
+
+
+def test_functions_that_draw_without_labels() -> None:
+    def lift(noise: Any, answer: Any) -> Any:
+        return answer + noise.laplace(4)
+
+    def above(answers: Any, noise: Any) -> Any:
+        bar = noise.laplace(2)
+        for i, answer in enumerate(answers):
+            if lift(noise, answer) >= bar:
+                return i
+        return None
+
+    def until(answers: Any, noise: Any) -> Any:
+        while True:
+            value = lift(noise, answers[0])
+            if noise.coin(0.5):
+                return value
+
+    assert str(fg.prove(above, epsilon=1, queries=2)).startswith("proved: ")
+    assert fg.prove(until, epsilon=1, queries=2, growth=False).holds

@@ -98,7 +98,11 @@ def prove_alignment(
     return attempt.result(True)
 
 
-_ROUNDING = Fraction(1, 10**9)
+ROUNDED = (
+    "a scale or a charge that was rounded as a float, such as 1/0.3? Pass exact numbers: Fraction(10, 3), or "
+    "epsilon, with 1 / epsilon in the text"
+)
+ROUNDING = Fraction(1, 10**9)
 
 
 def rounded_cost(found: Refutation) -> str | None:
@@ -106,12 +110,9 @@ def rounded_cost(found: Refutation) -> str | None:
     if found.condition != "cost" or found.cost is None or found.charge is None or found.charge <= 0:
         return None
     over = found.cost / found.charge - 1
-    if over > _ROUNDING:
+    if not 0 < over <= ROUNDING:
         return None
-    return (
-        f"the cost is {float(over):.1g} of the charge too large: a scale or a charge that was rounded as a "
-        "float, such as 1/0.3? Pass exact numbers: Fraction(10, 3), or epsilon, with 1 / epsilon in the text"
-    )
+    return f"the cost is {float(over):.1g} of the charge too large: {ROUNDED}"
 
 
 class _Refuted(Exception):

@@ -105,23 +105,6 @@ def is_plain_label(label: ast.expr, allowed: set[str]) -> bool:
     return all(isinstance(part, plain) for part in ast.walk(label)) and names_in([label]) <= allowed
 
 
-def is_another_each_time(label: ast.expr, place: str | None) -> bool:
-    """Whether draws of different places have different labels: the place itself, or a tuple or text with it.
-    Who provides noise may go by the labels, and two draws of one label are one and the same then."""
-    if isinstance(label, ast.Constant):
-        return label.value is None
-    if isinstance(label, ast.Tuple):
-        return any(is_another_each_time(part, place) for part in label.elts if not _is_none(part))
-    if isinstance(label, ast.JoinedStr):
-        values = [part.value for part in label.values if isinstance(part, ast.FormattedValue)]
-        return len(values) == 1 and is_another_each_time(values[0], place)
-    return isinstance(label, ast.Name) and label.id == place
-
-
-def _is_none(part: ast.expr) -> bool:
-    return isinstance(part, ast.Constant) and part.value is None
-
-
 def plain_names(given: Mapping[str, Any]) -> set[str]:
     """The parameters that are numbers or texts, which do nothing when they are part of a label."""
     return {name for name, value in given.items() if type(value) in (bool, int, str, Fraction)}

@@ -32,13 +32,21 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+from freegap.prover.loop_labels import (
+    OWN_LABELS,
+    UNLABELLED,
+    Draws,
+    Shape,
+    WithOwnLabels,
+    labels_of,
+    own_labels,
+)
 from freegap.prover.loop_text import (
     FUNCTIONS_OF_LISTS,
     STRANGE,
     NoLoop,
     bound_name,
     empty_list,
-    is_another_each_time,
     is_plain_end,
     is_plain_label,
     is_rounded,
@@ -169,8 +177,13 @@ class _LoopReading:
     # What it becomes -------------------------------------------------------------------------------------
 
     def loop(self) -> Loop:
-        steps = _StepText(self)
+        values = {name: self.given[name] for name in plain_names(self.given)}
+        draws = Draws(self.noise, self.place, values)
+        steps = _StepText(self, draws)
         body = [steps.visit(line) for line in self.body]
+        around = _OnceText(draws)
+        self.prefix = [around.visit(line) for line in self.prefix]
+        self.suffix = [around.visit(line) for line in self.suffix]
         left = {self.answers, *self.outs} | ({self.place} if self.place else set())
         if names_in(body) & left:
             raise NoLoop
@@ -238,19 +251,34 @@ class _LoopReading:
         space = outside_of(self.function)
         if space is None:
             raise NoLoop
+        space[OWN_LABELS] = own_labels
         remember_source(file, text)
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
         names = [_RESERVED + name for name in _PARTS]
         return {name: space[name] for name in names if _made(space.get(name), file)}
 
 
-class _StepText(ast.NodeTransformer):
+class _OnceText(WithOwnLabels):
+    """PREFIX and what follows the loop: each draw has a label of its own."""
+
+    def __init__(self, draws: Draws) -> None:
+        super().__init__(draws, each_time=False)
+        self.known: list[Shape] = []
+
+    def noted(self, node: ast.Call, shape: Shape) -> None:
+        if shape in self.known and shape != UNLABELLED:
+            raise NoLoop
+        self.known.append(shape)
+
+
+class _StepText(WithOwnLabels, ast.NodeTransformer):
     """BODY as the body of a step."""
 
-    def __init__(self, reading: _LoopReading) -> None:
+    def __init__(self, reading: _LoopReading, draws: Draws) -> None:
+        super().__init__(draws, each_time=True)
         self.reading = reading
         self.inner = 0
-        self.draws = 0
+        self.labels: list[Shape | None] = []
         self.returns = False
         """Whether a step can end the program."""
 
@@ -318,35 +346,19 @@ class _StepText(ast.NodeTransformer):
             return value
         return _marked("value", self.visit(value))
 
-    def visit_Call(self, node: ast.Call) -> Any:
-        """A draw gets a label that says where in the text it is; draws of other steps have other labels."""
-        drawing = self._draws(node.func)
-        if drawing:
-            place = self.reading.place
-            known = plain_names(self.reading.given) | ({place} if place else set())
-            labels = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "label")]
-            if not all(is_plain_label(one, known) and is_another_each_time(one, place) for one in labels):
-                raise NoLoop
-            node.args = node.args[:1]
-            node.keywords = [word for word in node.keywords if word.arg != "label"]
-        node.func = self.visit(node.func)
-        node.args = [self.visit(argument) for argument in node.args]
-        for word in node.keywords:
-            word.value = self.visit(word.value)
-        if drawing:
-            node.keywords.append(ast.keyword("label", ast.Constant(f"draw {self.draws}")))
-            self.draws += 1
-        return node
-
-    def _draws(self, function: ast.expr) -> bool:
-        """Whether this is `noise.laplace` or `getattr(noise, …)`."""
-        if isinstance(function, ast.Attribute):
-            function = function.value
-        elif isinstance(function, ast.Call) and isinstance(function.func, ast.Name):
-            if function.func.id != "getattr" or not function.args:
-                return False
-            function = function.args[0]
-        return isinstance(function, ast.Name) and function.id == self.reading.noise
+    def noted(self, node: ast.Call, shape: Shape) -> None:
+        """A draw gets a label that says which it is; draws of other steps have other labels. Two with one
+        label have one here as well, and may not be made in the same step."""
+        known = plain_names(self.reading.given) | ({self.reading.place} if self.reading.place else set())
+        if not all(is_plain_label(one, known) for one in labels_of(node)):
+            raise NoLoop
+        labelled = shape != UNLABELLED
+        if not labelled or shape not in self.labels:
+            self.labels.append(shape if labelled else None)
+        number = self.labels.index(shape) if labelled else len(self.labels) - 1
+        node.args = node.args[:1]
+        node.keywords = [word for word in node.keywords if word.arg != "label"]
+        node.keywords.append(ast.keyword("label", ast.Constant(f"draw {number}")))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """answers[i] is the answer."""

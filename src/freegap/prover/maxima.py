@@ -22,7 +22,7 @@ from typing import Any
 
 from freegap.forms import Change, Selection
 from freegap.prover.check import claim_of
-from freegap.prover.loop_text import is_another_each_time
+from freegap.prover.loop_labels import Draws, labels_of
 from freegap.prover.loop_ties import NoiseInOrder, inputs
 from freegap.prover.loops import given_to, outside_of
 from freegap.prover.problem import Problem
@@ -124,7 +124,8 @@ def _noisy_list(body: list[ast.stmt], answers: str, noise: str) -> ast.Call | No
         return None
     if any(word.arg != "label" for word in draw.keywords):
         return None
-    if not all(is_another_each_time(word.value, names[0] if names[1:] else None) for word in draw.keywords):
+    draws = Draws(noise, names[0] if names[1:] else None, {})
+    if not draws.is_draw(draw) or not all(map(draws.is_another_each_time, labels_of(draw))):
         return None
     labels = [part for word in draw.keywords for part in ast.walk(word.value)]
     if not all(isinstance(part, ast.Name | ast.Tuple | ast.Constant | ast.Load) for part in labels):

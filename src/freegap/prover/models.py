@@ -11,7 +11,8 @@ from freegap.symbolic.subset.machine import Machine
 from freegap.symbolic.subset.values import Partial
 
 
-def _labelled(machine: Machine, noise: object, rename: object) -> NoiseInterface | KnownNoise:
+def labelled(machine: Machine, noise: object, rename: object) -> NoiseInterface | KnownNoise:
+    """A noise interface that passes other labels on."""
     inner = machine.noise(noise)
     if inner.rename is not None:
         rename = Partial(_both, (inner.rename, rename), {})
@@ -30,4 +31,4 @@ def _known(machine: Machine, noise: object) -> KnownNoise:
 
 
 RECORDS.add(Change)
-MODELS.update({Labelled: _labelled, Known: _known})
+MODELS.update({Labelled: labelled, Known: _known})

@@ -38,12 +38,12 @@ from types import FunctionType
 from typing import Any
 
 from freegap.laws import Law
+from freegap.prover.loop_labels import OWN_LABELS, UNLABELLED, Draws, Shape, WithOwnLabels, own_labels
 from freegap.prover.loop_text import (
     FUNCTIONS_OF_LISTS,
     STRANGE,
     NoLoop,
     bound_name,
-    is_another_each_time,
     is_plain_end,
     is_plain_label,
     names_in,
@@ -139,22 +139,13 @@ class _RoundReading:
         kept = {self.answers, self.noise, *([self.turn] if self.turn else [])}
         if before & kept or names_in(self.prefix) & {self.noise, *([self.turn] if self.turn else [])}:
             raise NoLoop
-        ends = [*ast.walk(ast.Module(self.suffix, []))]  # which are gone through once
         for part in ast.walk(ast.Module([*self.prefix, *self.body, *self.suffix], [])):
             if isinstance(part, STRANGE) or bound_name(part) in kept:
                 raise NoLoop
             if isinstance(part, ast.Name) and part.id.startswith(_RESERVED):
                 raise NoLoop
-            if isinstance(part, ast.Call) and self._draws(part.func) and part not in ends:
-                labels = [*part.args[1:], *(word.value for word in part.keywords if word.arg == "label")]
-                if not all(is_another_each_time(label, self.turn) for label in labels):
-                    raise NoLoop
         if self.turn is not None:
             self._require_label_only(self.turn)
-
-    def _draws(self, function: ast.expr) -> bool:
-        owner = function.value if isinstance(function, ast.Attribute) else None
-        return isinstance(owner, ast.Name) and owner.id == self.noise
 
     def _require_label_only(self, turn: str) -> None:
         """The number of the round is in labels, and nowhere else: else rounds would differ."""
@@ -178,7 +169,11 @@ class _RoundReading:
     # What it becomes -------------------------------------------------------------------------------------
 
     def rounds(self) -> Rounds:
-        best = self._best()
+        draws = Draws(self.noise, self.turn, {})
+        once = _RoundText(draws, each_time=True)
+        self.body = [once.visit(line) for line in self.body]
+        self.suffix = [_RoundText(draws, each_time=False).visit(line) for line in self.suffix]
+        best = self._best(once.shapes)
         lines, stop = (self._until(), None) if best is None else best
         made = self._function(
             "freegap_round", [self.answers, self.noise], [*self.prefix, *self._first(), *lines]
@@ -213,7 +208,7 @@ class _RoundReading:
             if not all(map(_is_fixed, path.result)):
                 raise NoLoop
 
-    def _best(self) -> tuple[list[ast.stmt], Fraction] | None:
+    def _best(self, shapes: list[Shape]) -> tuple[list[ast.stmt], Fraction] | None:
         """A round of a best-of, and the chance that it is the last; None if the text is another."""
         if len(self.body) < 3 or self.suffix:
             return None
@@ -222,6 +217,8 @@ class _RoundReading:
         coin, told = self._coin(last)
         if best is None or kept is None or coin is None:
             return None
+        if shapes.pop() in {*shapes} - {UNLABELLED}:
+            raise NoLoop  # the coin, which comes last, is not in the round that is followed
         starts = [line for line in self.prefix if best in names_in([line])]
         if len(starts) != 1 or ast.unparse(starts[0]) != f"{best} = None":
             return None
@@ -274,7 +271,7 @@ class _RoundReading:
         text = ast.unparse(ast.fix_missing_locations(ast.Module([head], [])))
         file = f"<rounds {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
         remember_source(file, text)
-        space = dict(self.outside)
+        space = {**self.outside, OWN_LABELS: own_labels}
         exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - text of the program itself
         made = space[name]
         if not isinstance(made, FunctionType):
@@ -361,6 +358,18 @@ def _is_part(part: ast.AST) -> bool:
 
 def _told(ends: bool, value: ast.expr) -> ast.stmt:
     return ast.Return(ast.Tuple([ast.Constant(ends), value], ast.Load()))
+
+
+class _RoundText(WithOwnLabels):
+    """BODY, and what follows it, whose draws keep their labels."""
+
+    def __init__(self, draws: Draws, *, each_time: bool) -> None:
+        super().__init__(draws, each_time=each_time)
+        self.shapes: list[Shape] = []
+        """Of the labels, in the order of the text."""
+
+    def noted(self, node: ast.Call, shape: Shape) -> None:
+        self.shapes.append(shape)
 
 
 class _Marked(ast.NodeTransformer):

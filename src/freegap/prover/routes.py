@@ -14,7 +14,7 @@ from freegap.errors import InvalidArgument
 from freegap.forms import Aligned, Composition, Ranking, Selection, Stream
 from freegap.laws import Law
 from freegap.prover.apart import prove_apart
-from freegap.prover.check import Progress, problem_of, prove_alignment, rounded_cost
+from freegap.prover.check import ROUNDED, ROUNDING, Progress, problem_of, prove_alignment
 from freegap.prover.classes import classes_of
 from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
@@ -33,7 +33,9 @@ from freegap.prover.softmax import prove_softmax
 from freegap.prover.steps import established
 from freegap.prover.stopping import find_in_rounds, prove_rounds
 from freegap.prover.stream import prove_stream
+from freegap.prover.stream_labels import with_own_labels
 from freegap.prover.synthesis import synthesise
+from freegap.prover.totals import prove_totals
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic import Certificate, Limits, NotDecided, OutOfTime, Symbol
 from freegap.symbolic.subset.door import NotReadable, read
@@ -121,8 +123,11 @@ def prove_any(
         if everywhere is not None:
             return everywhere
     proof = attempt(problem)
-    if proof.holds is None and proof.refutation is not None:
-        proof = replace(proof, reason=rounded_cost(proof.refutation) or proof.reason)
+    if proof.holds is None and proof.refutation is not None and _is_rounded(problem):
+        more = replace(problem, limits=replace(problem.limits, certificate=None))
+        if attempt(replace(more, epsilon=problem.epsilon * (1 + ROUNDING))).holds:
+            reason = f"with a billionth more of ε it is proved, and not without it: {ROUNDED}"
+            proof = replace(proof, reason=reason)
     if not proof.holds and counterexample and proof.counterexample is None:
         return _searched(problem, proof)
     if not (proof.holds and growth):
@@ -171,6 +176,8 @@ def _without_alignment(problem: Problem, tightness: bool, progress: Any) -> Proo
         proof = prove_apart(problem, classes)
         proof = prove_softmax(problem, classes) if proof is None else proof
         proof = prove_flips(problem, classes) if proof is None else proof
+        if proof is None:
+            proof = prove_totals(problem, classes, tightness=tightness, progress=progress)
     except NotDecided:  # the search for an alignment says why
         proof = None
     return synthesise(problem, tightness=tightness, progress=progress) if proof is None else proof
@@ -198,6 +205,12 @@ def _searched(problem: Problem, proof: Proof) -> Proof:
         return replace(proof, searched="no violation of privacy was found: it is neither proved nor refuted")
     point = point or Refutation("privacy", found.answers, found.neighbour, {}, None)
     return replace(proof, holds=False, reason=None, refutation=replace(point, counterexample=found))
+
+
+def _is_rounded(problem: Problem) -> bool:
+    """Whether a parameter looks like a float that was rounded, such as 1/0.3."""
+    numbers = [constant(value) for value in problem.parameters.values()]
+    return any(number is not None and number.denominator * ROUNDING > 1 for number in numbers)
 
 
 def _growth(proof: Proof, more: Proof) -> str:
@@ -267,7 +280,7 @@ def _prove_for_all(problem: Problem, form: ForAll) -> Proof:
     if isinstance(form, Selection):
         return prove_selection(problem, form)
     if isinstance(form, Stream):
-        return prove_stream(problem, form)
+        return prove_stream(problem, with_own_labels(form))
     if isinstance(form, Ranking):
         return prove_ranking(_schema_of(problem, form), problem.neighbours, problem.limits)
     return prove_composition(problem, form, _prove_for_all)

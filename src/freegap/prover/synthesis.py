@@ -80,7 +80,9 @@ def _undecided(problem: Problem, reason: str, refutation: Refutation | None = No
 def _nothing(problem: Problem, template: Template, search: _ShiftSearch) -> Proof:
     reason = (
         f"no alignment in the template gives {template.output.name} on all neighbours within its charge "
-        f"({len(search.points)} points rule all of them out)"
+        f"({len(search.points)} points rule all of them out). If you know one, pass it: fg.prove(mechanism, "
+        "alignment, …), where alignment(answers, neighbour, output, noise) is for instance "
+        "{'x': noise['x'] + answers[0] - neighbour[0]}"
     )
     return _undecided(problem, reason, search.refutation)
 

@@ -17,6 +17,7 @@ only, as copies (`fresh`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -66,6 +67,11 @@ def read(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         raise NotReadable(
             "+, * and == mean other things for NumPy arrays: pass array.tolist() as a parameter"
+        )
+    if value is itertools.count:
+        raise NotReadable(
+            "of itertools.count() only `for turn in count():` is read, in a program whose rounds are alike "
+            "and in which no two draws have the label of one (docs/prove.md, loops that end at random)"
         )
     if kind in (type, BuiltinFunctionType, BuiltinMethodType):
         raise NotReadable(
