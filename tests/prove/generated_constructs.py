@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from freegap.symbolic.subset import remember_source
+from .generated_texts import program_made_of
 
 _HEAD = """import itertools
 from fractions import Fraction
@@ -187,13 +187,4 @@ def construct_text(seed: int) -> str:
 
 def construct_program(seed: int) -> Callable[..., Any] | None:
     """The program; None if its text is none to Python."""
-    text = construct_text(seed)
-    file = f"<constructs {seed}>"
-    space: dict[str, Any] = {}
-    try:
-        exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
-    except SyntaxError:
-        return None
-    remember_source(file, text)
-    made: Callable[..., Any] = space["program"]
-    return made
+    return program_made_of(construct_text(seed), f"<constructs {seed}>")

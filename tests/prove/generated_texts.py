@@ -195,11 +195,14 @@ def program_text(seed: int) -> str:
 
 def program_of(seed: int) -> Callable[..., Any] | None:
     """The program; None if its text is none to Python."""
-    text = program_text(seed)
-    file = f"<text {seed}>"
+    return program_made_of(program_text(seed), f"<text {seed}>")
+
+
+def program_made_of(text: str, file: str) -> Callable[..., Any] | None:
+    """The function `program` of a text, to be read under a name; None if it is no Python."""
     space: dict[str, Any] = {}
     try:
-        exec(compile(text, file, "exec"), space)  # noqa: S102
+        exec(compile(text, file, "exec", dont_inherit=True), space)  # noqa: S102 - our own text
     except SyntaxError:
         return None
     remember_source(file, text)
