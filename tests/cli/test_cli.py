@@ -357,3 +357,12 @@ def test_values_of_parameters() -> None:
     for text in ("k", "=2", "not a name=2"):
         with pytest.raises(InvalidArgument, match="is not name=value"):
             name_and_value(text)
+
+
+def test_k_may_be_written_with_two_dashes(tmp_path: Path) -> None:
+    table, domain = tmp_path / "visits.csv", tmp_path / "items.csv"
+    table.write_text("item,person\n" + "".join(f"{'ab'[i % 2]},{i}\n" for i in range(40)), encoding="utf-8")
+    domain.write_text("item\na\nb\nc\n", encoding="utf-8")
+    words = ["top-k", str(table), "--item", "item", "--person", "person", "--domain", str(domain)]
+    found = [runner.invoke(cli.app, [*words, "--epsilon", "1", option, "1"]) for option in ("-k", "--k")]
+    assert [one.exit_code for one in found] == [0, 0], found[1].output

@@ -90,7 +90,7 @@ def in_options(error: Exception, command: Any, words: list[str]) -> str:
         _, command, words = command.resolve_command(command.context_class(command), words)
     typed: dict[str, str] = {}
     for parameter in command.params:
-        shown = max(parameter.opts, key=len) if parameter.opts[0].startswith("-") else parameter.name.upper()
+        shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.name.upper()
         typed = dict.fromkeys((parameter.name, shown.strip("-").replace("-", "_")), shown) | typed
     typed["parameters"] = typed.get("parameter", "parameters")
     names = "|".join(sorted(map(re.escape, typed), key=len, reverse=True))

@@ -62,7 +62,7 @@ def labels_of(call: ast.Call) -> list[ast.expr]:
     return [*call.args[1:], *(word.value for word in call.keywords if word.arg == "label")]
 
 
-class Draws:
+class LoopDraws:
     """The draws in a text, by the shapes of their labels.
 
     noise, place: what the text calls the noise, and the place of the step or round.
@@ -155,7 +155,7 @@ class Draws:
 class WithOwnLabels(ast.NodeTransformer):
     """The noise, wherever it is not drawn from at once, as noise that refuses labels."""
 
-    def __init__(self, draws: Draws, *, each_time: bool) -> None:
+    def __init__(self, draws: LoopDraws, *, each_time: bool) -> None:
         self.draws, self.each_time = draws, each_time
 
     def visit_Call(self, node: ast.Call) -> Any:

@@ -35,7 +35,7 @@ from typing import Any
 from freegap.prover.loop_labels import (
     OWN_LABELS,
     UNLABELLED,
-    Draws,
+    LoopDraws,
     Shape,
     WithOwnLabels,
     labels_of,
@@ -178,7 +178,7 @@ class _LoopReading:
 
     def loop(self) -> Loop:
         values = {name: self.given[name] for name in plain_names(self.given)}
-        draws = Draws(self.noise, self.place, values)
+        draws = LoopDraws(self.noise, self.place, values)
         steps = _StepText(self, draws)
         body = [steps.visit(line) for line in self.body]
         around = _OnceText(draws)
@@ -261,7 +261,7 @@ class _LoopReading:
 class _OnceText(WithOwnLabels):
     """PREFIX and what follows the loop: each draw has a label of its own."""
 
-    def __init__(self, draws: Draws) -> None:
+    def __init__(self, draws: LoopDraws) -> None:
         super().__init__(draws, each_time=False)
         self.known: list[Shape] = []
 
@@ -274,7 +274,7 @@ class _OnceText(WithOwnLabels):
 class _StepText(WithOwnLabels, ast.NodeTransformer):
     """BODY as the body of a step."""
 
-    def __init__(self, reading: _LoopReading, draws: Draws) -> None:
+    def __init__(self, reading: _LoopReading, draws: LoopDraws) -> None:
         super().__init__(draws, each_time=True)
         self.reading = reading
         self.inner = 0

@@ -22,7 +22,7 @@ from typing import Any
 
 from freegap.forms import Change, Selection
 from freegap.prover.check import claim_of
-from freegap.prover.loop_labels import Draws, labels_of
+from freegap.prover.loop_labels import LoopDraws, labels_of
 from freegap.prover.loop_ties import NoiseInOrder, inputs
 from freegap.prover.loops import given_to, outside_of
 from freegap.prover.problem import Problem
@@ -124,7 +124,7 @@ def _noisy_list(body: list[ast.stmt], answers: str, noise: str) -> ast.Call | No
         return None
     if any(word.arg != "label" for word in draw.keywords):
         return None
-    draws = Draws(noise, names[0] if names[1:] else None, {})
+    draws = LoopDraws(noise, names[0] if names[1:] else None, {})
     if not draws.is_draw(draw) or not all(map(draws.is_another_each_time, labels_of(draw))):
         return None
     labels = [part for word in draw.keywords for part in ast.walk(word.value)]

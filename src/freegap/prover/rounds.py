@@ -38,7 +38,7 @@ from types import FunctionType
 from typing import Any
 
 from freegap.laws import Law
-from freegap.prover.loop_labels import OWN_LABELS, UNLABELLED, Draws, Shape, WithOwnLabels, own_labels
+from freegap.prover.loop_labels import OWN_LABELS, UNLABELLED, LoopDraws, Shape, WithOwnLabels, own_labels
 from freegap.prover.loop_text import (
     FUNCTIONS_OF_LISTS,
     STRANGE,
@@ -169,7 +169,7 @@ class _RoundReading:
     # What it becomes -------------------------------------------------------------------------------------
 
     def rounds(self) -> Rounds:
-        draws = Draws(self.noise, self.turn, {})
+        draws = LoopDraws(self.noise, self.turn, {})
         once = _RoundText(draws, each_time=True)
         self.body = [once.visit(line) for line in self.body]
         self.suffix = [_RoundText(draws, each_time=False).visit(line) for line in self.suffix]
@@ -363,7 +363,7 @@ def _told(ends: bool, value: ast.expr) -> ast.stmt:
 class _RoundText(WithOwnLabels):
     """BODY, and what follows it, whose draws keep their labels."""
 
-    def __init__(self, draws: Draws, *, each_time: bool) -> None:
+    def __init__(self, draws: LoopDraws, *, each_time: bool) -> None:
         super().__init__(draws, each_time=each_time)
         self.shapes: list[Shape] = []
         """Of the labels, in the order of the text."""
