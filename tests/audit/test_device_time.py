@@ -123,3 +123,34 @@ def test_candidates_are_weighed_on_as_many_runs_as_cost_nothing(
     fg.audit(noisy, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings)
     assert stages[0].least == 200 * 4**2  # the next, 12,800, would take 2,800 seconds
     assert stages[0].shortest == pytest.approx(2.0)
+
+
+def test_what_the_first_looks_found_is_looked_at_further(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not what was known before them: the best of them would be judged by worse events."""
+    clock.pace = 1e-5
+    seen: list[tuple[Any, set[Any]]] = []
+    best: list[Any] = []
+    first_looks = device_stages.DeviceStages._first_looks
+    looked_at = device_stages.DeviceStages._looked_at
+
+    def noted(self: device_stages.DeviceStages, progress: Any) -> Any:
+        best.extend(first_looks(self, progress))
+        seen.clear()
+        return list(best)
+
+    def looking(self: device_stages.DeviceStages, candidate: Any, known: Any, *more: Any) -> Any:
+        seen.append((candidate, set(known)))
+        return looked_at(self, candidate, known, *more)
+
+    monkeypatch.setattr(device_stages.DeviceStages, "_first_looks", noted)
+    monkeypatch.setattr(device_stages.DeviceStages, "_looked_at", looking)
+    settings: dict[str, Any] = {"inputs": [([0], [1])], "search_samples": 1000, "seed": 1, "jobs": 1}
+    fg.audit(
+        of_labelled_noise, epsilon=1, device=array_api_strict, time_limit=SECONDS, shrink=False, **settings
+    )
+    assert best
+    candidate, known = seen[0]
+    assert candidate == best[0].candidate
+    assert known > set(best[0].known)
