@@ -8,11 +8,10 @@ set, K a key, V any value, B a block of lines.
 # ruff: noqa: E501 - tables of pieces of text
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
-from .generated_texts import program_made_of
+from .generated_texts import Grammar, program_made_of
 
 _HEAD = """import itertools
 from fractions import Fraction
@@ -134,55 +133,24 @@ _TABLES: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-class _Grammar:
-    def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
+class _Constructs(Grammar):
+    letters, plain_lines, blocks, indent = "NICLTKDSV", _TABLES["line"], _TABLES["block"], 1
 
-    def filled(self, text: str, depth: int) -> str:
-        """The text with something in the place of each letter that stands alone."""
-        return "".join(
-            self.one(part, depth - 1) if part in "NICLTKDSV" and self._alone(text, at) else part
-            for at, part in enumerate(text)
-        )
-
-    def _alone(self, text: str, at: int) -> bool:
-        around = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
-        return not any(part.isalnum() or part == "_" for part in around)
-
-    def one(self, kind: str, depth: int) -> str:
-        table = _TABLES[kind]
+    def one(self, letter: str, depth: int) -> str:
+        table = _TABLES[letter]
         if depth <= 0:
             table = [
                 text
                 for text in table
-                if not any(self._alone(text, at) for at, c in enumerate(text) if c in "NICLTKDSV")
+                if not any(self.alone(text, at) for at, part in enumerate(text) if part in self.letters)
             ]
         made = self.filled(self.chance.choice(table), depth)
-        return f"({made})" if kind in "NICT" else made
-
-    def lines(self, count: int, depth: int) -> list[str]:
-        made: list[str] = []
-        for _ in range(count):
-            if depth and self.chance.random() < 0.3:
-                made += self.block(depth)
-            else:
-                made.append(self.filled(self.chance.choice(_TABLES["line"]), 3))
-        return made
-
-    def block(self, depth: int) -> list[str]:
-        made: list[str] = []
-        for line in self.chance.choice(_TABLES["block"]).split("\n"):
-            inside = len(line) - len(line.lstrip())
-            body = self.lines(2, depth - 1) if line.strip() == "B" else [self.filled(line.strip(), 2)]
-            made += ["  " * (inside // 2) + part for part in body]
-        return made
+        return f"({made})" if letter in "NICT" else made
 
 
 def construct_text(seed: int) -> str:
     """The text of a program; the same for the same seed."""
-    grammar = _Grammar(seed)
-    lines = grammar.lines(grammar.chance.randrange(3, 9), 2)
-    return _HEAD + "".join(f"    {line}\n" for line in lines) + _TAIL
+    return _HEAD + _Constructs(seed).body() + _TAIL
 
 
 def construct_program(seed: int) -> Callable[..., Any] | None:

@@ -6,7 +6,7 @@ They are no mechanisms. What the interpreter says of each is compared with what 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from freegap.symbolic.subset import remember_source
@@ -139,34 +139,31 @@ _BLOCKS = [
 ]
 
 
-class _Grammar:
+class Grammar:
+    """Makes texts of lines and blocks in which a letter that stands alone is a place for something."""
+
+    letters: str
+    plain_lines: Sequence[str]
+    blocks: Sequence[str]
+    indent = 2  # spaces for each space of a block
+
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
 
+    def one(self, letter: str, depth: int) -> str:
+        """What may stand in the place of a letter."""
+        raise NotImplementedError
+
     def filled(self, text: str, depth: int) -> str:
-        """The text with something in the place of each N (a number), L (a list), C (a test)."""
-        made = {"N": self.number, "L": self.sequence, "C": self.test}
+        """The text with something in the place of each letter that stands alone."""
         return "".join(
-            made[part](depth - 1) if part in made and self._alone(text, at) else part
+            self.one(part, depth - 1) if part in self.letters and self.alone(text, at) else part
             for at, part in enumerate(text)
         )
 
-    def _alone(self, text: str, at: int) -> bool:
+    def alone(self, text: str, at: int) -> bool:
         around = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
         return not any(part.isalnum() or part == "_" for part in around)
-
-    def number(self, depth: int) -> str:
-        if depth <= 0 or self.chance.random() < 0.35:
-            return self.chance.choice(_NAMES)
-        return self.filled(self.chance.choice(_NUMBERS), depth)
-
-    def sequence(self, depth: int) -> str:
-        if depth <= 0 or self.chance.random() < 0.35:
-            return self.chance.choice(_LISTS)
-        return self.filled(self.chance.choice(_SEQUENCES), depth)
-
-    def test(self, depth: int) -> str:
-        return self.filled(self.chance.choice(_TESTS), depth)
 
     def lines(self, count: int, depth: int) -> list[str]:
         made: list[str] = []
@@ -174,23 +171,39 @@ class _Grammar:
             if depth and self.chance.random() < 0.3:
                 made += self.block(depth)
             else:
-                made.append(self.filled(self.chance.choice(_LINES), 3))
+                made.append(self.filled(self.chance.choice(self.plain_lines), 3))
         return made
 
     def block(self, depth: int) -> list[str]:
         made: list[str] = []
-        for line in self.chance.choice(_BLOCKS).split("\n"):
+        for line in self.chance.choice(self.blocks).split("\n"):
             inside = len(line) - len(line.lstrip())
             body = self.lines(2, depth - 1) if line.strip() == "B" else [self.filled(line.strip(), 2)]
-            made += ["  " * inside + part for part in body]
+            made += [" " * (self.indent * inside) + part for part in body]
         return made
+
+    def body(self) -> str:
+        """The lines of a function."""
+        return "".join(f"    {line}\n" for line in self.lines(self.chance.randrange(3, 9), 2))
+
+
+class _Numbers(Grammar):
+    """N is a number, L a list, C a test."""
+
+    letters, plain_lines, blocks = "NLC", _LINES, _BLOCKS
+
+    def one(self, letter: str, depth: int) -> str:
+        if letter == "C":
+            return self.filled(self.chance.choice(_TESTS), depth)
+        short, long = (_NAMES, _NUMBERS) if letter == "N" else (_LISTS, _SEQUENCES)
+        if depth <= 0 or self.chance.random() < 0.35:
+            return self.chance.choice(short)
+        return self.filled(self.chance.choice(long), depth)
 
 
 def program_text(seed: int) -> str:
     """The text of a program; the same for the same seed."""
-    grammar = _Grammar(seed)
-    lines = grammar.lines(grammar.chance.randrange(3, 9), 2)
-    return _HEAD + "".join(f"    {line}\n" for line in lines) + _TAIL
+    return _HEAD + _Numbers(seed).body() + _TAIL
 
 
 def program_of(seed: int) -> Callable[..., Any] | None:
