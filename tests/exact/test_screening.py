@@ -17,7 +17,8 @@ from freegap.bits import SeededBits
 from freegap.exact.arithmetic import DOUBLE_FUNCTIONS, LIMIT, SINGLE_FUNCTIONS, every_single, worst_error
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.ranking import NoisyRanking
-from freegap.exact.screening import Screen, _exponentials, differences
+from freegap.exact.screening import Screen, _exponentials, differences, top_of
+from freegap.values.answers import exact_singles
 from freegap.values.balls import at_precision
 from tests.laws import EXACT_LAWS as LAWS
 
@@ -204,3 +205,20 @@ def test_large_answers_keep_their_differences(pivot: int) -> None:
     values = pivot + np.arange(-9, 10, dtype=np.int64)
     weights = _exponentials(values, pivot, 1.0)
     assert np.allclose(weights, np.exp(np.arange(-9.0, 10.0)), rtol=2.0**-16, atol=0)
+
+
+@pytest.mark.parametrize("lowest", [0, -(2**23), 2**23 - 40])
+def test_values_kept_in_single_precision_are_screened_as_they_are(lowest: int) -> None:
+    """The same weights, cut and places, and what is kept is not written to."""
+    values = lowest + np.random.default_rng(3).integers(0, 41, 5000)
+    singles = exact_singles(values)
+    assert singles is not None
+    singles.setflags(write=False)
+    groups = np.array([7, 4999])
+    for n in (1, 100, 4000):
+        one, two = top_of(values, n, groups), top_of(values, n, groups, singles)
+        assert (one.pivot, one.stride, one.cut) == (two.pivot, two.stride, two.cut)
+        assert np.array_equal(one.above, two.above)
+        weights = _exponentials(values, one.pivot, 0.7, singles)
+        assert np.array_equal(weights, _exponentials(values, one.pivot, 0.7))
+    assert singles.tolist() == values.tolist()

@@ -228,3 +228,33 @@ def test_a_range_that_begins_below_int64() -> None:
     found = _positions_in_range(range(-(2**63) - 5, 0), items)
     assert found.tolist() == [5, 8]
     assert _positions_in_range(range(-(2**63), 0), items).tolist() == [0, 3]
+
+
+def test_values_that_are_kept_are_kept_in_single_precision_too_where_that_is_exact() -> None:
+    """The same numbers, of which nobody can change one; not beyond 2^23, nor of what somebody else holds."""
+    for values in ([5, -(2**23), 2**23], [2.5, 7.75, 0.0]):
+        answers = fg.Counts.over(range(10**9), items=[3, 4, 5], values=np.array(values)).read(Fraction(1, 4))
+        assert answers.singles is not None
+        assert answers.singles.tolist() == list(answers.values)
+        assert not answers.singles.flags.writeable
+    for far in (2**23 + 1, -(2**23) - 1, 2**62):
+        counts = fg.Counts.over(range(10**9), items=[3, 4], values=[1, far])
+        assert counts.read(Fraction(1)).singles is None
+    assert fg.Counts([1, 2], [1, 5], name=named).read(Fraction(1)).singles is None
+
+
+@pytest.mark.parametrize("far", [0, 2**23, 2**23 + 1, -(2**23), -(2**23) - 1])
+@pytest.mark.parametrize("mechanism", [fg.noisy_top_k, fg.hybrid_top_k])
+def test_a_release_is_the_same_whether_single_precision_is_kept_or_not(far: int, mechanism: Any) -> None:
+    """More items than are looked at one by one; with a threshold, which is one answer more, as well."""
+    values = np.append(np.random.default_rng(5).integers(0, 900, 3000), far)
+    over = fg.Counts.over(range(10**9), items=np.arange(3001), values=values)
+    sizes = np.append(np.ones(3001, np.int64), 10**9 - 3001)
+    apart = fg.Counts(np.append(values, 0), sizes, name=lambda group, member: group + member)
+    arguments = (30,) if mechanism is fg.noisy_top_k else ("700.5",)
+    further: dict[str, Any] = {"epsilon": 1, "monotonic": True}
+    if mechanism is fg.hybrid_top_k:
+        further["k"] = 30
+    for seed in range(4):
+        one, two = (mechanism(c, *arguments, **further, bits=fg.SeededBits(seed)) for c in (over, apart))
+        assert one == two

@@ -38,7 +38,7 @@ from freegap.exact.few_items import Factors, is_usual, largest_of_few
 from freegap.exact.reals import START_DIGITS, OrderStatistic, Real, Variable
 from freegap.exact.screening import Screen, differences, largest_of, nth_largest, top_of
 from freegap.laws import ExactLaw
-from freegap.values.answers import GridValues
+from freegap.values.answers import GridValues, Singles
 from freegap.values.extremes import largest
 from freegap.values.rationals import double
 
@@ -114,6 +114,7 @@ class NoisyRanking:
         digits: KeyedDigits,
         sizes: NDArray[np.int64] | None = None,
         groups: Indices | None = None,
+        singles: Singles | None = None,
         filter_bits: int = FILTER_BITS,
         start_digits: int = START_DIGITS,
         screened_above: int = _SCREENED_USUALLY_ABOVE,
@@ -128,6 +129,7 @@ class NoisyRanking:
         self._digits = digits
         self._sizes = sizes
         self._groups = groups
+        self._singles = singles
         self._first = digits.first()
         self._filter_bits = filter_bits
         self._slack = 2.0**-filter_bits
@@ -188,9 +190,11 @@ class NoisyRanking:
         if isinstance(self._values, list):
             pivot = nth_largest(self._values, top)
         else:
-            highest = top_of(self._values, top, self._groups)
+            highest = top_of(self._values, top, self._groups, self._singles)
             pivot = highest.pivot
-        screen = Screen(self._values, pivot, self._rate, self._law, self._sizes, self._groups, highest)
+        screen = Screen(
+            self._values, pivot, self._rate, self._law, self._sizes, self._groups, highest, self._singles
+        )
         bar = screen.bar(top)
         while True:
             chosen = screen.passed(bar, self._first, self._slack)

@@ -33,18 +33,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.laws import ExactLaw
-from freegap.values.answers import GridValues
+from freegap.values.answers import EXACT_SINGLES, GridValues, Singles, exact_singles
 from freegap.values.extremes import largest
 
 Indices = NDArray[np.intp]
-Singles = NDArray[np.float32]
 
 # Offsets are clipped such that e^offset fits single precision; the lemma says why that is harmless.
 _FLOOR, _CEILING = -80.0, 80.0
 _LOWEST_BAR, _LOW_BAR, _HIGHEST_BAR = -20.0, -3.0, 60.0
 _CHUNK = 1 << 14  # temporaries of this many numbers stay in the cache
 _MARGIN = 2.0**-12
-_EXACT_SINGLES = 2.0**23  # whole numbers up to here, and their differences, are exact in single precision
 _SINGLE_RATE = 1e30
 _SAMPLE = 2048  # at least so many items stand for all of them when a pivot or a bar is chosen
 
@@ -61,8 +59,9 @@ class Screen:
         sizes: NDArray[np.int64] | None,
         groups: Indices | None = None,
         top: Top | None = None,
+        singles: Singles | None = None,
     ) -> None:
-        """groups: the places of the sizes above 1, where somebody knows them already.
+        """groups: the places of the sizes above 1, where somebody knows them already; `singles` likewise.
 
         top: what was learnt of the largest values, groups aside, when the pivot was chosen.
         """
@@ -72,7 +71,7 @@ class Screen:
             groups = np.empty(0, np.intp) if sizes is None else np.flatnonzero(sizes > 1)
         self._groups = groups
         self._sizes = None if sizes is None else sizes[groups].astype(np.float32)
-        self._weights = _exponentials(values, pivot, rate)
+        self._weights = _exponentials(values, pivot, rate, singles)
         self._top: tuple[Singles, NDArray[np.bool_]] | None = None
         if top is not None and top.stride > 1 and not isinstance(values, list):
             self._top = self._weights[top.above], values[:: top.stride] > top.cut
@@ -176,13 +175,14 @@ def may_reach(law: ExactLaw, heights: NDArray[np.float64], first: NDArray[np.uin
     return np.flatnonzero(first <= reach)
 
 
-def _exponentials(values: GridValues, pivot: int, rate: float) -> Singles:
+def _exponentials(values: GridValues, pivot: int, rate: float, singles: Singles | None = None) -> Singles:
     """e^((v − pivot)·rate), clipped."""
     # Beyond the range of single precision, 0 times the rate would be no number.
-    if not isinstance(values, list) and abs(pivot) <= _EXACT_SINGLES and rate <= _SINGLE_RATE:
-        z = values.astype(np.float32)
-        if not len(z) or max(float(np.maximum.reduce(z)), -float(np.minimum.reduce(z))) <= _EXACT_SINGLES:
-            z -= np.float32(pivot)
+    if not isinstance(values, list) and abs(pivot) <= EXACT_SINGLES and rate <= _SINGLE_RATE:
+        own = exact_singles(values) if singles is None else None
+        exact = singles if own is None else own
+        if exact is not None:
+            z: Singles = np.subtract(exact, np.float32(pivot), out=own)  # into what nobody else has
             with np.errstate(over="ignore"):
                 z *= np.float32(rate)
             np.clip(z, np.float32(_FLOOR), np.float32(_CEILING), out=z)
@@ -223,8 +223,12 @@ class Top:
     above: Indices
 
 
-def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> Top:
+def top_of(
+    values: NDArray[np.int64], n: int, groups: Indices | None = None, singles: Singles | None = None
+) -> Top:
     """The n-th largest value of more than n; groups: places that are left out of `Top.above`.
+
+    singles: the same values as `exact_singles`, where somebody has them: half the memory to go through.
 
     NumPy's selection would cost more than all the rest, so it works on the items above a cut that a
     sample suggests; where the sample misleads, on all items. Equal answers, such as the many zeros of a
@@ -234,7 +238,7 @@ def top_of(values: NDArray[np.int64], n: int, groups: Indices | None = None) -> 
     cut = int(_cut(values[::stride], n, stride))
     if stride == 1:
         return Top(cut, 1, cut, np.empty(0, np.intp))
-    larger = values > cut
+    larger = values > cut if singles is None else singles > np.float32(cut)
     grouped = values[:0] if groups is None else values[groups[larger[groups]]]
     if groups is not None:
         larger[groups] = False

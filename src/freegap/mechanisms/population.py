@@ -60,9 +60,10 @@ class Population:
 
         threshold: takes part as one item more, the last.
         """
-        values, grain, sizes = self.values, self.grain, self.sizes
+        values, grain, sizes, singles = self.values, self.grain, self.sizes, self.answers.singles
         if threshold is not None:
             values, grain = self.with_threshold(threshold, resolution)
+            singles = None  # one is missing, and the unit may be another
             sizes = None if sizes is None else np.append(sizes, 1)
         return NoisyRanking(
             values,
@@ -73,6 +74,7 @@ class Population:
             digits=digits,
             sizes=sizes,
             groups=None if self.counts is None else self.counts.large,
+            singles=singles,
         )
 
     def with_threshold(self, bar: Fraction, grid: Fraction) -> tuple[GridValues, Fraction]:

@@ -44,6 +44,9 @@ _MOST_BITS = (10**_LARGEST_EXPONENT).bit_length()
 
 GridValues = NDArray[np.int64] | list[int]
 """Whole numbers, in an int64 array where they fit and as Python ints where they do not."""
+Singles = NDArray[np.float32]
+EXACT_SINGLES = 2.0**23
+"""Whole numbers up to here, and their differences, are exact in single precision."""
 
 _INT64 = np.dtype(np.int64)
 _ONE = Fraction(1)
@@ -55,11 +58,13 @@ class Answers:
     """Answers on a grid: answer i is `values[i] * grain`, rounded down.
 
     names: the labels, in their own order; None for a list or an array, whose answers are named by position.
+    singles: the values once more as `exact_singles`, where they are kept for many releases.
     """
 
     values: GridValues
     grain: Fraction
     names: Sequence[Any] | None
+    singles: Singles | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -75,6 +80,19 @@ class Answers:
     def questions(self, number: int) -> Sequence[Any]:
         """What the first answers are called, so many of them."""
         return range(number) if self.names is None else tuple(self.names[:number])
+
+
+def exact_singles(values: NDArray[np.int64]) -> Singles | None:
+    """The values in single precision; None where that, or their differences, would not be exact.
+
+    >>> exact_singles(np.array([3, -(2**23)])), exact_singles(np.array([3, 2**23 + 1]))
+    (array([ 3.000000e+00, -8.388608e+06], dtype=float32), None)
+    """
+    singles = values.astype(np.float32)
+    if not len(singles):
+        return singles
+    farthest = max(float(np.maximum.reduce(singles)), -float(np.minimum.reduce(singles)))
+    return singles if farthest <= EXACT_SINGLES else None
 
 
 def named(names: Sequence[Any] | None, places: Sequence[int]) -> tuple[Any, ...]:

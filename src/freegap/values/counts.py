@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freegap.errors import REDACTED, InvalidArgument
-from freegap.values.answers import MOST_ITEMS, Answers, GridValues, as_array, read_numbers, require_countable
+from freegap.values.answers import (
+    MOST_ITEMS,
+    Answers,
+    GridValues,
+    as_array,
+    exact_singles,
+    read_numbers,
+    require_countable,
+)
 
 
 class Counts:
@@ -144,11 +152,16 @@ class Counts:
         values, grain = read_numbers(self._values, resolution)
         if self.items == 0:
             raise InvalidArgument("answers", REDACTED, "must not be empty", "Pass at least two items.")
-        answers = Answers(values, grain, None)
-        if self._read is not None:
-            if isinstance(values, np.ndarray):
-                values.setflags(write=False)
-            self._read = {resolution: answers}
+        if self._read is None:
+            return Answers(values, grain, None)
+        singles = None
+        if isinstance(values, np.ndarray):
+            values.setflags(write=False)
+            singles = exact_singles(values)
+            if singles is not None:
+                singles.setflags(write=False)
+        answers = Answers(values, grain, None, singles)
+        self._read = {resolution: answers}
         return answers
 
     def label(self, group: int, member: int) -> Any:
