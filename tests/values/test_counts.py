@@ -141,6 +141,19 @@ def test_domains_beyond_int64(start: int) -> None:
     assert alone == {start + 1, start + 8}
 
 
+@pytest.mark.parametrize("start", [-(2**63) - 5, -(2**63), 1 - 2**63, 0, 7, 2**63 - 10, 2**63 - 9, 2**63 - 4])
+@pytest.mark.parametrize("step", [1, 3])
+def test_items_of_a_range_are_named_together_as_one_by_one(start: int, step: int) -> None:
+    """On both sides of what 64 bits hold, as Python's own numbers."""
+    domain = range(start, start + 9 * step, step)
+    counts = fg.Counts.over(domain, {domain[1]: 9, domain[8]: 5})
+    groups, members = np.array([2] * 7 + [0, 1]), np.array([*range(7), 0, 0])
+    names = counts.labels(groups, members)
+    assert names == tuple(map(counts.label, groups.tolist(), members.tolist()))
+    assert sorted(names) == list(domain)
+    assert {type(name) for name in names} == {int}
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -123,7 +123,7 @@ class Counts:
 
         def names(groups: NDArray[np.intp], members: NDArray[np.int64]) -> tuple[Any, ...]:
             places = members + _numbers_up_to(members, absent_before, every_so_many)
-            found = list(map(domain.__getitem__, places.tolist()))
+            found = _members_of_domain(domain, places)
             for place in np.flatnonzero(groups < len(positions)).tolist():
                 found[place] = items[groups.item(place)]
             return tuple(found)
@@ -178,6 +178,14 @@ class Counts:
         return f"<Counts: {self.items} items>"  # how many groups there are is private
 
 
+def _members_of_domain(domain: Sequence[Any], places: NDArray[np.int64]) -> list[Any]:
+    """domain[place] for each of the places."""
+    if isinstance(domain, range) and domain.start > -_FAR and domain.stop < _FAR and domain.step == 1:
+        return (places + domain.start).tolist()
+    return list(map(domain.__getitem__, places.tolist()))
+
+
+_FAR = 2**63
 _STRIDE = 256
 
 
@@ -195,10 +203,10 @@ def _numbers_up_to(
     last = np.maximum(blocks - 1, 0) * _STRIDE
     step = _STRIDE // 2
     while step:
-        further = np.minimum(last + step, len(among) - 1)
-        last = np.where(among[further] <= members, further, last)
+        further = last + step  # beyond the end, the last of all stands for it
+        np.copyto(last, further, where=among.take(further, mode="clip") <= members)
         step //= 2
-    return np.where(blocks > 0, last + 1, 0)
+    return np.where(blocks > 0, np.minimum(last + 1, len(among)), 0)
 
 
 def _require_sized(argument: str, value: Any) -> None:
