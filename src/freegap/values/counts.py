@@ -181,7 +181,8 @@ class Counts:
 def _members_of_domain(domain: Sequence[Any], places: NDArray[np.int64]) -> list[Any]:
     """domain[place] for each of the places."""
     if isinstance(domain, range) and domain.start > -_FAR and domain.stop < _FAR and domain.step == 1:
-        return (places + domain.start).tolist()
+        listed: list[int] = (places + domain.start).tolist()
+        return listed
     return list(map(domain.__getitem__, places.tolist()))
 
 
