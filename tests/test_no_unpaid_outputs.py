@@ -9,6 +9,7 @@ import contextlib
 import gc
 import io
 import logging
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -397,10 +398,20 @@ UNDER_A_STRICT_NUMPY: dict[str, Callable[[Any], Any]] = {
     "utilities": lambda bits: fg.exponential_mechanism(WIDE, epsilon=100, bits=bits),
     "sparse vector": lambda bits: fg.sparse_vector(WIDE, 5, k=3, epsilon="1e-9", bits=bits),
     "online": lambda bits: fg.SparseVector(5, k=9, epsilon="1e-6", bits=bits).ask_many(WIDE[:400]),
+    "base 2": lambda bits: _asked_in_base_2(bits),
     "floats": lambda bits: fg.measure([5e-324, 1e-310, 0.5, 1e15], epsilon=1, bits=bits),
     "many at once": lambda bits: fg.noisy_top_k(WIDE[:50], 3, epsilon="1e-12", size=200, bits=bits),
     "groups": lambda bits: fg.noisy_max(fg.Counts(NEAR, NEAR + 2**40, name=max), epsilon=10**6, bits=bits),
 }
+
+
+def _asked_in_base_2(bits: Any) -> list[Any]:
+    """Whole numbers, floats and what is out of range, above and below; gaps are drawn too."""
+    eta = fg.base2.share_epsilon(5, k=60)
+    further: dict[str, Any] = {"k": 60, "eta": eta, "low": -500, "high": 10**6, "width": 300}
+    run = fg.base2.DiscreteSparseVectorWithGap(100, gaps=range(5, 90, 5), bits=bits, **further)
+    asked = (0, 95.5, 1e-320, 10**30, -(10**30), math.inf, 120, 101)
+    return [run.ask(answer) for answer in asked * 6]
 
 
 @pytest.mark.parametrize("name", UNDER_A_STRICT_NUMPY)

@@ -29,6 +29,9 @@ class Dialogue(OfOneProcess, ABC):
     interrupted counts as answered at its full price: what is settled is never below what was released.
     """
 
+    _in_whole_numbers = False
+    """Whether a question is answered without floating point, so that NumPy can neither raise nor warn."""
+
     def _open(self, ledger: Any, what: str, plan: ReleasePlan, draw: Callable[[], None]) -> None:
         """Claim what the plan asks, reserved where there is a ledger; draw what the object begins with."""
         OfOneProcess.__init__(self)
@@ -72,7 +75,7 @@ class Dialogue(OfOneProcess, ABC):
                 )
             if self._claim is None:
                 note_draw()  # its digits may all come from one key, drawn long ago
-                with undisturbed():
+                with nullcontext() if self._in_whole_numbers else undisturbed():
                     yield
             else:
                 with self._claim.paying(), undisturbed():

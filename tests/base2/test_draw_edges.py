@@ -16,6 +16,7 @@ from freegap.base2.draws import BitDraws
 from freegap.base2.eta import Eta
 from freegap.base2.plan import Base2Plan
 from freegap.base2.questions import Run
+from freegap.base2.samplers import conditional_lazy_threshold_at
 from freegap.base2.weights import Weights, get_sum
 from freegap.bits import SeededBits
 from freegap.errors import BudgetSpent
@@ -135,3 +136,30 @@ def test_answers_at_the_ends_of_the_range(grid: Fraction) -> None:
     assert array_units(integers, grid, low, high)[0].tolist() == [
         max(low, min(high, Fraction(int(value)) // grid)) for value in integers
     ]
+
+
+@pytest.mark.parametrize("digits", [1, 2, 64])
+@pytest.mark.parametrize("parts", [(0, 7), (7, 7), (1, 2), (3, 7), (1, 2**70), (2**70 - 1, 2**70)])
+def test_one_of_two_is_drawn_as_one_of_more(digits: int, parts: tuple[int, int]) -> None:
+    """On the same bits, and no more of them: a third that never is has no part in it."""
+    first, total = parts
+    for seed in range(60):
+        bits, others = SeededBits(seed), SeededBits(seed)
+        of_two = BitDraws(bits, digits).index(parts.__getitem__, 2)
+        assert of_two == BitDraws(others, digits).index((first, total, total).__getitem__, 3)
+        assert bits.bits(64) == others.bits(64)
+
+
+@pytest.mark.parametrize("base", [Fraction(1, 2), Fraction(3, 8), Fraction(255, 256)])
+def test_what_is_known_of_noise_above_zero_is_a_power(base: Fraction) -> None:
+    """P(ν ≥ τ | ν ≥ τ^C) = B^(τ−τ^C) for τ^C ≥ 0, by the quotient of the sums and on the same bits."""
+    weights = Weights(base, 20)
+    for condition in (0, 1, 7):
+        for tau in (condition, condition + 1, 15):
+            numerator, denominator = weights.quotient(tau - condition)
+            assert Fraction(numerator, denominator) == base ** (tau - condition)
+            assert numerator * weights.tail(condition) == denominator * weights.tail(tau)
+            sums = (weights.tail(tau), weights.tail(condition))
+            for seed in range(20):
+                drawn = conditional_lazy_threshold_at(weights, tau, condition, BitDraws(SeededBits(seed), 2))
+                assert drawn == (BitDraws(SeededBits(seed), 2).index(sums.__getitem__, 2) == 0)

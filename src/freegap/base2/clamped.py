@@ -131,6 +131,8 @@ def _released(
 class OnlineRun(Dialogue):
     """One run, one question at a time. Thread-safe; of one process alone, since it holds its noise."""
 
+    _in_whole_numbers = True
+
     def __init__(self, plan: Base2Plan, ledger: LedgerAndDataset | None, bits: BitSource | None) -> None:
         source = source_or_system(bits)
         self._plan = plan

@@ -51,6 +51,8 @@ class BitDraws:
         multiplying, and more bits are read until they agree. P(i) = P(C(i−1)/C ≤ U < C(i)/C) exactly.
         """
         total = cumulative(count - 1)
+        if count == 2:
+            return self._second(cumulative(0), total)
         value, known = 0, 0
         while True:
             value = (value << self._digits) | self._source.bits(self._digits)
@@ -59,6 +61,18 @@ class BitDraws:
             i = bisect_left(range(count - 1), True, key=lambda j: cumulative(j) << known > least)
             if least + total <= cumulative(i) << known:
                 return i
+
+    def _second(self, first: int, total: int) -> int:
+        """The same of two outcomes, which is most draws: 1 where U·total is not below `first`."""
+        value, known = 0, 0
+        while True:
+            value = (value << self._digits) | self._source.bits(self._digits)
+            known += self._digits
+            least, end = value * total, first << known
+            if least >= end:
+                return 1
+            if least + total <= end:
+                return 0
 
 
 def normalized_sample(weights: Sequence[Any], *, bits: BitSource | None = None) -> int:

@@ -76,9 +76,11 @@ def lazy_threshold_at(weights: Weights, tau: int, draws: Draws) -> bool:
 
 def conditional_lazy_threshold_at(weights: Weights, tau: int, condition: int, draws: Draws) -> bool:
     """⊤ with probability P(ν ≥ τ | ν ≥ τ^C), τ ≥ τ^C (Ilvento 2020, algorithm 3, CONDLAZYTHRESHOLD)."""
-    if condition > 0:  # B^τ/B^τ^C = B^(τ−τ^C)/B^0: the same quotient from small powers
-        tau, condition = tau - condition, 0
-    return draws.index((weights.tail(tau), weights.tail(condition)).__getitem__, 2) == 0
+    if condition >= 0:  # B^τ/B^τ^C = B^(τ−τ^C): the same quotient of small numbers
+        parts = weights.quotient(tau - condition)
+    else:
+        parts = weights.tail(tau), weights.tail(condition)
+    return draws.index(parts.__getitem__, 2) == 0
 
 
 def clamped_laplace(

@@ -66,6 +66,10 @@ class Weights:
         above = 0 if high is None else self.tail(high + 1)
         return (self.total if low is None else self.tail(low)) - above
 
+    def quotient(self, k: int) -> tuple[int, int]:
+        """B^k = b^k/2^(sk), k ≥ 0, as numerator and denominator."""
+        return self._numerator**k, 1 << (self._shift * k)
+
     def _power(self, k: int) -> int:
         return int(self._numerator**k) << (self._shift * (self.reach + 1 - k))
 
