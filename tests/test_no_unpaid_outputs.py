@@ -408,7 +408,7 @@ UNDER_A_STRICT_NUMPY: dict[str, Callable[[Any], Any]] = {
 def _asked_in_base_2(bits: Any) -> list[Any]:
     """Whole numbers, floats and what is out of range, above and below; gaps are drawn too."""
     eta = fg.base2.share_epsilon(5, k=60)
-    further: dict[str, Any] = {"k": 60, "eta": eta, "low": -500, "high": 10**6, "width": 300}
+    further: dict[str, Any] = {"k": 60, "eta": eta, "low": -500, "high": 900, "width": 300}
     run = fg.base2.DiscreteSparseVectorWithGap(100, gaps=range(5, 90, 5), bits=bits, **further)
     asked = (0, 95.5, 1e-320, 10**30, -(10**30), math.inf, 120, 101)
     return [run.ask(answer) for answer in asked * 6]
