@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import Counter
 from typing import Any
@@ -14,6 +15,7 @@ from freegap_evidence.catalogue import CATALOGUE
 from scipy import stats
 
 import freegap as fg
+from freegap.auditor.column_values import Group, Left, RunValues, Waiting
 from freegap.auditor.columns import OnePath, run_batch
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
@@ -428,21 +430,45 @@ def test_inputs_that_were_given_are_not_reshaped() -> None:
     assert [reshaped(pair, 9) for pair in given] == [[]]
 
 
-def test_the_numbers_of_a_kind_of_outputs_are_cut_at_the_answers() -> None:
+def test_the_numbers_of_a_kind_of_outputs_are_cut_at_the_answers_and_far_out() -> None:
     kind = from_objects([[False, 2.5]]).rows(1)[0]
     known = [(Event.of(Distance(kind), OneOf((0.0,))), True)]
-    found = with_numbers_cut(known, Pair((1, 3), (1, 2), "some"))
-    rows = from_objects([[False, 2.5], [False, 0.5], [True], [2.5, False]])
-    assert [event.holds(rows).tolist()[:2] for event, _ in found] == [
-        [True, False],  # at least 1
-        [False, True],
-        [True, False],  # at least 2
-        [False, True],
-        [False, False],  # at least 3
-        [True, True],
+    found = with_numbers_cut(known, Pair((1, 3), (1, 2), "some"), 5.0)
+    rows = from_objects([[False, 2.5], [False, 0.5], [False, 41.0], [True], [2.5, False]])
+    assert [event.holds(rows).tolist()[:3] for event, _ in found] == [
+        [True, False, True],  # at least 1
+        [False, True, False],
+        [True, False, True],  # at least 2
+        [False, True, False],
+        [False, False, True],  # at least 3
+        [True, True, False],
+        [True, True, False],  # below 8 scales of the noise
+        [True, True, True],  # and below 16
     ]
-    assert not any(event.holds(rows)[2:].any() for event, _ in found)
+    assert not any(event.holds(rows)[3:].any() for event, _ in found)
     assert all(swapped for _, swapped in found)
+
+
+def test_a_batch_leaves_no_columns_behind() -> None:
+    source = _source("adaptive_sparse_vector", "cpu", **PARAMETERS)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in source.run((1, 2, 1), (), 10_000, (1,)):
+            pass
+        assert not [found for found in gc.get_objects() if isinstance(found, Group | RunValues)]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("truth", [[True, False, False, True], [False, False, True], [True], [False] * 3])
+def test_runs_are_parted_by_places_and_not_where_all_go_one_way(truth: list[bool]) -> None:
+    group = Group(Waiting(len(truth), None, Left()), None, [], np)
+    true, others = group.apart(np.array(truth))
+    assert true.tolist() == [i for i, here in enumerate(truth) if here]
+    assert others.shape[0] == truth.count(False)
+    if len(set(truth)) == 2:  # else nobody asks where
+        assert others.tolist() == [i for i, here in enumerate(truth) if not here]
 
 
 @pytest.mark.parametrize("xp", [np, array_api_strict])

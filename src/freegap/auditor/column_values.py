@@ -170,6 +170,25 @@ class Group:
         """The places of those for which something is true."""
         return self.xp.nonzero(truth)[0]
 
+    def apart(self, truth: Any) -> tuple[Any, Any]:
+        """The places of those for which something is true, and of the others.
+
+        Where all go one way, nobody asks for their places, and nothing more is looked for.
+        """
+        true = self.where(truth)
+        if true.shape[0] in (0, truth.shape[0]):
+            return (true, true[:0]) if true.shape[0] else (true, truth)
+        return true, self.where(~truth)
+
+    def close(self) -> None:
+        """Let go of the draws, which refer back to the group.
+
+        Python would find that circle at some time; until then the columns of all batches since are kept,
+        gigabytes of each on a GPU, and every new one is a matter for the operating system.
+        """
+        self._draws.clear()
+        del self.noise
+
     def _which(self, places: Any) -> Any:
         return None if self.runs is None else self.runs.take(places)
 
@@ -223,8 +242,7 @@ class RunTruths(RunValues):
         return self.group.decide("truth", self._ways) == 0
 
     def _ways(self) -> tuple[Any, Any]:
-        truth = self.now()
-        return self.group.where(truth), self.group.where(~truth)
+        return self.group.apart(self.now())
 
     def __eq__(self, other: object) -> bool:
         raise NotBatched("a comparison of truth values")

@@ -132,6 +132,7 @@ def by_paths(
                 one, columns = _gathered(many(handed_over(answers), group.noise, **keywords), group)
             found = OnePath(group.size, group.runs, one, columns)
             _repeat(program, answers, keywords, group, found, REPEATED // (paths + 1))
+            group.close()
         else:
             fresh = rng if xp is None else rng.on_host()
             outputs = [

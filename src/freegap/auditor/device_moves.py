@@ -14,6 +14,7 @@ from freegap.auditor.inputs import Pair
 from freegap.auditor.outputs import A_NUMBER
 
 MOST_CUT, MOST_NUMBERS, MOST_CUTS = 3, 2, 4  # kinds of outputs, numbers of each, and where these are cut
+FAR = (8.0, 16.0)  # scales of the noise
 
 Known = tuple[Event, bool]
 """An event, and whether it is the second input on which it happens more often."""
@@ -40,16 +41,19 @@ def moved_events(known: Sequence[Known], scale: float) -> list[Known]:
     return list(dict.fromkeys(moved))
 
 
-def with_numbers_cut(known: Sequence[Known], pair: Pair) -> list[Known]:
+def with_numbers_cut(known: Sequence[Known], pair: Pair, scale: float) -> list[Known]:
     """Kinds of outputs of which a number is above, or below, one of the answers: it may well be made of
-    them."""
+    them; or below so many scales of the noise, where a mechanism that tries more than one noise goes over
+    from one to the other."""
     cuts = sorted({*pair.first, *pair.second})[:MOST_CUTS]
+    ends = [end for cut in cuts for end in (Between(low=cut), Between(high=cut))]
+    ends += [Between(high=far * scale) for far in FAR]
     found: list[Known] = []
     for event, swapped in known[:MOST_CUT]:
         feature = event.clauses[-1].feature
         if isinstance(feature, Distance):
             for at in [at for at, value in feature.reference if value == A_NUMBER][:MOST_NUMBERS]:
-                for condition in (end for cut in cuts for end in (Between(low=cut), Between(high=cut))):
+                for condition in ends:
                     found.append((Event((*event.clauses, Clause(Component(at), condition))), swapped))
     return found
 

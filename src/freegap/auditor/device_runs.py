@@ -242,8 +242,9 @@ class EventHits:
         if not path.columns:
             self.known.append(path)
             return
+        known: dict[int, bool] = {}
         for i, event in enumerate(self.events):
-            self._in_columns[i] = self._in_columns[i] + happened(event, path, self._xp)
+            self._in_columns[i] = self._in_columns[i] + happened(event, path, self._xp, known)
 
     def totals(self) -> list[int]:
         """How often each event has happened."""
@@ -258,13 +259,19 @@ class EventHits:
         ]
 
 
-def happened(event: Event, path: OnePath, xp: Any) -> Any:
+def happened(event: Event, path: OnePath, xp: Any, known: dict[int, bool]) -> Any:
     """How often an event happened among the runs of a path with columns: a number, or an array of the device
-    with one."""
+    with one.
+
+    known: which clauses, by their identity, hold on all runs of the path, or on none; filled. Events have
+        most of their clauses in common, and to look at one takes as long as to start some kernels.
+    """
     found: Any = None
     for clause in event.clauses:
         if _is_fixed(clause.feature, path):
-            if not clause.holds(path.one)[0]:
+            if id(clause) not in known:
+                known[id(clause)] = bool(clause.holds(path.one)[0])
+            if not known[id(clause)]:
                 return 0
             continue
         holds = _holds(clause, path, xp)

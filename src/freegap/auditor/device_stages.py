@@ -252,7 +252,7 @@ class DeviceStages(Stages):
         """The same candidate with its events moved, and then moved itself, by so many scales of the noise."""
         known, candidate = weighed.known, weighed.candidate
         scale = self.proposals.scale * step
-        near = [*moved_events(known, scale / MOVES[0]), *with_numbers_cut(known, candidate.pair)]
+        near = [*moved_events(known, scale / MOVES[0]), *self._cut(known, candidate)]
         yield candidate, [*known, *near]
         for moved in mutated(candidate, self.source.mechanism.found, scale):
             yield moved, known[:4]
@@ -266,9 +266,10 @@ class DeviceStages(Stages):
         if known:
             return self.weigh(candidate, known, runs, caution)
         proposed = self.weigh(candidate, [], runs // 2).known
-        return self.weigh(
-            candidate, [*proposed, *with_numbers_cut(proposed, candidate.pair)], runs // 2, caution
-        )
+        return self.weigh(candidate, [*proposed, *self._cut(proposed, candidate)], runs // 2, caution)
+
+    def _cut(self, known: Sequence[Known], candidate: SearchCandidate) -> list[Known]:
+        return with_numbers_cut(known, candidate.pair, self.proposals.scale)
 
     def weigh(
         self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
