@@ -21,6 +21,7 @@ from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
 from freegap.auditor.device_moves import reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, _apart, countable
+from freegap.auditor.device_stages import DeviceStages
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import (
@@ -263,6 +264,24 @@ def test_a_rare_leak_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         **settings,
     )
     assert report.violated
+
+
+@pytest.mark.parametrize("name", ["marked", "exact", "place"])
+def test_the_look_for_what_is_rare_finds_a_leak_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among numbers, and among outputs that are counted as wholes."""
+    monkeypatch.setattr("freegap_evidence.bench.audit_device.LEAK", 2e-4)
+    leads: list[Lead] = []
+    look = DeviceStages.search_rare
+
+    def noted(stages: DeviceStages, progress: Any) -> list[Lead]:
+        leads.extend(look(stages, progress))
+        return leads
+
+    monkeypatch.setattr(DeviceStages, "search_rare", noted)
+    settings = SETTINGS | {"samples": 1_000_000, "search_samples": 500_000}
+    neighbours = "each" if name == "place" else "one"
+    fg.audit(leaks()[name], neighbours=neighbours, device="cpu", deep=True, lengths=(1,), **settings)
+    assert max(lead.finding.score for lead in leads) > 1
 
 
 def in_heaps(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:

@@ -12,14 +12,18 @@ from scipy import special, stats
 import freegap as fg
 from freegap.auditor import stages
 from freegap.auditor.confirm import Confirmation, confirm
-from freegap.auditor.events import Between, Clause, Event
+from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import Component
-from freegap.auditor.inputs import Pair, SearchCandidate
+from freegap.auditor.inputs import Pair, SearchCandidate, table_pairs
+from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.one_sided import Sorted, one_sided, plain_candidates
 from freegap.auditor.outputs import Outputs, join
+from freegap.auditor.plan import Plan
 from freegap.auditor.reading import from_batch, from_objects
+from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.search import Lead
+from freegap.auditor.shrink import MOST_RUNS, shrink
 from freegap.auditor.statistics import EventCounts, Look, PureClaim
 
 Rng = np.random.Generator
@@ -48,6 +52,30 @@ def test_a_leak_of_one_in_ten_thousand_is_found_without_a_pair(mechanism: Any) -
     assert report.violated
     assert report.counterexample is not None
     assert report.counterexample.counts.hits2 == 0
+
+
+def test_a_rare_finding_is_shrunk_by_so_many_runs_at_most() -> None:
+    samples, made = 20_000, [0]
+
+    def leaky(answers: list[float], rng: Rng, size: int) -> Any:
+        made[0] += size
+        leaked = (rng.random(size) < 1e-3) & (sum(answers) > len(answers))
+        return np.where(leaked, -999.0, np.round(answers[0] + rng.laplace(0, 1, size)))
+
+    event = Event.of(Component(()), OneOf((-999.0,)))
+    pair = Pair((1, 2, 1, 2, 1), (1, 1, 1, 1, 1), "some")
+    found = shrink(
+        OutputSource(Mechanism.of(leaky, claimed={}), 1, None),
+        Workers(1, threads=False, run_limit=None),
+        Lead(SearchCandidate(pair, ()), Finding(event, False, 20, 0, 1.0)),
+        plan=Plan(samples, confirm=5 * samples, z=4.9, claim=PureClaim(1.0), patience=16),
+        scale=1.0,
+        pairs=table_pairs("each"),
+        first_look={},
+        rate=1e-3,
+    )
+    assert (found.candidate.pair.first, found.candidate.pair.second) == ((1,), (2,))
+    assert samples < made[0] <= MOST_RUNS * samples
 
 
 def test_what_is_rare_on_both_inputs_is_no_leak() -> None:

@@ -106,10 +106,10 @@ def _library(device: Any) -> tuple[Any, Any, str]:
 
 
 def _spare(name: str, place: Any) -> int:
-    """Bytes that may well be taken: a sixth of what is free on a GPU, or some."""
+    """Bytes that may well be taken: a third of what is free on a GPU, or some."""
     if name.startswith("torch") and place is not None and place.type == "cuda":
         torch: Any = import_module("torch")
-        return int(torch.cuda.mem_get_info(place)[0]) // 6
+        return int(torch.cuda.mem_get_info(place)[0]) // 3
     return GIBIBYTE if place is not None else GIBIBYTE // 2
 
 

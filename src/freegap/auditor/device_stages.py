@@ -109,11 +109,13 @@ class DeviceStages(Stages):
         for number, candidate in enumerate(candidates):
             runs = self.plan.samples
             if self.seconds is not None:
-                runs = self._affordable(RARE_PART, candidate) // (2 * len(candidates))
+                runs = self._affordable(RARE_PART, candidate) // (3 * len(candidates))
             forecast = self.plan.forecast(runs, CAUTION)
             found = rare_events(self.there, candidate, runs, forecast, number)
-            known = [(f.event, f.swapped) for f in found if countable(f.event)][:MOST_EVENTS]
-            weighed = self.weigh(candidate, known, runs)
+            known = [(f.event, f.swapped) for f in found if countable(f.event)][: MOST_EVENTS // 2]
+            # whole outputs are counted while these are weighed, and proposed by that
+            proposed = [(f.event, f.swapped) for f in self.weigh(candidate, known, runs).proposed]
+            weighed = self.weigh(candidate, [*known, *proposed[: MOST_EVENTS // 2]], runs)
             leads += [Lead(candidate, finding) for finding in weighed.findings[:1]]
             self.workers.runs += 2 * runs
             progress.update("search for what is rare", number, len(candidates), weighed.merit)

@@ -21,16 +21,19 @@ from freegap.auditor.mechanism import Parameters, freeze
 from freegap.auditor.parameters import is_count, parameter_grid
 from freegap.auditor.plan import Effort, Plan, Round
 from freegap.auditor.sampling import OutputSource, Workers
-from freegap.auditor.scout import scout
+from freegap.auditor.scout import Scouted, scout
 from freegap.auditor.search import Lead
 
-BATCH = 16
+BATCH, FEW = 16, 6  # candidates that are tried beside each other; of what is rare
 MOST_STEPS = 12
 MOST_TRIED = 112
+MOST_RUNS = 40  # times the samples of the search, in all: what is rare takes many to be seen at all
+LEAST_RUNS = 10_000
+GLIMPSE = 4  # a part of the samples, in which what is rare shows at least once
 FIRST_ROUND = 100  # keys of the search end well below this
 MARGIN = 1.02
 HOPELESS = 0.5
-ENOUGH_HITS = 60
+ENOUGH_HITS, LEANING = 60, 3  # of those expected, a part that is not luck
 
 
 @dataclass
@@ -41,13 +44,27 @@ class _Shrinker:
     pairs: Sequence[Pair]
     scale: float
     first_look: Mapping[SearchCandidate, float]
+    rate: float
+    """How often the event happens."""
     seen: int
     """Samples that show the event often enough, or as many as there may be."""
     rounds: int = FIRST_ROUND
+    spent: int = 0
+    """Runs that were made."""
 
     @property
-    def most_tried(self) -> int:
-        return min(MOST_TRIED, max(24, 22 * self.plan.samples // max(1, self.seen)))
+    def rare(self) -> bool:
+        """Whether a candidate takes more samples than a look at one usually has."""
+        return self.seen > self.plan.samples // 2
+
+    @property
+    def caution(self) -> float:
+        """Who has few hits, and doubts them all, sees nothing."""
+        return 1.0 if self.rare else 2.0
+
+    def afford(self, size: int) -> int:
+        """Of how many candidates so many samples fit into what is left."""
+        return max(0, max(LEAST_RUNS, MOST_RUNS * self.plan.samples) - self.spent) // (2 * size)
 
     def violates(self, finding: Finding) -> bool:
         return finding.score > self.plan.claim.amount * MARGIN
@@ -57,17 +74,34 @@ class _Shrinker:
         event = lead.finding.event
         size = max(50, self.plan.samples // 20, self.seen)
         groups = 2 if len(event.clauses) > 1 else 0
-        effort = Effort(self.plan.forecast(size, 2.0), cuts=20, groups=groups, light=True)
+        effort = Effort(self.plan.forecast(size, self.caution), cuts=20, groups=groups, light=True)
         return Round(self.next_number(), size, effort, keep=8, floating=self.plan.floating)
 
+    def glimpse(self) -> Round:
+        """A look for the event itself, on samples in which it happens at all."""
+        size = max(50, self.seen // GLIMPSE)
+        effort = Effort(self.plan.forecast(size, 0.0))
+        return Round(self.next_number(), size, effort, keep=1, only_known=True)
+
+    @property
+    def careful_size(self) -> int:
+        return max(50, self.plan.samples // 2, self.seen if self.rare else 2 * self.seen)
+
     def careful(self) -> Round:
-        size = max(50, self.plan.samples // 2, 2 * self.seen)
-        effort = Effort(self.plan.forecast(size, 2.0))
-        return Round(self.next_number(), size, effort, keep=40, only_known=True)
+        effort = Effort(self.plan.forecast(self.careful_size, self.caution))
+        return Round(self.next_number(), self.careful_size, effort, keep=40, only_known=True)
 
     def next_number(self) -> int:
         self.rounds += 1
         return self.rounds
+
+    def tried(
+        self, candidates: Sequence[SearchCandidate], round_: Round, known: tuple[Finding, ...]
+    ) -> list[Scouted]:
+        """What these candidates look like."""
+        self.spent += 2 * round_.size * len(candidates)
+        tasks = [(candidate, round_, index, known) for index, candidate in enumerate(candidates)]
+        return list(self.workers.map(partial(scout, self.source), tasks, 2 * round_.size))
 
     def accepted(self, candidate: SearchCandidate, findings: Sequence[Finding]) -> Lead | None:
         """The lead with the simplest of these events that holds up on more samples."""
@@ -75,7 +109,7 @@ class _Shrinker:
             replace(finding, event=event) for finding in findings for event in _simpler_events(finding.event)
         ]
         known = tuple(dict.fromkeys([*findings, *simpler]))
-        checked = scout(self.source, (candidate, self.careful(), 0, known))
+        (checked,) = self.tried([candidate], self.careful(), known)
         holding = [finding for finding in checked.findings if self.violates(finding)]
         if not holding:
             return None
@@ -83,31 +117,54 @@ class _Shrinker:
 
     def plainer(self, lead: Lead) -> Lead:
         """The same inputs and parameters with the simplest event that will do."""
-        others = scout(self.source, (lead.candidate, self.quick(lead), 0, ())).findings
-        promising = [finding for finding in others if self.violates(finding)]
+        (others,) = self.tried([lead.candidate], self.quick(lead), ())
+        promising = [finding for finding in others.findings if self.violates(finding)]
         return self.accepted(lead.candidate, [lead.finding, *promising]) or lead
 
-    def first_smaller(self, lead: Lead, tried: set[SearchCandidate]) -> Lead | None:
+    def first_smaller(self, lead: Lead, seen: set[SearchCandidate]) -> Lead | None:
         candidates = [
             candidate
             for candidate in dict.fromkeys(self.smaller(lead.candidate))
-            if _size(candidate) < _size(lead.candidate) and candidate not in tried and self.may(candidate)
+            if _size(candidate) < _size(lead.candidate) and candidate not in seen and self.may(candidate)
         ]
         candidates.sort(key=_size)
-        for start in range(0, len(candidates), BATCH):
-            if len(tried) >= self.most_tried:
+        batch = FEW if self.rare else BATCH
+        for start in range(0, len(candidates), batch):
+            if len(seen) >= MOST_TRIED:
                 return None
-            batch = candidates[start : start + BATCH]
-            tried.update(batch)
-            round_ = self.quick(lead)
-            tasks = [(candidate, round_, index, (lead.finding,)) for index, candidate in enumerate(batch)]
-            results = list(self.workers.map(partial(scout, self.source), tasks, 2 * round_.size))
-            for result in results:
-                promising = [finding for finding in result.findings if self.violates(finding)]
-                found = self.accepted(result.candidate, promising) if promising else None
-                if found is not None:
+            some = candidates[start : start + batch]
+            if not self.rare:
+                seen.update(some)
+                if found := self.holding(lead, some):
+                    return found
+                continue
+            for candidate in self.not_hopeless(lead, some, seen):
+                if found := self.holding(lead, [candidate]):
                     return found
         return None
+
+    def holding(self, lead: Lead, candidates: Sequence[SearchCandidate]) -> Lead | None:
+        """The first of these, of as many as can be afforded, on which there is a violation."""
+        round_ = self.quick(lead)
+        for result in self.tried(candidates[: self.afford(round_.size)], round_, (lead.finding,)):
+            promising = [finding for finding in result.findings if self.violates(finding)]
+            if not promising or not self.afford(self.careful_size):
+                continue
+            if found := self.accepted(result.candidate, promising):
+                return found
+        return None
+
+    def not_hopeless(
+        self, lead: Lead, candidates: Sequence[SearchCandidate], seen: set[SearchCandidate]
+    ) -> list[SearchCandidate]:
+        """Those on which a rare event happens, and not as often on both sides; of as many as can be afforded.
+        Most inputs do not have it at all, and a part of the samples says so."""
+        round_ = self.glimpse()
+        some = candidates[: self.afford(round_.size)]
+        seen.update(some)
+        results = self.tried(some, round_, (lead.finding,))
+        enough = round_.size * self.rate / LEANING
+        return [r.candidate for r in results if any(abs(f.hits1 - f.hits2) >= enough for f in r.findings)]
 
     def may(self, candidate: SearchCandidate) -> bool:
         """Whether it is worth another look: the search may have seen that there is nothing."""
@@ -144,11 +201,11 @@ def shrink(
     rate: how often the event of the lead happens.
     """
     seen = min(2 * plan.samples, int(ENOUGH_HITS / max(rate, 1e-9)))
-    shrinker = _Shrinker(source, workers, plan, pairs, scale, first_look, seen)
-    tried: set[SearchCandidate] = set()
+    shrinker = _Shrinker(source, workers, plan, pairs, scale, first_look, rate, seen)
+    seen_before: set[SearchCandidate] = set()
     current = shrinker.plainer(lead)
     for _ in range(MOST_STEPS):
-        smaller = shrinker.first_smaller(current, tried)
+        smaller = shrinker.first_smaller(current, seen_before)
         if smaller is None:
             return current
         current = smaller
