@@ -22,6 +22,7 @@ from freegap.auditor.device import Device, DeviceRng
 from freegap.auditor.device_moves import reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, _apart, countable
 from freegap.auditor.device_stages import DeviceStages
+from freegap.auditor.device_tally import OutputTally, events_of_outputs
 from freegap.auditor.events import Between, Event, OneOf
 from freegap.auditor.families import Finding
 from freegap.auditor.features import (
@@ -39,6 +40,7 @@ from freegap.auditor.features import (
 from freegap.auditor.inputs import Pair, SearchCandidate, own_pairs, table_pairs
 from freegap.auditor.mechanism import Mechanism
 from freegap.auditor.outputs import Label, Path, join
+from freegap.auditor.plan import Plan
 from freegap.auditor.reading import from_objects
 from freegap.auditor.search import Lead
 from freegap.auditor.statistics import PureClaim, Spending
@@ -282,6 +284,21 @@ def test_the_look_for_what_is_rare_finds_a_leak_by_itself(name: str, monkeypatch
     neighbours = "each" if name == "place" else "one"
     fg.audit(leaks()[name], neighbours=neighbours, device="cpu", deep=True, lengths=(1,), **settings)
     assert max(lead.finding.score for lead in leads) > 1
+
+
+def test_a_release_without_noise_is_proposed_beside_those_with_it() -> None:
+    """It is known in full, they are a column in which the same number may stand."""
+    tally = OutputTally()
+    for value, runs in ((3, 500), (7, 4), (8, 3), (9, 2), (10, 1)):
+        tally.add(value, from_objects([value]), 0, runs)
+    forecast = Plan(samples=10**6, confirm=10**7, z=5.0, claim=PureClaim(1.0)).forecast(10**6, 1.5)
+    found = {f.event.text: (f.hits1, f.hits2) for f in events_of_outputs(tally, forecast, alone=False)}
+    assert found["output = 3"] == (500, 0)
+    assert not any("10" in text for text in found)  # of the rare ones, that may well be luck, a few
+    source = _source("laplace_rare_leak", "cpu")
+    event = Event.of(Component(()), OneOf((3.0,)))
+    hits = source.count((1, 2), (), [event], 1_000_000, (1,))[0]
+    assert 800 < hits < 1200  # 500 without noise, and of the others one in 2048
 
 
 def in_heaps(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:

@@ -17,7 +17,7 @@ from freegap.auditor.families import Finding
 from freegap.auditor.features import Component
 from freegap.auditor.inputs import Pair, SearchCandidate, table_pairs
 from freegap.auditor.mechanism import Mechanism
-from freegap.auditor.one_sided import Sorted, one_sided, plain_candidates
+from freegap.auditor.one_sided import MORE, Sorted, one_sided, one_sided_leads, plain_candidates
 from freegap.auditor.outputs import Outputs, join
 from freegap.auditor.plan import Plan
 from freegap.auditor.reading import from_batch, from_objects
@@ -54,12 +54,41 @@ def test_a_leak_of_one_in_ten_thousand_is_found_without_a_pair(mechanism: Any) -
     assert report.counterexample.counts.hits2 == 0
 
 
-def test_a_rare_finding_is_shrunk_by_so_many_runs_at_most() -> None:
+@pytest.mark.parametrize("leak", [0.0, 1e-3])
+def test_a_second_half_is_drawn_where_the_first_has_shown_something(leak: float) -> None:
+    samples, made = 10_000, [0]
+
+    def counted(answers: list[float], rng: Rng, size: int) -> Any:
+        made[0] += size
+        leaked = (rng.random(size) < leak) & (sum(answers) > len(answers))
+        return np.where(leaked, -999.0, answers[0] + rng.laplace(0, 1, size))
+
+    pair = Pair((1, 1), (2, 2), "all above")
+    workers = Workers(1, threads=False, run_limit=None)
+    leads = one_sided_leads(
+        OutputSource(Mechanism.of(counted, claimed={}), 1, None),
+        workers,
+        [SearchCandidate(pair, ())],
+        Plan(samples, confirm=5 * samples, z=4.9, claim=PureClaim(1.0), patience=16),
+        lambda *told: None,
+    )
+    assert workers.runs == made[0]
+    if not leak:
+        assert not leads
+        assert made[0] == 2 * samples // 2
+        return
+    assert made[0] == 2 * samples + 2 * (samples + MORE * samples)  # looked at, then weighed
+    assert {lead.finding.swapped for lead in leads} == {True}
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_rare_finding_is_shrunk_by_so_many_runs_at_most(everywhere: bool) -> None:
     samples, made = 20_000, [0]
 
     def leaky(answers: list[float], rng: Rng, size: int) -> Any:
         made[0] += size
-        leaked = (rng.random(size) < 1e-3) & (sum(answers) > len(answers))
+        here = sum(answers) > len(answers) if everywhere else answers == [1, 2, 1, 2, 1]
+        leaked = (rng.random(size) < 1e-3) & here
         return np.where(leaked, -999.0, np.round(answers[0] + rng.laplace(0, 1, size)))
 
     event = Event.of(Component(()), OneOf((-999.0,)))
@@ -74,7 +103,8 @@ def test_a_rare_finding_is_shrunk_by_so_many_runs_at_most() -> None:
         first_look={},
         rate=1e-3,
     )
-    assert (found.candidate.pair.first, found.candidate.pair.second) == ((1,), (2,))
+    smallest = ((1,), (2,)) if everywhere else (pair.first, pair.second)
+    assert (found.candidate.pair.first, found.candidate.pair.second) == smallest
     assert samples < made[0] <= MOST_RUNS * samples
 
 

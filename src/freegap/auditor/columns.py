@@ -149,8 +149,11 @@ def by_paths(
 
 def _gathered(output: Any, group: Group) -> tuple[Outputs, dict[Path, Any]]:
     """The output of a group, the same for all of its runs, but for the columns."""
-    if type(output) is list and all(type(part) is bool for part in output):
-        return _of_truths(tuple(output)), {}
+    if type(output) is list and all(type(part) in (bool, RunNumbers) for part in output):
+        known = _of_truths(tuple(part if type(part) is bool else None for part in output))
+        return known, {
+            (i,): rounded(part.now(), group.xp) for i, part in enumerate(output) if type(part) is not bool
+        }
     columns = {
         path: rounded(leaf.now(), group.xp) if isinstance(leaf, RunNumbers) else leaf.now()
         for path, leaf in leaves_of(output, (), RunValues)
@@ -160,9 +163,10 @@ def _gathered(output: Any, group: Group) -> tuple[Outputs, dict[Path, Any]]:
 
 
 @lru_cache(maxsize=4096)
-def _of_truths(output: tuple[bool, ...]) -> Outputs:
-    """A list of truth values, as a sparse vector puts it out on each of its many paths, batch after batch."""
-    return from_objects([list(output)])
+def _of_truths(output: tuple[bool | None, ...]) -> Outputs:
+    """A list of truth values, and of any number where it says None, as a sparse vector puts it out on each
+    of its many paths, batch after batch."""
+    return from_objects([[0.0 if part is None else part for part in output]])
 
 
 def _standing_in(leaf: Any) -> Any:

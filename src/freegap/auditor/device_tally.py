@@ -17,6 +17,7 @@ from freegap.auditor.outputs import ABSENT, Outputs, join
 from freegap.auditor.plan import BoundForecast
 
 MOST_OUTPUTS = 4096
+MOST_BESIDE = 4  # numbers beside columns that are proposed
 CHOICES = 30  # events that a round weighs of a candidate, about: the best of them was lucky
 
 
@@ -54,8 +55,8 @@ def scored(event: Event, swapped: bool, hits1: int, hits2: int, forecast: BoundF
 
 
 def events_of_outputs(tally: OutputTally, forecast: BoundForecast, *, alone: bool) -> list[Finding]:
-    """Outputs of labels, and sets of them; and numbers, if there is no column in which they may occur as
-    well: then they are counted in full.
+    """Outputs of labels, and sets of them; and numbers. Where these may occur in a column as well, they are
+    not counted in full here, and the most frequent ones alone are proposed: a release without noise is one.
 
     alone: no path has columns.
     """
@@ -68,9 +69,11 @@ def events_of_outputs(tally: OutputTally, forecast: BoundForecast, *, alone: boo
         names = names_of(values, join([rows[i] for i in labels]))
         family = Family(WholeOfLabels(), (), forecast, found)
         family.sets([float(v) for v in values], names, c1[labels], c2[labels])
-    if not alone:
-        return found
     numbers = [i for i in range(len(rows)) if i not in set(labels)]
+    if not alone:
+        for i in sorted(numbers, key=lambda i: -int(c1[i] + c2[i]))[:MOST_BESIDE]:
+            found += _either_way(_cell_by_cell(rows[i]), int(c1[i]), int(c2[i]), forecast)
+        return found
     if numbers and all(rows[i].paths == ((),) for i in numbers):
         values = np.array([rows[i].numbers[0, 0] for i in numbers])
         family = Family(Component(()), (), forecast, found)
@@ -88,6 +91,8 @@ def _cell_by_cell(one: Outputs) -> Event:
         for at, code, number in zip(one.paths, one.codes[0], one.numbers[0], strict=True)
         if code != ABSENT
     ]
+    if one.paths == ((),):  # the output itself
+        return Event(tuple(cells))
     return Event((*cells, Clause(Length(), OneOf((float(Length().read(one).numbers[0]),)))))
 
 

@@ -258,7 +258,9 @@ def _next_runners(
     # stretched pairs see what patience can show; the usual samples may show more elsewhere
     near = [r for r in sorted(fit, key=lambda result: -result.near) if r.near > -math.inf and r not in chosen]
     chosen += near[:MOST_NEAR]
-    if number < 3:  # a rare event shows only in many samples: keep one plain pair of each kind in the race
+    # A rare event shows only in many samples: keep one plain pair of each kind in the race. Where runs are
+    # many, the last round has no use for it: what is rare is looked for when the race has settled nothing.
+    if number < (3 if plan.costly else 2):
         for category in ("one above", "all above"):
             plain = [r for r in fit if r.candidate.pair.category == category]
             plain.sort(key=lambda result: result.candidate.pair.size)
