@@ -16,7 +16,7 @@ from freegap.cli import app
 
 def quadratic(axis: Axis, size: int) -> dict[str, Any]:
     times = {"ms": 9.0 * size, "processor_ms": 3.0 * size**2}
-    return {"size": size, **times, "added_mb": 2.0 * size**0.5, "rounds": 1}
+    return {"size": size, **times, "system_share": 0.625, "added_mb": 2.0 * size**0.5, "rounds": 1}
 
 
 def test_an_exponent_is_the_slope_of_the_logarithms() -> None:
@@ -57,6 +57,7 @@ def test_every_axis_can_be_measured(axis: Axis, monkeypatch: pytest.MonkeyPatch)
     assert measured["rounds"] == 1
     assert measured["ms"] > 0
     assert measured["processor_ms"] >= 0
+    assert measured["system_share"] is None  # of so short a time
     assert measured["added_mb"] >= 0
 
 
@@ -79,6 +80,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "3,000,000" in done.output
     text = written.read_text()
     assert "| 1,000 | 9,000 | 3,000,000 | 63.2 |" in text
+    assert "at the last size 62% of the processor time is the operating system's" in text
     assert (tmp_path / "figures" / "growth.svg").exists()
     assert json.loads(CliRunner().invoke(app, ["bench", "growth", "--json"]).stdout) == result
     assert "is not a size" in CliRunner().invoke(app, ["bench", "growth", "--largest", "many"]).output

@@ -33,6 +33,7 @@ Row = dict[str, Any]
 
 _ROUNDS = 7
 _SECONDS = 3.0
+_COUNTED = 0.5
 K_OF = 10**6
 TOLERANCE = 0.15
 """By how much a fitted exponent may exceed its theory before it is called faster: caches and page faults."""
@@ -167,13 +168,19 @@ def point(axis: Axis, size: int) -> Row:
         before = peak_mb()
         times: list[float] = []
         processor: list[float] = []
+        system = os.times().system
         while not times or (len(times) < _ROUNDS and sum(times) < _SECONDS):
             used, begin = time.process_time(), time.perf_counter()
             release()
             times.append(time.perf_counter() - begin)
             processor.append(time.process_time() - used)
+        system = os.times().system - system
     medians = {"ms": 1000 * median(times), "processor_ms": 1000 * median(processor)}
-    return {"size": size, **medians, "added_mb": peak_mb() - before, "rounds": len(times)}
+    # The system counts its own time by its ticks: of a moment that says nothing.
+    share = min(system / sum(processor), 1.0) if sum(processor) >= _COUNTED else None
+    return {
+        "size": size, **medians, "system_share": share, "added_mb": peak_mb() - before, "rounds": len(times)
+    }  # fmt: skip
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float | None:

@@ -37,6 +37,13 @@ Theory says how time grows at most; more than {result["tolerance"]} above it is 
             f"| {row['title']} | {_or_dash(row['time_exponent'])}{faster} | {row['theory']:g} "
             f"| {_or_dash(row['memory_exponent'])} | {row['settled']:,} | {row['why']} |\n"
         )
+    for row in result["rows"]:
+        share = row["points"][-1]["system_share"]
+        if row["faster_than_theory"] and share is not None:
+            text += f"""
+{row["title"]}: at the last size {share:.0%} of the processor time is the operating system's, which
+hands out new pages to each release. What a smaller one frees, the next one uses again.
+"""
     text += "\n## The points\n"
     for row in result["rows"]:
         text += f"\n{row['title']}:\n\n| size | ms | processor ms | added MB |\n|---:|---:|---:|---:|\n"
