@@ -81,5 +81,5 @@ def _write(file: Path, calls: dict[str, Any], refusals: dict[str, str]) -> str:
         ) + "\n}"
         for name, part in parts.items()
     ]  # fmt: skip
-    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", errors="backslashreplace")
     return f"{file.name}: {len(calls)} lines of calls, {len(refusals)} refusals"

@@ -39,7 +39,7 @@ def seen(call: Callable[[], Any], *, forms: bool = True) -> dict[str, Any]:
         except Exception as error:
             told = {"refused": _refusal(error)}
     if caught:
-        told["warned"] = [f"{type(warning.message).__name__}: {warning.message}" for warning in caught]
+        told["warned"] = [f"{Path(w.filename).name}: {w.category.__name__}: {w.message}" for w in caught]
     return told
 
 
@@ -55,7 +55,7 @@ def _refusal(error: Exception) -> str:
 
 def digest(told: Any) -> str:
     """A short name for plain values: equal ones have equal names."""
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:10]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode(errors="backslashreplace")).hexdigest()[:10]
 
 
 def plain(value: Any, within: tuple[int, ...] = ()) -> Any:
