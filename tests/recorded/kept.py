@@ -21,7 +21,7 @@ Kept = dict[str, dict[str, Any]]
 
 
 def mechanism(name: str, parameter: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """What the calls of a mechanism show that change this parameter, in order; and the refusals among them."""
+    """What the calls of a mechanism show that change this parameter; and the refusals among them."""
     told: dict[str, Any] = {}
     refusals: dict[str, str] = {}
     for changed, number, call in mechanism_calls.calls(name):
@@ -75,11 +75,14 @@ def _write(file: Path, calls: dict[str, Any], refusals: dict[str, str]) -> str:
     """One line for each call, and one for each refusal."""
     parts = {"calls": calls, "refusals": dict(sorted(refusals.items(), key=lambda part: part[1]))}
     lines = [
-        json.dumps(name) + ": {\n" + ",\n".join(
+        json.dumps(name)
+        + ": {\n"
+        + ",\n".join(
             f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
             for key, value in part.items()
-        ) + "\n}"
+        )
+        + "\n}"
         for name, part in parts.items()
-    ]  # fmt: skip
+    ]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", errors="backslashreplace")
     return f"{file.name}: {len(calls)} lines of calls, {len(refusals)} refusals"

@@ -83,30 +83,46 @@ def _named(folder: Path, told: Any) -> Any:
 
 def _state(ledger: fg.Ledger) -> list[Any]:
     parts = [[account.to_dict(), account._repr_html_()] for account in ledger.accounts()]
-    return [repr(ledger), parts, [entry.to_dict() for entry in ledger.entries()][-3:], ledger.verify().to_dict()]
+    return [
+        repr(ledger),
+        parts,
+        [entry.to_dict() for entry in ledger.entries()][-3:],
+        ledger.verify().to_dict(),
+    ]
 
 
 def every_line() -> Thunks:
     """Each mechanism, charged to a budget in ε: what is reserved, settled and kept."""
     with _fixed() as folder:
         ledger = fg.Ledger(f"sqlite:///{folder}/ledger.db", heads=str(folder / "head"))
-        calls: list[Callable[[], Any]] = [lambda: ledger.create("shop", epsilon=100), lambda: ledger.create("shop", epsilon=100)]
+        calls: list[Callable[[], Any]] = [
+            lambda: ledger.create("shop", epsilon=100),
+            lambda: ledger.create("shop", epsilon=100),
+        ]
         for name, (function, usual) in MECHANISMS.items():
             arguments_ = usual[0]
-            if "answers" in arguments_ and name[0].isupper() or "Discrete" in name or name == "NoisyScore":
+            if ("answers" in arguments_ and name[0].isupper()) or "Discrete" in name or name == "NoisyScore":
                 continue
             if name.startswith(("unknown", "base2.c", "base2.l", "base2.n")):
                 continue
             calls.append(
                 lambda f=function, a=arguments_: f(**a, bits=_Private(9), ledger=(ledger, "shop")).to_dict()
             )
-            calls.append(lambda f=function, a=arguments_: f(**a, bits=fg.SeededBits(9), ledger=(ledger, "shop")).spent)
+            calls.append(
+                lambda f=function, a=arguments_: f(**a, bits=fg.SeededBits(9), ledger=(ledger, "shop")).spent
+            )
         calls += [
             lambda: _asked(fg.SparseVector(50, k=2, epsilon=1, bits=_Private(3), ledger=(ledger, "shop"))),
-            lambda: ledger.charge("shop", lambda: fg.noisy_max(COUNTS, epsilon=1, bits=_Private(1)), epsilon=2, what="more"),
-            lambda: ledger.charge("shop", lambda: 3, epsilon=1, what="mine", parameters={"k": 3, "of": [1, "a", None]}),
+            lambda: ledger.charge(
+                "shop", lambda: fg.noisy_max(COUNTS, epsilon=1, bits=_Private(1)), epsilon=2, what="more"
+            ),
+            lambda: ledger.charge(
+                "shop", lambda: 3, epsilon=1, what="mine", parameters={"k": 3, "of": [1, "a", None]}
+            ),
             lambda: ledger.charge("shop", lambda: fg.noisy_max([], epsilon=1), epsilon=1, what="refused"),
-            lambda: ledger.charge("shop", lambda: fg.noisy_max(COUNTS, epsilon=2), epsilon=1, what="too much"),
+            lambda: ledger.charge(
+                "shop", lambda: fg.noisy_max(COUNTS, epsilon=2), epsilon=1, what="too much"
+            ),
             lambda: ledger.record("shop", epsilon="0.3", by="opendp", what="histogram of ages"),
             lambda: ledger.reserve("shop", 1, what="open", parameters={"k": 3}),
             lambda: ledger.reserve("shop", 1, what="a").abandon("not made"),
@@ -119,8 +135,16 @@ def every_line() -> Thunks:
             lambda: [charge.to_dict() for charge in charges(ledger.entries("shop"))][-9:],
             lambda: [entry.sequence for entry in ledger.entries(last=2)],
             lambda: [entry.sequence for entry in ledger.entries("shop", since="2026-11-18T07:30")],
-            lambda: [entry.sequence for entry in ledger.entries(since=datetime(2026, 11, 18, 7, 50, tzinfo=UTC), last=1)],
-            lambda: [first_line(ledger), lines_of(ledger, 2), _refused(lambda: lines_of(ledger, 3)), _refused(lambda: lines_of(ledger, 999))],
+            lambda: [
+                entry.sequence
+                for entry in ledger.entries(since=datetime(2026, 11, 18, 7, 50, tzinfo=UTC), last=1)
+            ],
+            lambda: [
+                first_line(ledger),
+                lines_of(ledger, 2),
+                _refused(lambda: lines_of(ledger, 3)),
+                _refused(lambda: lines_of(ledger, 999)),
+            ],
             lambda: (folder / "head").read_text(),
         ]
         for call in calls:
@@ -158,17 +182,37 @@ def two_measures() -> Thunks:
             lambda: ledger.create("wide", rho=50),
         ]
         for dataset in ("rho", "both", "own", "none", "shop"):
-            for asked in ({"epsilon": "1/10"}, {"rho": "1/100"}, {"epsilon": "1/10", "delta": "1e-8"}, {"rho": "1/100", "delta": "1e-8"}, {"epsilon": 90}, {"rho": 90}):
+            for asked in (
+                {"epsilon": "1/10"},
+                {"rho": "1/100"},
+                {"epsilon": "1/10", "delta": "1e-8"},
+                {"rho": "1/100", "delta": "1e-8"},
+                {"epsilon": 90},
+                {"rho": 90},
+            ):
                 calls.append(lambda d=dataset, a=asked: ledger.account(d).cost(**a))
                 calls.append(lambda d=dataset, a=asked: ledger.account(d).fits(**a))
                 calls.append(lambda d=dataset, a=asked: ledger.reserve(d, what="x", **a))
                 calls.append(lambda d=dataset, a=asked: ledger.record(d, by="me", what="y", **a))
         calls += [
             lambda: fg.noisy_top_k(COUNTS, 2, rho="1/100", bits=_Private(1), ledger=(ledger, "rho")),
-            lambda: fg.sparse_vector(COUNTS, 50, k=2, epsilon="1/20", bits=_Private(1), ledger=(ledger, "rho")),
-            lambda: fg.unknown_top_k({"a": 300, "b": 2}, 1, epsilon="1/50", delta="1e-9", bits=_Private(1), ledger=(ledger, "both")),
-            lambda: fg.unknown_counts({"a": 300, "b": 2}, epsilon="1/50", delta="1e-9", items_per_person=1, bits=_Private(1), ledger=(ledger, "both")),
-            lambda: fg.unknown_top_k({"a": 300, "b": 2}, 1, epsilon="1/50", delta="1e-9", bits=_Private(1), ledger=(ledger, "none")),
+            lambda: fg.sparse_vector(
+                COUNTS, 50, k=2, epsilon="1/20", bits=_Private(1), ledger=(ledger, "rho")
+            ),
+            lambda: fg.unknown_top_k(
+                {"a": 300, "b": 2}, 1, epsilon="1/50", delta="1e-9", bits=_Private(1), ledger=(ledger, "both")
+            ),
+            lambda: fg.unknown_counts(
+                {"a": 300, "b": 2},
+                epsilon="1/50",
+                delta="1e-9",
+                items_per_person=1,
+                bits=_Private(1),
+                ledger=(ledger, "both"),
+            ),
+            lambda: fg.unknown_top_k(
+                {"a": 300, "b": 2}, 1, epsilon="1/50", delta="1e-9", bits=_Private(1), ledger=(ledger, "none")
+            ),
             lambda: fg.select_and_measure(COUNTS, 2, rho="1/200", bits=_Private(1), ledger=(ledger, "both")),
             lambda: ledger.reserve("rho", rho="1/500", what="a").settle("1/900"),
             lambda: ledger.reserve("rho", epsilon="1/50", what="a").settle("1/90"),
@@ -179,9 +223,18 @@ def two_measures() -> Thunks:
             lambda: levels.require("shop", epsilon=3),
             lambda: levels.require("team", epsilon=1),
             lambda: [levels.line, look_up(ledger, "ann", key)],
-            lambda: once.reserve("shop", "1/4", what="b", parameters={"idempotency_key": key.digest}).settle("1/8"),
-            lambda: _refused(lambda: once.reserve("shop", "1/4", what="b", parameters={"idempotency_key": key.digest})),
-            lambda: [look_up(ledger, "ann", key), look_up(ledger, "bob", key), str(AskedBefore(7)), AskedBefore(7).line],
+            lambda: once.reserve("shop", "1/4", what="b", parameters={"idempotency_key": key.digest}).settle(
+                "1/8"
+            ),
+            lambda: _refused(
+                lambda: once.reserve("shop", "1/4", what="b", parameters={"idempotency_key": key.digest})
+            ),
+            lambda: [
+                look_up(ledger, "ann", key),
+                look_up(ledger, "bob", key),
+                str(AskedBefore(7)),
+                AskedBefore(7).line,
+            ],
             lambda: ledger.reserve("wide", rho=1, what="watch", parameters={"thread": "t1"}).settle(1),
             lambda: thread_of(ledger, "wide", "t1"),
             lambda: note(ledger, thread_of(ledger, "wide", "t1"), "said", {"above": True}),
@@ -201,8 +254,27 @@ def refusals_of_ledgers() -> Thunks:
     """Names, amounts, times and places that are refused, and what is damaged."""
     with _fixed() as folder:
         ledger = fg.Ledger(f"sqlite:///{folder}/ledger.db")
-        said: list[Callable[[], Any]] = [ledger.accounts, lambda: ledger.account("shop"), lambda: ledger.create("shop", epsilon=5)]
-        for name in ("shop", "Shop", "", " a", "a ", "a\nb", "n" * 200, "n" * 201, None, 3, "é", "e\u0301", "\ud800", "a'b"):
+        said: list[Callable[[], Any]] = [
+            ledger.accounts,
+            lambda: ledger.account("shop"),
+            lambda: ledger.create("shop", epsilon=5),
+        ]
+        for name in (
+            "shop",
+            "Shop",
+            "",
+            " a",
+            "a ",
+            "a\nb",
+            "n" * 200,
+            "n" * 201,
+            None,
+            3,
+            "é",
+            "e\u0301",
+            "\ud800",
+            "a'b",
+        ):
             said.append(lambda n=name: ledger.create(n, epsilon=1))
             said.append(lambda n=name: ledger.account(n))
             said.append(lambda n=name: ledger.reserve("shop", "1/1000", what=n))
@@ -215,47 +287,134 @@ def refusals_of_ledgers() -> Thunks:
             said.append(lambda a=amount: ledger.account("shop").fits(epsilon=a))
             said.append(lambda a=amount: ledger.reserve("shop", "1/1000", what="x").settle(a))
             said.append(lambda a=amount: ledger.release(a))
-        for total in ({"epsilon": 6}, {"rho": 5}, {"epsilon": 5, "delta": "1e-6"}, {"rho": 1, "delta": "1e-6"}, {"epsilon": 5, "own_delta": 0}, {}):
+        for total in (
+            {"epsilon": 6},
+            {"rho": 5},
+            {"epsilon": 5, "delta": "1e-6"},
+            {"rho": 1, "delta": "1e-6"},
+            {"epsilon": 5, "own_delta": 0},
+            {},
+        ):
             said.append(lambda t=total: ledger.create("shop", **t))
             said.append(lambda t=total: ledger.create("d", **{**t, "own_delta": "1e-6"}))
         said += [
             lambda v=value: ledger.reserve("shop", "1/10000", what="x", parameters=v)
-            for value in ({}, {"a": Fraction(1, 3)}, {"a": 0.1}, {"a": float("nan")}, {"a": object()}, {1: 2}, [1], {"a": {"b": [1, (2,)]}}, {"a": "x" * 20_001}, {"a": b"x"}, {"b": 1, "a": 2}, {"a": 2**60})
-        ]  # fmt: skip
+            for value in (
+                {},
+                {"a": Fraction(1, 3)},
+                {"a": 0.1},
+                {"a": float("nan")},
+                {"a": object()},
+                {1: 2},
+                [1],
+                {"a": {"b": [1, (2,)]}},
+                {"a": "x" * 20_001},
+                {"a": b"x"},
+                {"b": 1, "a": 2},
+                {"a": 2**60},
+            )
+        ]
         said += [
             lambda v=value: ledger.entries(since=v)[:1]
-            for value in ("2026-11-18", "2026-11-18T08:00+01:00", "x", 5, datetime(2026, 11, 18), datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00+23:00")
-        ]  # fmt: skip
+            for value in (
+                "2026-11-18",
+                "2026-11-18T08:00+01:00",
+                "x",
+                5,
+                datetime(2026, 11, 18),
+                datetime(1, 1, 1, tzinfo=UTC),
+                "0001-01-01T00:00+23:00",
+            )
+        ]
         said += [lambda v=value: len(ledger.entries(last=v)) for value in (1, 3, 0, None, 10**6, True, "x")]
         said += [
             lambda v=value: [str(locate(v)), locate(v).file, locate(v).default]
-            for value in ("a.db", "~/x.db", "sqlite:///a.db", "sqlite://", "sqlite:///:memory:", "sqlite:///a.db?x=1", "sqlite:///file:a", "postgresql://u:secret@h/d?sslpassword=s", "postgres://h/d", "mysql://h/d", "x@y", "a=b", 7, "postgresql://h:port/d", "\ud800", "sqlite+pysqlite:///b.db", "postgresql+psycopg://h/d")
-        ]  # fmt: skip
-        said += [lambda v=value: [p.name for p in head_places(v)] for value in ([], "x", ["a", "syslog"], [3], [""], "sqlite:///h.db")]
+            for value in (
+                "a.db",
+                "~/x.db",
+                "sqlite:///a.db",
+                "sqlite://",
+                "sqlite:///:memory:",
+                "sqlite:///a.db?x=1",
+                "sqlite:///file:a",
+                "postgresql://u:secret@h/d?sslpassword=s",
+                "postgres://h/d",
+                "mysql://h/d",
+                "x@y",
+                "a=b",
+                7,
+                "postgresql://h:port/d",
+                "\ud800",
+                "sqlite+pysqlite:///b.db",
+                "postgresql+psycopg://h/d",
+            )
+        ]
+        said += [
+            lambda v=value: [p.name for p in head_places(v)]
+            for value in ([], "x", ["a", "syslog"], [3], [""], "sqlite:///h.db")
+        ]
         said += [
             lambda c=code: faults._explained(_fault(c), "PLACE")
             for code in (*faults._UNAVAILABLE, *faults._DAMAGED, "SQLITE_OTHER", None, "99999")
-        ]  # fmt: skip
+        ]
         said += [
-            lambda: [accounting.shown(Fraction(n, d)) for n in (1, 5, 10**12, 7**40) for d in (1, 3, 10**9 + 7)],
-            lambda: [accounting.rounded_up(Fraction(1, 3)), accounting.kept_short(accounting.Cost(Fraction(1, 3)), accounting.Cost(Fraction(1, 7**12_000)))],
-            lambda: [accounting.AMOUNT_DIGITS, accounting.SUM_DIGITS, arguments._LONGEST_NAME, arguments._LONGEST_PARAMETERS, arguments._LONGEST_RELEASE],
+            lambda: [
+                accounting.shown(Fraction(n, d)) for n in (1, 5, 10**12, 7**40) for d in (1, 3, 10**9 + 7)
+            ],
+            lambda: [
+                accounting.rounded_up(Fraction(1, 3)),
+                accounting.kept_short(
+                    accounting.Cost(Fraction(1, 3)), accounting.Cost(Fraction(1, 7**12_000))
+                ),
+            ],
+            lambda: [
+                accounting.AMOUNT_DIGITS,
+                accounting.SUM_DIGITS,
+                arguments._LONGEST_NAME,
+                arguments._LONGEST_PARAMETERS,
+                arguments._LONGEST_RELEASE,
+            ],
             lambda: [store._POSTGRES_CONNECTION, store._POSTGRES_WRITE, store._PATIENCE, store._ASK_AGAIN],
         ]
-        said += [lambda t=text: accounting.parsed_amount(t) for text in ("3/2", "2/4", "-1/2", "1/0", "x", "1", "1/2/3", "٣/2", "01/2")]
+        said += [
+            lambda t=text: accounting.parsed_amount(t)
+            for text in ("3/2", "2/4", "-1/2", "1/0", "x", "1", "1/2/3", "٣/2", "01/2")
+        ]
         said += [
             lambda t=text: Budget.parsed(t)
-            for text in ("5/1", "1/8 rho", "1/8 rho + 1/9 delta", "1/8 rho + 0/1 delta within 1/1 epsilon + 1/9 delta", "1/8 x", "1/8 rho within 1/8 rho", "1/8 rho + 1/8 rho", "")
-        ]  # fmt: skip
+            for text in (
+                "5/1",
+                "1/8 rho",
+                "1/8 rho + 1/9 delta",
+                "1/8 rho + 0/1 delta within 1/1 epsilon + 1/9 delta",
+                "1/8 x",
+                "1/8 rho within 1/8 rho",
+                "1/8 rho + 1/8 rho",
+                "",
+            )
+        ]
         for call in said:
             yield lambda c=call: _without(folder, c)
         yield lambda: _without(folder, lambda: _state(ledger))
+        for write in (True, False):
+            yield lambda w=write: _without(folder, lambda: _against_the_rules(ledger, w))
         for statement in (
-            "UPDATE freegap_ledger SET hash = 'x'", "UPDATE freegap_ledger SET sequence = 3", "UPDATE freegap_ledger SET schema_version = 99", "UPDATE freegap_ledger SET schema_version = 0",
-            "DELETE FROM freegap_ledger", "DELETE FROM freegap_journal WHERE sequence = 2", "UPDATE freegap_journal SET amount = '1/9' WHERE sequence = 3",
-            "UPDATE freegap_journal SET parameters = 'x' WHERE sequence = 3", "DROP TABLE freegap_journal",
-        ):  # fmt: skip
+            "UPDATE freegap_ledger SET hash = 'x'",
+            "UPDATE freegap_ledger SET sequence = 3",
+            "UPDATE freegap_ledger SET schema_version = 99",
+            "UPDATE freegap_ledger SET schema_version = 0",
+            "DELETE FROM freegap_ledger",
+            "DELETE FROM freegap_journal WHERE sequence = 2",
+            "UPDATE freegap_journal SET amount = '1/9' WHERE sequence = 3",
+            "UPDATE freegap_journal SET parameters = 'x' WHERE sequence = 3",
+            "DROP TABLE freegap_journal",
+        ):
             yield lambda s=statement: _broken(folder, ledger, s)
+
+
+def _against_the_rules(ledger: fg.Ledger, write: bool) -> None:
+    with ledger._store.journal(write=write):
+        raise accounting.BrokenRule("a rule is broken")
 
 
 def _broken(folder: Path, ledger: fg.Ledger, statement: str) -> list[Any]:
@@ -268,7 +427,13 @@ def _broken(folder: Path, ledger: fg.Ledger, statement: str) -> list[Any]:
         connection.execute(statement)
     connection.close()
     broken = fg.Ledger(str(copy))
-    calls = (lambda: broken.account("shop"), lambda: broken.reserve("shop", "1/10000", what="x"), broken.verify, lambda: broken.entries()[:4], lambda: broken.create("n", epsilon=1))
+    calls = (
+        lambda: broken.account("shop"),
+        lambda: broken.reserve("shop", "1/10000", what="x"),
+        broken.verify,
+        lambda: broken.entries()[:4],
+        lambda: broken.create("n", epsilon=1),
+    )
     return [_without(folder, call) for call in calls]
 
 

@@ -186,8 +186,12 @@ MECHANISMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         fg.noisy_top_k_each,
         [
             {**_EACH, "k": 2, "epsilon": 1},
-            {"populations": {"b": NAMED, "a": {"x": 3, "y": 70, "z": 5}}, "k": 2, "rho": 1,
-             "populations_per_person": 2},
+            {
+                "populations": {"b": NAMED, "a": {"x": 3, "y": 70, "z": 5}},
+                "k": 2,
+                "rho": 1,
+                "populations_per_person": 2,
+            },
             {"populations": [_groups(), _groups()], "k": 2, "epsilon": 1, "populations_per_person": 2},
         ],
     ),
@@ -195,8 +199,14 @@ MECHANISMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         fg.sparse_vector_each,
         [
             {**_EACH, "k": 1, "epsilon": 1, "threshold": 50},
-            {"populations": {"b": NAMED, "a": {"x": 3, "y": 70}}, "k": 2, "rho": 1, "threshold": 40,
-             "populations_per_person": 2, "noise": "laplace"},
+            {
+                "populations": {"b": NAMED, "a": {"x": 3, "y": 70}},
+                "k": 2,
+                "rho": 1,
+                "threshold": 40,
+                "populations_per_person": 2,
+                "noise": "laplace",
+            },
         ],
     ),
     "unknown_top_k": (
@@ -214,8 +224,13 @@ MECHANISMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         fg.select_private_candidate,
         [
             {**_CANDIDATES, "threshold": 150},
-            {**_CANDIDATES, "threshold": 5, "candidates": list(_candidates().values()),
-             "score": fg.NoisyScore(lambda release: 7, epsilon="1/2", low=0, high=9), "hard_stop": "1/2"},
+            {
+                **_CANDIDATES,
+                "threshold": 5,
+                "candidates": list(_candidates().values()),
+                "score": fg.NoisyScore(lambda release: 7, epsilon="1/2", low=0, high=9),
+                "hard_stop": "1/2",
+            },
         ],
     ),
     "best_private_candidate": (
@@ -246,26 +261,38 @@ MECHANISMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         ],
     ),
     "base2.sparse_vector": (
-        base2.sparse_vector, [{**_BASE2, "answers": _NEAR}, {**_FINE, "answers": NAMED}, {**_FINE, "answers": _NEAR}],
+        base2.sparse_vector,
+        [{**_BASE2, "answers": _NEAR}, {**_FINE, "answers": NAMED}, {**_FINE, "answers": _NEAR}],
     ),
     "base2.sparse_vector_with_gap": (
         base2.sparse_vector_with_gap,
         [{**_BASE2, "answers": _NEAR, "gaps": [1, 3, 9]}, {**_FINE, "answers": _NEAR, "gaps": ["1/2", 2, 5]}],
     ),
     "base2.unclamped_sparse_vector": (
-        base2.unclamped_sparse_vector, [
+        base2.unclamped_sparse_vector,
+        [
             {"answers": _NEAR, "threshold": 400, "k": 2, "eta": _ETA},
-            {"answers": _NEAR, "threshold": 400, "k": 2, "eta": _FINER, "sensitivity": 2, "resolution": "1/2"},
+            {
+                "answers": _NEAR,
+                "threshold": 400,
+                "k": 2,
+                "eta": _FINER,
+                "sensitivity": 2,
+                "resolution": "1/2",
+            },
         ],
     ),
     "base2.DiscreteSparseVector": (
-        _base2_online(base2.DiscreteSparseVector), [{**_BASE2, "answers": _NEAR}, {**_FINE, "answers": _NEAR}],
+        _base2_online(base2.DiscreteSparseVector),
+        [{**_BASE2, "answers": _NEAR}, {**_FINE, "answers": _NEAR}],
     ),
     "base2.DiscreteSparseVectorWithGap": (
-        _base2_online(base2.DiscreteSparseVectorWithGap), [{**_BASE2, "answers": _NEAR, "gaps": [1, 5]}, {**_FINE, "answers": _NEAR, "gaps": [1, 5]}],
+        _base2_online(base2.DiscreteSparseVectorWithGap),
+        [{**_BASE2, "answers": _NEAR, "gaps": [1, 5]}, {**_FINE, "answers": _NEAR, "gaps": [1, 5]}],
     ),
     "base2.clamped_laplace": (
-        lambda **a: [base2.clamped_laplace(**a) for _ in range(40)], [{"eta": base2.Eta(1, 1, 1), "low": -8, "high": 8}],
+        lambda **a: [base2.clamped_laplace(**a) for _ in range(40)],
+        [{"eta": base2.Eta(1, 1, 1), "low": -8, "high": 8}],
     ),
     "base2.lazy_threshold": (
         lambda **a: [base2.lazy_threshold(**a) for _ in range(40)],
@@ -276,48 +303,159 @@ MECHANISMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         [{"eta": base2.Eta(15, 4, 4), "threshold": 6.5, "condition": -2, "reach": 9}],
     ),
     "base2.normalized_sample": (
-        lambda **a: [base2.normalized_sample(**a) for _ in range(40)], [{"weights": [1, Fraction(1, 3), 5]}],
+        lambda **a: [base2.normalized_sample(**a) for _ in range(40)],
+        [{"weights": [1, Fraction(1, 3), 5]}],
     ),
-}  # fmt: skip
+}
 """Each with its usual calls. `bits` is a seeded source in all of them."""
 
-_RATIONALS = (0, -1, True, "x", None, float("nan"), "1e-400", "1e999999999", Fraction(1, 3**2000), 10**600, b"1")
+_RATIONALS = (
+    0,
+    -1,
+    True,
+    "x",
+    None,
+    float("nan"),
+    "1e-400",
+    "1e999999999",
+    Fraction(1, 3**2000),
+    10**600,
+    b"1",
+)
 _WHOLE = (0, 1, 3, 5, 6, 7, True, 2.0, "2", None, -1, 2**62 + 1, np.int8(2))
 _FLAGS = (True, False, 1, None, "yes", np.bool_(True))
 _ROWS: tuple[Any, ...] = (
-    COUNTS, tuple(COUNTS), NAMED, np.array(COUNTS), np.array(COUNTS, np.uint8 if max(COUNTS) < 256 else np.uint16),
-    np.array(COUNTS) / 8, np.array(COUNTS, np.float32) / 10, [0.7, 0.1, 31.25, 31], [Fraction(1, 3), 7, Decimal("0.1")],
-    pd.Series(NAMED), pd.Series(COUNTS), pl.Series(COUNTS), pa.array(COUNTS), np.array([True, False, True]),
-    [2**62, 1, -(2**62)], [2**80, 5, 2**80 + 1], np.array([2**63 - 1, 3, 4]), np.array([2**64 - 1, 3], np.uint64),
-    {2: 30, 10: 31, "b": 32}, {("b", 1): 30, ("a", 2): 29, ("a", 1): 900}, Made(lambda: iter(COUNTS)), _groups(),
-    fg.Counts.over(range(10**6), {17: 300, 99: 512}), fg.Counts([5, 2], [1, 1], name=lambda g, m: g),
-    [], {}, [7], [3, 9], "abc", b"abc", {1, 2}, 7, None, [1, None], [1, "a"], [1.0, float("nan")], [1, float("inf")],
-    np.array([[1, 2], [3, 4]]), np.ma.masked_array([1, 2, 3], [0, 1, 0]), [1, 10**1001], [Decimal("1e2000"), 1],
-    pd.Series([1, 2], index=["a", "a"]), pd.Series([1, None, 3]), pa.array([1, None]), [np.timedelta64(3), 2],
-    [pd.NaT, 1], {object(): 1, object(): 2}, {(1, (2,)): 1, "x": 4}, range(6), [1 + 2j, 3], [[1], [2]],
-)  # fmt: skip
+    COUNTS,
+    tuple(COUNTS),
+    NAMED,
+    np.array(COUNTS),
+    np.array(COUNTS, np.uint8 if max(COUNTS) < 256 else np.uint16),
+    np.array(COUNTS) / 8,
+    np.array(COUNTS, np.float32) / 10,
+    [0.7, 0.1, 31.25, 31],
+    [Fraction(1, 3), 7, Decimal("0.1")],
+    pd.Series(NAMED),
+    pd.Series(COUNTS),
+    pl.Series(COUNTS),
+    pa.array(COUNTS),
+    np.array([True, False, True]),
+    [2**62, 1, -(2**62)],
+    [2**80, 5, 2**80 + 1],
+    np.array([2**63 - 1, 3, 4]),
+    np.array([2**64 - 1, 3], np.uint64),
+    {2: 30, 10: 31, "b": 32},
+    {("b", 1): 30, ("a", 2): 29, ("a", 1): 900},
+    Made(lambda: iter(COUNTS)),
+    _groups(),
+    fg.Counts.over(range(10**6), {17: 300, 99: 512}),
+    fg.Counts([5, 2], [1, 1], name=lambda g, m: g),
+    [],
+    {},
+    [7],
+    [3, 9],
+    "abc",
+    b"abc",
+    {1, 2},
+    7,
+    None,
+    [1, None],
+    [1, "a"],
+    [1.0, float("nan")],
+    [1, float("inf")],
+    np.array([[1, 2], [3, 4]]),
+    np.ma.masked_array([1, 2, 3], [0, 1, 0]),
+    [1, 10**1001],
+    [Decimal("1e2000"), 1],
+    pd.Series([1, 2], index=["a", "a"]),
+    pd.Series([1, None, 3]),
+    pa.array([1, None]),
+    [np.timedelta64(3), 2],
+    [pd.NaT, 1],
+    {object(): 1, object(): 2},
+    {(1, (2,)): 1, "x": 4},
+    range(6),
+    [1 + 2j, 3],
+    [[1], [2]],
+)
 _THRESHOLDS = (
-    20, "20.5", 20.25, Fraction(61, 3), -5, 10**30, [9, 10, 600, 700, 50, 60], [9.5, 10.1, 600.0, 700, 50, 60],
-    dict.fromkeys(NAMED, 30), pd.Series(dict.fromkeys(NAMED, 30)), np.array([9, 10, 600, 700, 50, 60]), [1, 2], {"tea": 1},
-    {}, [], True, None, "x", float("nan"), [1, "x", 2, 3, 4, 5], np.array([[1]]),
-)  # fmt: skip
+    20,
+    "20.5",
+    20.25,
+    Fraction(61, 3),
+    -5,
+    10**30,
+    [9, 10, 600, 700, 50, 60],
+    [9.5, 10.1, 600.0, 700, 50, 60],
+    dict.fromkeys(NAMED, 30),
+    pd.Series(dict.fromkeys(NAMED, 30)),
+    np.array([9, 10, 600, 700, 50, 60]),
+    [1, 2],
+    {"tea": 1},
+    {},
+    [],
+    True,
+    None,
+    "x",
+    float("nan"),
+    [1, "x", 2, 3, 4, 5],
+    np.array([[1]]),
+)
 
 VALUES: dict[str, tuple[Any, ...]] = {
     "answers": _ROWS,
     "utilities": _ROWS,
     "table": (*_ROWS[:24], [], {}, None, [1, None], [1.0, float("nan")]),
-    "counts": (*_ROWS[2:8], _ROWS[9], _ROWS[18], _ROWS[19], [], {}, {"a": 3}, {"a": -1}, {"a": 1.5}, None, {"a": "x"}, {"a": 9, 7: 9, None: 9}),
+    "counts": (
+        *_ROWS[2:8],
+        _ROWS[9],
+        _ROWS[18],
+        _ROWS[19],
+        [],
+        {},
+        {"a": 3},
+        {"a": -1},
+        {"a": 1.5},
+        None,
+        {"a": "x"},
+        {"a": 9, 7: 9, None: 9},
+    ),
     "populations": (
-        [COUNTS, COUNTS], [NAMED, NAMED], {"a": COUNTS, "b": [4, 5, 6]}, [[1, 2, 3], [4.5, 5, 6]],
-        np.array([COUNTS, COUNTS]), [], {}, [[]], [COUNTS, {"a": 1}], None, 7, "ab", [[1, None], [2, 3]], [[1], [2]],
-        [COUNTS, fg.Counts([3, 4], [1, 5], name=lambda g, m: g)], [[2**80, 1, 2], [3, 4, 5]],
+        [COUNTS, COUNTS],
+        [NAMED, NAMED],
+        {"a": COUNTS, "b": [4, 5, 6]},
+        [[1, 2, 3], [4.5, 5, 6]],
+        np.array([COUNTS, COUNTS]),
+        [],
+        {},
+        [[]],
+        [COUNTS, {"a": 1}],
+        None,
+        7,
+        "ab",
+        [[1, None], [2, 3]],
+        [[1], [2]],
+        [COUNTS, fg.Counts([3, 4], [1, 5], name=lambda g, m: g)],
+        [[2**80, 1, 2], [3, 4, 5]],
     ),
     "offsets": (OUT, [0, 3, 6], [0, 6], [0, 7], [1, 6], [0, 4, 3, 6], [], None, [0, 0, 6], "x", [0.5, 6]),
     "threshold": _THRESHOLDS,
     "own": (20, "20.5", 20.25, None, [9, 10, 600, 700, 50, 60], "x", True),
     "many": (True, False),
     "k": _WHOLE,
-    "epsilon": (1, "1/3", 2.5, 0.1, Decimal("0.7"), np.float32(0.1), 12, "1e-90", "1e-101", "1e101", OUT, *_RATIONALS),
+    "epsilon": (
+        1,
+        "1/3",
+        2.5,
+        0.1,
+        Decimal("0.7"),
+        np.float32(0.1),
+        12,
+        "1e-90",
+        "1e-101",
+        "1e101",
+        OUT,
+        *_RATIONALS,
+    ),
     "rho": ("1/8", 2, "1/3", "0.001", "1e-190", "1e-210", OUT, *_RATIONALS),
     "delta": ("1e-6", "1/1000", "0.5", 1, OUT, *_RATIONALS),
     "sensitivity": (2, "1/2", 1, 3, "1/1024", "1/3000", *_RATIONALS),
@@ -326,7 +464,19 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "last_gap": _FLAGS,
     "intervals": _FLAGS,
     "noise": ("exponential", "laplace", "geometric", "gumbel", "logistic", "gauss", None, 3, OUT),
-    "resolution": (1, "1/2", "1/4", "1/10", "1/2048", "1/3", Fraction(1, 2**70), "1e-61", "2/3", 2, *_RATIONALS),
+    "resolution": (
+        1,
+        "1/2",
+        "1/4",
+        "1/10",
+        "1/2048",
+        "1/3",
+        Fraction(1, 2**70),
+        "1e-61",
+        "2/3",
+        2,
+        *_RATIONALS,
+    ),
     "size": (1, 4, 0, True, None, 2**40, 2.0, "x"),
     "share": ("1/3", 0.25, "top", "middle", 1, *_RATIONALS),
     "split": ("1/3", 0.25, 1, *_RATIONALS),
@@ -341,14 +491,32 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "pool": (2, 3, 5, 100, 0, None, True, "x"),
     "populations_per_person": (1, 2, 3, 0, None, True, "x"),
     "candidates": (
-        _candidates(), list(_candidates().values()), [], {}, [3], None, {"a": 3}, "ab", _candidates([3, 1, 2]),
+        _candidates(),
+        list(_candidates().values()),
+        [],
+        {},
+        [3],
+        None,
+        {"a": 3},
+        "ab",
+        _candidates([3, 1, 2]),
         {2: _candidates()["1/2"], "b": _candidates()["1/10"]},
     ),
     "score": (
-        _gap, lambda release: 150, lambda release: 150.5, lambda release: None, lambda release: float("nan"),
-        lambda release: float("inf"), lambda release: "x", lambda release: np.timedelta64(3), 3, None,
+        _gap,
+        lambda release: 150,
+        lambda release: 150.5,
+        lambda release: None,
+        lambda release: float("nan"),
+        lambda release: float("inf"),
+        lambda release: "x",
+        lambda release: np.timedelta64(3),
+        3,
+        None,
         fg.NoisyScore(lambda release: 140, epsilon="1/4", low=0, high=200, resolution="1/2"),
-        lambda release: np.float32(0.1), lambda release: np.int8(3), lambda release: Decimal("0.1"),
+        lambda release: np.float32(0.1),
+        lambda release: np.int8(3),
+        lambda release: Decimal("0.1"),
     ),
     "stop": ("1/2", 1, "1/10", "3/2", 0, -1, True, "x", None, float("nan")),
     "hard_stop": ("1/2", 1, "1/10", "3/2", 0, -1, True, "x", float("nan")),
@@ -358,8 +526,18 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "high": (9, 11, "17/2", 0, -5, 900, *_RATIONALS),
     "width": (100, 50, 1, 1000, "1/2", *_RATIONALS),
     "gaps": ([10, 50], [1], range(2, 40, 2), [], [50, 10], [0, 5], [-1], [10, 10], "x", None, [0.5], 7),
-    "eta": (_ETA, base2.share_epsilon("1/2", k=2), (base2.Eta(1, 1, 1),), base2.Eta(1, 1, 2), base2.Eta(3, 2, 4),
-            (base2.Eta(1, 1, 1), base2.Eta(1, 1, 2)), None, 3, (1, 2), _FINER),
+    "eta": (
+        _ETA,
+        base2.share_epsilon("1/2", k=2),
+        (base2.Eta(1, 1, 1),),
+        base2.Eta(1, 1, 2),
+        base2.Eta(3, 2, 4),
+        (base2.Eta(1, 1, 1), base2.Eta(1, 1, 2)),
+        None,
+        3,
+        (1, 2),
+        _FINER,
+    ),
     "reach": (9, 4, 0, -1, "x", None, True, "1/2"),
     "condition": (0, 1, 3, "1/2", None, "x", -20, 20),
     "weights": ([1, 2], [1], [], [0, 1], [0, 0], [-1, 2], ["1/3", 2], [Fraction(1, 7)] * 3, "x", None),
@@ -375,7 +553,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "groups": (None, ["x"]),
     "groups_per_person": (None, 1),
     "one_group_per_person": (False, True),
-}  # fmt: skip
+}
 """By the name of a parameter: what takes the place of its usual value, one after the other."""
 
 _ALONE = {"epsilon": "rho", "rho": "epsilon"}
@@ -386,7 +564,9 @@ def parameters(name: str) -> list[str]:
     """Of a mechanism, and what its object is asked."""
     public = getattr(base2, name[6:]) if name.startswith("base2.") else getattr(fg, name)
     _, usual = MECHANISMS[name]
-    return list(dict.fromkeys([*inspect.signature(public).parameters, *(part for call in usual for part in call)]))
+    return list(
+        dict.fromkeys([*inspect.signature(public).parameters, *(part for call in usual for part in call)])
+    )
 
 
 def calls(name: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
@@ -398,7 +578,11 @@ def calls(name: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
             for value in VALUES[parameter]:
                 yield parameter, number, _call(function, {**usual, parameter: value})
                 if _ALONE.get(parameter) in usual:
-                    yield parameter, number, _call(function, {**usual, parameter: value, _ALONE[parameter]: OUT})
+                    yield (
+                        parameter,
+                        number,
+                        _call(function, {**usual, parameter: value, _ALONE[parameter]: OUT}),
+                    )
 
 
 def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""All that a call shows, as plain values: every field, property and form of what it returns, or its refusal."""
+"""All that a call shows, as plain values: each field, property and form of a result, or its refusal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _refusal(error: Exception) -> str:
 
 def digest(told: Any) -> str:
     """A short name for plain values: equal ones have equal names."""
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode(errors="backslashreplace")).hexdigest()[:10]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode(errors="backslashreplace")).hexdigest()[
+        :10
+    ]
 
 
 def plain(value: Any, within: tuple[int, ...] = ()) -> Any:

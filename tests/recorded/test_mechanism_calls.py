@@ -22,9 +22,15 @@ from tests.recorded.seen import digest, seen
 OF_MECHANISMS, OF_THE_LIBRARY = read(MECHANISMS), read(LIBRARY)
 EACH = [(name, parameter) for name in CALLED for parameter in ("", *parameters(name))]
 CHANGES_NOTHING = {
-    **{(name, "ledger"): "a bad one is refused here; what a good one notes is in tests/budget" for name in CALLED},
+    **{
+        (name, "ledger"): "a bad one is refused here; what a good one notes is in tests/budget"
+        for name in CALLED
+    },
     **{("histogram", name): "of tables alone" for name in parameters("histogram")[4:18]},
-    **{("quantiles", name): "of tables alone" for name in ("value", "person", "protect", "where", "per_person")},
+    **{
+        ("quantiles", name): "of tables alone"
+        for name in ("value", "person", "protect", "where", "per_person")
+    },
     **{("quantiles", name): "of tables alone" for name in parameters("quantiles") if "group" in name},
     **{(name, "people"): "it only refuses a delta" for name in ("unknown_top_k", "unknown_counts")},
     **{(f"{kind}_private_candidate", "rho"): "it is always refused" for kind in ("select", "best")},
@@ -66,7 +72,9 @@ def test_the_library_shows_what_it_showed(name: str) -> None:
     assert refusals.items() <= OF_THE_LIBRARY["refusals"].items()
 
 
-@pytest.mark.parametrize(("name", "parameter"), [each for each in EACH if each[1] and each not in CHANGES_NOTHING])
+@pytest.mark.parametrize(
+    ("name", "parameter"), [each for each in EACH if each[1] and each not in CHANGES_NOTHING]
+)
 def test_every_argument_matters(name: str, parameter: str) -> None:
     """Of all that it may be, something other than the usual value changes the release, or what it says."""
     recorded = OF_MECHANISMS["calls"]
