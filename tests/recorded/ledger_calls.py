@@ -29,7 +29,8 @@ from tests.recorded.seen import plain
 
 __all__ = ["every_line", "refusals_of_ledgers", "two_measures"]
 
-Thunks = Iterator[Callable[[], Any]]
+Thunks = Iterator[Any]
+"""Calls without arguments, to be made one after the other."""
 
 
 class _Private:
@@ -95,7 +96,7 @@ def every_line() -> Thunks:
     """Each mechanism, charged to a budget in ε: what is reserved, settled and kept."""
     with _fixed() as folder:
         ledger = fg.Ledger(f"sqlite:///{folder}/ledger.db", heads=str(folder / "head"))
-        calls: list[Callable[[], Any]] = [
+        calls: list[Any] = [
             lambda: ledger.create("shop", epsilon=100),
             lambda: ledger.create("shop", epsilon=100),
         ]
@@ -171,7 +172,7 @@ def two_measures() -> Thunks:
         levels = LevelledLedger(url, quotas=["team", "ann"], who="ann")
         key = Once.of("ann", "7")
         once = LevelledLedger(url, quotas=["ann"], who="ann", once=key)
-        calls: list[Callable[[], Any]] = [
+        calls: list[Any] = [
             lambda: ledger.create("rho", rho="1/8"),
             lambda: ledger.create("both", epsilon=1, delta="1e-6"),
             lambda: ledger.create("own", epsilon=1, delta="1e-6", own_delta="1e-7"),
@@ -254,7 +255,7 @@ def refusals_of_ledgers() -> Thunks:
     """Names, amounts, times and places that are refused, and what is damaged."""
     with _fixed() as folder:
         ledger = fg.Ledger(f"sqlite:///{folder}/ledger.db")
-        said: list[Callable[[], Any]] = [
+        said: list[Any] = [
             ledger.accounts,
             lambda: ledger.account("shop"),
             lambda: ledger.create("shop", epsilon=5),

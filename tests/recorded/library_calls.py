@@ -33,7 +33,8 @@ from tests.recorded.value_calls import (
 
 __all__ = ["CALLS"]
 
-Thunks = Iterator[Callable[[], Any]]
+Thunks = Iterator[Any]
+"""Calls without arguments, to be made one after the other."""
 
 
 def laws() -> Thunks:
@@ -91,10 +92,16 @@ def _survival(law: Any) -> list[str]:
 
 
 def estimating() -> Thunks:
-    releases = []
+    kinds: list[dict[str, Any]] = [
+        {},
+        {"monotonic": True},
+        {"share": "1/3", "sensitivity": 2},
+        {"gap": False},
+    ]
+    releases: list[Any] = []
     for noise, more in product(
         ("exponential", "laplace", "geometric"),
-        ({}, {"monotonic": True}, {"share": "1/3", "sensitivity": 2}, {"gap": False}),
+        kinds,
     ):
         options: dict[str, Any] = {"noise": noise, **more}
         releases.append(fg.sparse_vector(COUNTS, 50, k=3, epsilon=1, bits=fg.SeededBits(6), **options))
@@ -110,7 +117,7 @@ def estimating() -> Thunks:
             releases.append(fg.hybrid_top_k(COUNTS, 50, k=4, epsilon=1, bits=fg.SeededBits(6), **options))
             releases.append(fg.hybrid_top_k(COUNTS, 50, k=1, epsilon=1, bits=fg.SeededBits(6), **options))
     releases += [
-        fg.measure(NAMED, **{m: "1/2"}, sensitivity=s, bits=fg.SeededBits(6))
+        fg.measure(NAMED, sensitivity=s, bits=fg.SeededBits(6), **dict[str, Any]({m: "1/2"}))
         for m, s in product(("epsilon", "rho"), (1, 3))
     ]
     releases += [
@@ -121,8 +128,8 @@ def estimating() -> Thunks:
     for release in releases:
         yield lambda r=release: fg.gap_variances(r)
         for confidence in (0.95, "0.99", "1/2", 0, 1, "x", None):
-            yield lambda r=release, c=confidence: fg.confidence_intervals(r, c)
-            yield lambda r=release, c=confidence: fg.lower_bounds(r, c)
+            yield lambda r=release, c=confidence: fg.confidence_intervals(r, confidence=c)
+            yield lambda r=release, c=confidence: fg.lower_bounds(r, confidence=c)
     for theta in (0, "1/100", "1/2", 1, 3, 40, -1, None):
         yield lambda t=theta: fg.expected_gap(t)
     usual: dict[str, Any] = {"questions": 2000, "k": 3, "epsilon": 1}

@@ -88,7 +88,10 @@ def _largest(exponents: Any) -> int:
 
 
 def _candidates(answers: Any = NAMED) -> dict[str, Callable[[Any], Any]]:
-    return {e: lambda bits, e=e: fg.noisy_max(answers, epsilon=e, bits=bits) for e in ("1/10", "1/2")}
+    def candidate(epsilon: str) -> Callable[[Any], Any]:
+        return lambda bits: fg.noisy_max(answers, epsilon=epsilon, bits=bits)
+
+    return {epsilon: candidate(epsilon) for epsilon in ("1/10", "1/2")}
 
 
 def _gap(release: Any) -> Any:
@@ -363,7 +366,7 @@ _ROWS: tuple[Any, ...] = (
     [1.0, float("nan")],
     [1, float("inf")],
     np.array([[1, 2], [3, 4]]),
-    np.ma.masked_array([1, 2, 3], [0, 1, 0]),
+    np.ma.masked_array([1, 2, 3], [False, True, False]),
     [1, 10**1001],
     [Decimal("1e2000"), 1],
     pd.Series([1, 2], index=["a", "a"]),
@@ -377,7 +380,7 @@ _ROWS: tuple[Any, ...] = (
     [1 + 2j, 3],
     [[1], [2]],
 )
-_THRESHOLDS = (
+_THRESHOLDS: tuple[Any, ...] = (
     20,
     "20.5",
     20.25,

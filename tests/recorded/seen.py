@@ -148,7 +148,7 @@ def _rounded(text: str) -> str:
 
 def written_to(folder: Path, release: fg.Release) -> dict[str, Any]:
     """What is in the files that a release writes."""
-    import openpyxl  # type: ignore[import-untyped]
+    import openpyxl
     import pyarrow.parquet as pq
 
     release.to_csv(folder / "a.csv", formulas=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 import freegap as fg
-from freegap.values import answers, counts, extremes, floats, labels, measures, rationals, thresholds, written
+from freegap.values import answers, extremes, floats, labels, measures, rationals, thresholds, written
 from freegap.values.columns import Column, items_in_parts, names_of
 from freegap.values.neighbours import directions_of, neighbours_argument
 from freegap.values.plans import PlainPlan, price_of
@@ -26,7 +26,8 @@ from tests.recorded.mechanism_calls import COUNTS, NAMED
 
 __all__ = ["measuring", "ordering_labels", "reading_counts", "reading_numbers", "writing_numbers"]
 
-Thunks = Iterator[Callable[[], Any]]
+Thunks = Iterator[Any]
+"""Calls without arguments, to be made one after the other."""
 
 NUMBERS: tuple[Any, ...] = (
     0,
@@ -252,7 +253,7 @@ def ordering_labels() -> Thunks:
         [1 + 2j, 2 + 1j],
     ):
         yield lambda t=these: labels.order_of_labels("answers", t)
-        yield lambda t=these: sorted((t for t in t), key=labels.key_of_label)
+        yield lambda t=these: sorted((t for t in t), key=lambda label: labels.key_of_label(label) or ())
     for word in ("each", "monotonic", "one", "increasing", "all", None):
         yield lambda w=word: neighbours_argument(w)
         yield lambda w=word: neighbours_argument(w, ("one",))
@@ -261,8 +262,8 @@ def ordering_labels() -> Thunks:
 
 def measuring() -> Thunks:
     third, tiny = Fraction(1, 3), Fraction(1, 10**9)
-    values = [
-        kind.of(amount, tiny)
+    values: list[Any] = [
+        kind.of(amount, tiny)  # type: ignore[attr-defined]
         for kind, amount in product(
             (
                 measures.Pure,
@@ -294,8 +295,8 @@ def measuring() -> Thunks:
     for rho in ("1/8", "1/3", 2, 3, 10, "1e-30"):
         yield lambda r=rho: measures.pure_within(measures.measure_argument(rho=r))
         yield lambda r=rho: remarks_on(measures.measure_argument(rho=r))
-    for epsilon, delta in product((1, "1/100", 30, "1e-12", 10**201), ("1e-6", "1/2", "1e-300")):
-        yield lambda e=epsilon, d=delta: f"{float(measures.rho_within(e, d)):.9g}"
+    for most, chance in product((1, "1/100", 30, "1e-12", 10**201), ("1e-6", "1/2", "1e-300")):
+        yield lambda e=most, d=chance: f"{float(measures.rho_within(e, d)):.9g}"
     for asked in (Fraction(10), Fraction(10) + tiny, Fraction(12)):
         yield lambda a=asked: [remarks_on(measures.Pure(a)), remarks_on(measures.Approximate(a, tiny))]
     yield lambda: price_of(PlainPlan("a", measures.Pure(third), {}))
@@ -331,7 +332,7 @@ def reading_counts() -> Thunks:
         yield lambda v=values, s=sizes: fg.noisy_top_k(
             fg.Counts(v, s, name=name), 1, epsilon=1, bits=fg.SeededBits(4)
         )
-    yield lambda: fg.Counts([1], [1], name=3)
+    yield lambda: fg.Counts([1], [1], name=3)  # type: ignore[arg-type]
     for domain in (
         range(9),
         range(10**15),
@@ -406,7 +407,7 @@ def reading_counts() -> Thunks:
         pd.Index([3, 4]),
     ):
         yield lambda c=column: [*answers.read_answers(c, Fraction(1)).values]
-    yield lambda: counts.MOST_ITEMS
+    yield lambda: answers.MOST_ITEMS
 
 
 def _is_quick(domain: Any, given: Any) -> bool:
