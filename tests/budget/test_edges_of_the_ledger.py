@@ -629,7 +629,7 @@ def test_what_would_be_refused_is_refused_and_nothing_is_held(file_ledger: Ledge
 
 
 def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were it made there, a crash could leave half of one. On the same file system: else it cannot be moved."""
+    """Were it made there, a crash could leave half of one; and made elsewhere, it could not be moved."""
     put: list[list[str]] = []
     link = os.link
 

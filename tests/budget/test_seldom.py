@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,11 @@ def test_a_database_without_a_ledger_of_which_a_head_is_noted(tmp_path: Path) ->
     with closing(sqlite3.connect(file)) as other:
         other.execute("CREATE TABLE something (a)")
         other.commit()
-    for use in (lambda ledger: ledger.account("shop"), lambda ledger: ledger.create("shop", epsilon=5)):
+    uses: tuple[Callable[[Ledger], object], ...] = (
+        lambda ledger: ledger.account("shop"),
+        lambda ledger: ledger.create("shop", epsilon=5),
+    )
+    for use in uses:
         with pytest.raises(LedgerDamaged, match=r"there was one: its line 1 is noted in .*head"):
             use(Ledger(str(file), heads=place))
 

@@ -93,7 +93,7 @@ def test_a_source_of_somebody_else_keeps_what_it_knows() -> None:
 
 def test_an_estimate_without_variance_is_taken_as_it_is() -> None:
     pairs = [(Fraction(10), Fraction(1)), (Fraction(4), Fraction(0)), (Fraction(5), Fraction(0))]
-    assert inverse_variance(pairs) == (4, 0)
+    assert inverse_variance(pairs) == (Fraction(4), Fraction(0))
 
 
 def test_a_ranking_is_equal_to_rankings_alone() -> None:
