@@ -95,6 +95,10 @@ def best_in_closed_form(
 
 HALF = Fraction(1, 2)
 STEPS = [(HALF, Fraction(1), 2), (HALF, Fraction(1, 2), 3), (Fraction(1, 4), Fraction(1), 3)]
+STEPS += [
+    (Fraction(1000, 2718), Fraction(1), 2),
+    (Fraction(1000, 2719), Fraction(1), 3),
+]  # 1 + 1/(2.718·γ) = 2
 
 
 @pytest.mark.parametrize(("stop", "epsilon0", "steps"), STEPS)

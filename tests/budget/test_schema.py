@@ -140,7 +140,8 @@ _TABLES = [
     "CREATE TABLE freegap_journal ( sequence BIGINT NOT NULL, dataset TEXT NOT NULL, kind TEXT NOT NULL, "
     "reservation BIGINT, amount TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL, "
     "reserved TEXT NOT NULL, what TEXT NOT NULL, parameters TEXT NOT NULL, who TEXT NOT NULL, "
-    "at TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (sequence), UNIQUE (reservation) )",
+    "at TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, "
+    "PRIMARY KEY (sequence), UNIQUE (reservation) )",
     "CREATE INDEX freegap_journal_by_dataset ON freegap_journal (dataset, sequence)",
 ]
 _GUARDS = {
