@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import datetime
+import json
 import pickle
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -20,6 +24,7 @@ from freegap.laws import LAWS
 from freegap.laws.law import ExactLaw
 from freegap.mechanisms import reference
 from freegap.values.chart import draw, drawable
+from freegap.values.page import page
 from tests.recorded.ledger_calls import every_line, refusals_of_ledgers, two_measures
 from tests.recorded.mechanism_calls import COUNTS, NAMED
 from tests.recorded.seen import plain, written_to
@@ -317,6 +322,85 @@ def batches() -> Thunks:
         yield lambda b=batch: [b == b.first(100), b != b.first(1), b == 3, len(b.rows()), len(b)]
 
 
+SPOILED: tuple[Any, ...] = (
+    None,
+    7,
+    "x",
+    [],
+    {},
+    True,
+    "1e9999999",
+    "inf",
+    "1/3",
+    [None, 1],
+    ",.99f",
+    ",.100f",
+)
+
+
+def kept_releases() -> Thunks:
+    """A record with one part left out, or something else in its place: shown as it is, or refused."""
+    for release in (
+        fg.select_and_measure({"a": 31, "b": 812, "c": 12}, 2, epsilon=1, bits=fg.SeededBits(2)),
+        fg.hybrid_top_k(COUNTS, 50, k=4, rho="1/2", bits=_Private()),
+        fg.unknown_counts(NAMED, epsilon=1, delta="1e-6", items_per_person=1, bits=fg.SeededBits(2)),
+    ):
+        told = json.loads(release.to_json())
+        for path in _paths(told):
+            for value in (..., *SPOILED):
+                yield lambda t=told, p=path, v=value: _kept(_spoiled(t, p, v))
+    for text in ("", "{}", "[]", "7", "null", "[" * 10**5, None, b"{}", '{"a": NaN}'):
+        yield lambda t=text: fg.Release.from_json(t)
+
+
+class _Private:
+    """Draws nothing but zeros, and says that it is private."""
+
+    private = True
+
+    def bits(self, n: int) -> int:
+        return 5 % 2**n
+
+
+def _paths(told: Any) -> Iterator[tuple[Any, ...]]:
+    parts = told.items() if isinstance(told, dict) else enumerate(told[:2]) if isinstance(told, list) else ()
+    for name, part in parts:
+        yield (name,)
+        yield from ((name, *rest) for rest in _paths(part))
+
+
+def _spoiled(told: Any, path: tuple[Any, ...], value: Any) -> Any:
+    spoiled = copy.deepcopy(told)
+    within = spoiled
+    for name in path[:-1]:
+        within = within[name]
+    if value is ...:
+        del within[path[-1]]
+    else:
+        within[path[-1]] = value
+    return spoiled
+
+
+def _kept(told: Any) -> list[Any]:
+    release = fg.Release.from_json(json.dumps(told))
+    return [str(release), release.asked, release.spent, release.private, release.parameters, release.plan]
+
+
+def pages() -> Thunks:
+    """Releases as pages that stand alone, without what their pictures look like."""
+    for release in (
+        fg.select_and_measure(HOSTILE, 3, epsilon=11, bits=fg.SeededBits(2)),
+        fg.hybrid_top_k(COUNTS, 50, k=4, rho="1/2", bits=_Private()),
+        fg.noisy_top_k(COUNTS, 2, epsilon=Fraction(1001, 1000), gap=False, bits=fg.SeededBits(2)),
+        fg.unknown_counts(NAMED, epsilon=1, delta="1e-6", items_per_person=1, bits=fg.SeededBits(2)),
+    ):
+        moment = datetime.datetime(2026, 11, 18, 7, 5, 59, tzinfo=datetime.UTC)
+        yield lambda r=release, m=moment: _FIGURE.sub("", page(r, version="<1>", when=m))
+
+
+_FIGURE = re.compile("<figure>.*</figure>", re.DOTALL)
+
+
 def references() -> Thunks:
     """The programs of the papers, beside the fast core."""
     for k, refine_by, prune in product((1, 3), (2, 10), (True, False)):
@@ -432,6 +516,8 @@ CALLS: dict[str, Callable[[], Thunks]] = {
     "η": eta,
     "sources of bits": sources,
     "batches": batches,
+    "kept releases": kept_releases,
+    "pages": pages,
     "programs of papers": references,
     "pictures and files": pictures_and_files,
     "every line of a ledger": every_line,
