@@ -29,6 +29,8 @@ from tests.recorded.seen import plain
 
 __all__ = ["every_line", "refusals_of_ledgers", "two_measures"]
 
+_SETTINGS = [store._POSTGRES_CONNECTION, store._POSTGRES_WRITE, store._PATIENCE, store._ASK_AGAIN]
+
 Thunks = Iterator[Any]
 """Calls without arguments, to be made one after the other."""
 
@@ -56,6 +58,7 @@ def _fixed() -> Iterator[Path]:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch("freegap.budget.journal.now", now),
+        patch("freegap.budget.store._PATIENCE", 0.01),  # nobody else writes there
         patch("freegap.budget.ledger.who", lambda: "ann@desk"),
         patch("freegap.budget.arguments.versions", lambda: {"freegap": "1"}),
     ):
@@ -375,7 +378,7 @@ def refusals_of_ledgers() -> Thunks:
                 arguments._LONGEST_PARAMETERS,
                 arguments._LONGEST_RELEASE,
             ],
-            lambda: [store._POSTGRES_CONNECTION, store._POSTGRES_WRITE, store._PATIENCE, store._ASK_AGAIN],
+            lambda: _SETTINGS,
         ]
         said += [
             lambda t=text: accounting.parsed_amount(t)

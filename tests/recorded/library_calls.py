@@ -359,7 +359,8 @@ class _Private:
     private = True
 
     def bits(self, n: int) -> int:
-        return 5 % 2**n
+        word: int = 5 % 2**n
+        return word
 
 
 def _paths(told: Any) -> Iterator[tuple[Any, ...]]:
