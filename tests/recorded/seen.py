@@ -60,7 +60,7 @@ def digest(told: Any) -> str:
     ]
 
 
-def plain(value: Any, within: tuple[int, ...] = ()) -> Any:
+def plain(value: Any, within: tuple[type, ...] = ()) -> Any:
     """As values of JSON: rationals as text, doubles to nine digits, which no machine's logarithm changes."""
     if value is None or isinstance(value, bool):
         return value
@@ -89,14 +89,12 @@ def plain(value: Any, within: tuple[int, ...] = ()) -> Any:
     return _ADDRESS.sub("", repr(value))
 
 
-def _parts(value: Any, within: tuple[int, ...]) -> Any:
-    """An object of freegap: its fields and its properties, by name."""
-    if id(value) in within:
-        return "itself"
-    inner = (*within, id(value))
+def _parts(value: Any, within: tuple[type, ...]) -> Any:
+    """An object of freegap: its fields and properties; within another of its kind the fields alone."""
+    inner = (*within, type(value))
     names = [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
     names += list(getattr(value, "_fields", ()))
-    for kind in reversed(type(value).__mro__):
+    for kind in reversed(type(value).__mro__) if type(value) not in within else ():
         of_kind = vars(kind).items()
         names += [n for n, part in of_kind if isinstance(part, property | cached_property) and n[0] != "_"]
     told: dict[str, Any] = {"": type(value).__name__}
