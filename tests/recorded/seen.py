@@ -44,7 +44,7 @@ def seen(call: Callable[[], Any], *, forms: bool = True) -> dict[str, Any]:
 
 
 def _refusal(error: Exception) -> str:
-    if not isinstance(error, fg.FreegapError):
+    if not type(error).__module__.startswith("freegap"):
         return type(error).__name__  # its text is Python's, and changes with it
     cause = "" if error.__cause__ is None else f" (from {type(error.__cause__).__name__})"
     if error.__cause__ is None and error.__context__ is not None and not error.__suppress_context__:
