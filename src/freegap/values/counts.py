@@ -256,12 +256,10 @@ def _place_in(domain: range) -> Callable[[Any], int]:
     def find(item: Any) -> int:
         if type(item) is int:
             return domain.index(item)
-        if not isinstance(item, numbers.Real | Decimal) or isinstance(item, np.timedelta64):
+        is_number = isinstance(item, numbers.Real | Decimal) and not isinstance(item, np.timedelta64)
+        if not is_number or item != int(item):
             raise ValueError
-        number = int(item)
-        if number != item:
-            raise ValueError
-        return domain.index(number)
+        return domain.index(int(item))
 
     return find
 
