@@ -70,3 +70,10 @@ def test_a_csv_file_by_its_ending_and_cells_without_a_value(tmp_path: Path) -> N
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx")["release"]
     cells = [list(row) for row in sheet.iter_rows(values_only=True)]
     assert cells == [["item", "gap", "p"], ["é", 0.5, None], ["b", None, 1]]
+
+
+def test_a_warning_points_to_where_the_file_is_written() -> None:
+    release = fg.noisy_max({"=1+1": 900, "b": 3}, epsilon=9, bits=fg.SeededBits(1))
+    with pytest.warns(UserWarning, match="would take for formulas") as caught:
+        release.to_csv()
+    assert [warning.filename for warning in caught] == [__file__]
