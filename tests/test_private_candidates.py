@@ -95,6 +95,10 @@ def best_in_closed_form(
 
 HALF = Fraction(1, 2)
 STEPS = [(HALF, Fraction(1), 2), (HALF, Fraction(1, 2), 3), (Fraction(1, 4), Fraction(1), 3)]
+STEPS += [
+    (Fraction(1000, 2718), Fraction(1), 2),
+    (Fraction(1000, 2719), Fraction(1), 3),
+]  # 1 + 1/(2.718·γ) = 2
 
 
 @pytest.mark.parametrize(("stop", "epsilon0", "steps"), STEPS)
@@ -456,3 +460,18 @@ def test_logarithmic_tries_are_released_and_charged() -> None:
     ):
         with pytest.raises(InvalidArgument, match=names):
             fg.best_private_candidate(candidates, float, **asked | change)
+
+
+@pytest.mark.parametrize("tries", [None, "geometric", "logarithmic"])
+def test_the_law_of_the_number_of_draws_is_on_record(tries: str | None) -> None:
+    """Also where it was not asked for: who reads the record knows no defaults."""
+    options: dict[str, Any] = {} if tries is None else {"tries": tries}
+    chosen = fg.best_private_candidate(
+        [lambda bits: bits.bits(3)],
+        lambda output: output,
+        epsilon="1/2",
+        stop="1/4",
+        bits=fg.SeededBits(1),
+        **options,
+    )
+    assert chosen.parameters["tries"] == (tries or "geometric")

@@ -147,5 +147,5 @@ def test_what_is_on_record_of_a_search_among_candidates() -> None:
     }
     every = {"candidates", "epsilon_of_each_draw", "stop", "hard_stop", "most_draws"}
     assert found["select_private_candidate"] == every | {"threshold"}
-    assert found["best_private_candidate"] == every
+    assert found["best_private_candidate"] == every | {"tries"}
     assert RELEASES["select_private_candidate"](bits=SeededBits(1)).plan.parameters["threshold"] == 20

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 
+import freegap as fg
 from freegap import (
     BudgetExceeded,
     InvalidArgument,
@@ -45,7 +46,10 @@ from freegap.budget.arguments import name_argument, own_delta_argument, paramete
 from freegap.budget.budgets import Budget
 from freegap.budget.chain import GENESIS, Line, verified
 from freegap.budget.faults import in_words
+from freegap.budget.lines import first_line, lines_of
 from freegap.budget.location import locate
+from freegap.budget.notes import thread_of
+from freegap.budget.once import Once, look_up
 from freegap.budget.records import Verification, parameters_from_text
 from freegap.budget.statement import charges
 from freegap.values.measures import Approximate, Pure, ZeroConcentrated
@@ -629,11 +633,12 @@ def test_what_would_be_refused_is_refused_and_nothing_is_held(file_ledger: Ledge
 
 
 def test_a_ledger_is_put_in_its_place_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were it made there, a crash could leave half of one."""
+    """Were it made there, a crash could leave half of one; and made elsewhere, it could not be moved."""
     put: list[list[str]] = []
     link = os.link
 
     def linked(apart: Path, file: Path) -> None:
+        assert apart.parent.parent == tmp_path
         with closing(sqlite3.connect(apart)) as made:
             put.append(
                 [name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -652,11 +657,19 @@ def test_who_only_reads_waits_for_nobody(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(store, "_PATIENCE", 0.1)
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("shop", epsilon=5)
+    fg.noisy_max([3, 90], epsilon=1, ledger=(ledger, "shop"))
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         assert ledger.account("shop").total == 5
-        assert len(ledger.accounts()) == len(ledger.entries()) == ledger.verify().entries == 1
-        ledger.require("shop", epsilon=5)
+        assert len(ledger.entries()) == ledger.verify().entries == 3
+        assert len(ledger.accounts()) == 1
+        ledger.require("shop", epsilon=4)
+        assert ledger.release(2)["labels"] == [1]
+        first = first_line(ledger)
+        assert first is not None
+        assert first == lines_of(ledger, 2).first
+        assert thread_of(ledger, "shop", "t").first.hash == first.hash
+        assert look_up(ledger, "ann", Once("x")) == (None, Once("x", 3))
         with pytest.raises(LedgerUnavailable, match="is locked by another process"):
             ledger.reserve("shop", 1, what="a")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import syslog
 import tempfile
 import threading
@@ -50,7 +52,8 @@ def test_a_head_is_on_the_disk_before_it_stands_in_place(
     synced, replaced = os.fsync, Path.replace
 
     def fsync(descriptor: int) -> None:
-        steps.append(os.pread(descriptor, 1000, 0).decode())
+        folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        steps.append("folder" if folder else os.pread(descriptor, 1000, 0).decode())
         synced(descriptor)
 
     def replace(self: Path, target: Any) -> Path:
@@ -60,7 +63,27 @@ def test_a_head_is_on_the_disk_before_it_stands_in_place(
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
     noted.note(Head(7, "ab" * 32))
-    assert steps == [f"7 {'ab' * 32}\n", "replaced"]
+    assert steps == [f"7 {'ab' * 32}\n", "replaced", "folder"], "else the old one may come back"
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
+def test_a_folder_that_cannot_be_synced(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems sync no folder; a disk that fails is another matter."""
+    (noted,) = head_places(str(tmp_path / "head"))
+    synced = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, "not so")
+        synced(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if number == errno.EIO:
+        with pytest.raises(LedgerUnavailable, match="not so"):
+            noted.note(Head(7, "ab" * 32))
+    else:
+        noted.note(Head(7, "ab" * 32))
+        assert noted.newest() == Head(7, "ab" * 32)
 
 
 def test_an_older_copy_put_back_is_noticed_by_everything(tmp_path: Path, place: str) -> None:

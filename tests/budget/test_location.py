@@ -142,3 +142,11 @@ def test_without_sqlalchemy_the_ledger_names_the_extra_and_the_rest_works() -> N
 def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Ledgre'"):
         freegap.Ledgre  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("path", ["\ud800.db", "folder/\udfff", "~nobody-has-this-name/ledger.db"])
+def test_a_path_that_can_name_no_file_is_refused(path: str) -> None:
+    """Half a character, or the home of nobody: with an error of ours, which does not repeat it."""
+    with pytest.raises(InvalidArgument, match="url: is not a database URL") as caught:
+        Ledger(path)
+    assert caught.value.__suppress_context__

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from sqlalchemy import Connection, create_engine, inspect, text, update
+from sqlalchemy import Connection, create_engine, create_mock_engine, inspect, text, update
 from sqlalchemy.exc import IntegrityError
 
 from freegap import Ledger, LedgerUnavailable
-from freegap.budget import schema
+from freegap.budget import heads, schema
 from freegap.budget.location import locate
 
 
@@ -130,3 +132,45 @@ def test_the_lines_of_a_dataset_are_found_by_an_index(url: str, ledger: Ledger) 
     engine.dispose()
     indexes = {index["name"]: index["column_names"] for index in found}
     assert indexes["freegap_journal_by_dataset"] == ["dataset", "sequence"]
+
+
+_TABLES = [
+    "CREATE TABLE freegap_ledger ( id INTEGER NOT NULL CHECK (id = 1), schema_version INTEGER NOT NULL, "
+    "sequence BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (id) )",
+    "CREATE TABLE freegap_journal ( sequence BIGINT NOT NULL, dataset TEXT NOT NULL, kind TEXT NOT NULL, "
+    "reservation BIGINT, amount TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL, "
+    "reserved TEXT NOT NULL, what TEXT NOT NULL, parameters TEXT NOT NULL, who TEXT NOT NULL, "
+    "at TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, "
+    "PRIMARY KEY (sequence), UNIQUE (reservation) )",
+    "CREATE INDEX freegap_journal_by_dataset ON freegap_journal (dataset, sequence)",
+]
+_GUARDS = {
+    "sqlite://": [
+        f"CREATE TRIGGER freegap_journal_no_{event} BEFORE {event} ON freegap_journal BEGIN SELECT "
+        "RAISE(ABORT, 'the freegap journal is append-only'); END"
+        for event in ("update", "delete")
+    ],
+    "postgresql+psycopg://": [
+        "CREATE OR REPLACE FUNCTION freegap_journal_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION 'the freegap journal is append-only'; END $$",
+        "CREATE TRIGGER freegap_journal_guard BEFORE UPDATE OR DELETE OR TRUNCATE ON freegap_journal FOR "
+        "EACH STATEMENT EXECUTE FUNCTION freegap_journal_guard()",
+    ],
+}
+
+
+@pytest.mark.parametrize("place", _GUARDS)
+def test_the_tables_are_these_on_either_database(place: str) -> None:
+    """Another schema needs a version of its own: ledgers that exist have this one."""
+    said: list[str] = []
+
+    def note(statement: Any, *_: Any, **__: Any) -> None:
+        said.append(" ".join(str(statement.compile(dialect=engine.dialect)).split()))
+
+    engine = create_mock_engine(place, note)
+    schema.metadata.create_all(engine, checkfirst=False)
+    heads._table.create(engine, checkfirst=False)
+    noted = (
+        "CREATE TABLE freegap_heads ( sequence BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (sequence) )"
+    )
+    assert said == [*_TABLES, *_GUARDS[place], noted]

@@ -11,7 +11,7 @@ import pytest
 import freegap as fg
 from freegap.estimate.bounds import gap_noise
 from freegap.estimate.expected import selection_plan
-from freegap.estimate.in_groups import above_rows, fused_rows
+from freegap.estimate.in_groups import _within, above_rows, fused_rows
 from freegap.estimate.intervals import error_bars
 from freegap.estimate.selection import Estimates
 from freegap.mechanisms.measurement import measured_law
@@ -95,3 +95,12 @@ def test_nothing_found_is_nothing_said() -> None:
     none = above_rows(plan, Fraction(1), np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))
     for rows in (empty, none):
         assert (rows.estimates, rows.standard_errors, rows.intervals) == ((), (), [])
+
+
+def test_the_mean_squared_error_between_its_bounds() -> None:
+    """1 − 2w(k−1)/k of the variance and what was seen, but no less than (1 − w(k−1)/k) of it, and no more."""
+    seen = np.array([4, 8, 10, 40])
+    errors = _within(seen, Fraction(1), Fraction(4), Fraction(1, 2), 4)
+    assert errors.tolist() == [2.5, 3.0, 3.5, 4.0]
+    assert _within(seen, Fraction(2, 3), Fraction(4), Fraction(1, 4), 3)[1] == pytest.approx(4.0)
+    assert _within(np.array([3]), Fraction(1, 2), Fraction(4), Fraction(1, 4), 3)[0] == pytest.approx(10 / 3)

@@ -14,7 +14,7 @@ import pytest
 
 import freegap as fg
 from freegap import laws
-from freegap.laws import LAWS
+from freegap.laws import LAWS, Law
 from freegap.laws.labelled import LabelledNoise
 
 ROOT = Path(__file__).parents[2]
@@ -101,3 +101,41 @@ def test_a_type_checker_refuses_a_law_that_a_mechanism_does_not_know(tmp_path: P
     without = [line for line in told.splitlines() if "snippet.py" in line and "No overload variant" in line]
     assert len(wrong) == len(MECHANISMS) - len(OVERLOADED), told
     assert len(without) == len(OVERLOADED), told
+
+
+class Told(LabelledNoise[Any]):
+    """Noise that is told beforehand, by label; 0 where nothing is."""
+
+    def __init__(self, **noise: Any) -> None:
+        self.noise, self.asked = noise, list[Any]()
+
+    def draw(self, law: Law, scale: Any, label: Any = None, **needs: Any) -> Any:
+        self.asked.append((law.name, scale, label))
+        return self.noise.get(str(label), 0)
+
+
+@pytest.mark.parametrize(
+    ("exponents", "noise", "chosen"),
+    [
+        ([5, 3, 2], {}, 0),
+        ([3, 5, 2], {}, 1),
+        ([3, 2, 5], {}, 2),
+        ([5, 5, 5], {}, 0),
+        ([5, 3, 2], {"('a', 1)": 3}, 1),
+        ([5, 3, 2], {"('a', 0)": 3, "('a', 2)": 5}, 0),
+        ([7], {}, 0),
+    ],
+)
+def test_a_choice_is_the_largest_exponent_with_its_own_noise(
+    exponents: list[int], noise: dict[str, int], chosen: int
+) -> None:
+    told = Told(**noise)
+    assert told.exponential_choice(exponents, "a") == chosen
+    assert told.asked == [("gumbel", 1, ("a", place)) for place in range(len(exponents))]
+
+
+@pytest.mark.parametrize(("drawn", "chosen"), [(0, 0), (1, 0), (2, 1), (4, 1), (5, 2), (9, 2)])
+def test_a_choice_by_weights_is_one_uniform_draw(drawn: int, chosen: int) -> None:
+    told = Told(a=drawn)
+    assert told.choice([2, 3, 5], "a") == chosen
+    assert told.asked == [("uniform", 10, "a")]

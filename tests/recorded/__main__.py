@@ -1,10 +1,11 @@
-"""Record anew: only where what is released from given bits is meant to change."""
+"""Record anew: only where what is released from given bits, or said, or refused, is meant to change."""
 
 import json
 
 from tests.recorded.cases import CASES
 from tests.recorded.cases_rho import CASES_IN_RHO
 from tests.recorded.digests import FILE, FILE_IN_RHO, digest_of
+from tests.recorded.kept import record
 
 for file, cases in ((FILE, CASES), (FILE_IN_RHO, CASES_IN_RHO)):
     recorded = {name: digest_of(case) for name, case in sorted(cases.items())}
@@ -12,3 +13,5 @@ for file, cases in ((FILE, CASES), (FILE_IN_RHO, CASES_IN_RHO)):
     print(
         f"{sum(entry['releases'] for entry in recorded.values())} releases of {len(recorded)} cases recorded"
     )
+for line in record():
+    print(line)

@@ -271,3 +271,21 @@ def test_a_release_is_the_same_whether_single_precision_is_kept_or_not(far: int,
     for seed in range(4):
         one, two = (mechanism(c, *arguments, **further, bits=fg.SeededBits(seed)) for c in (over, apart))
         assert one == two
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["a", 0.5, None, float("nan"), float("inf"), Decimal("NaN"), 1 + 2j, np.timedelta64(3, "s"), b"x", (1,)],
+)
+def test_what_is_no_whole_number_is_not_looked_for_all_through_a_huge_range(item: Any) -> None:
+    """Of a range of 10^15 that would take years, and whether it is begun would depend on the data."""
+    with pytest.raises(InvalidArgument, match="items: must all be in the domain") as caught:
+        fg.Counts.over(range(10**15), {item: 1})
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("item", [3, 3.0, Fraction(3), Decimal(3), np.int8(3), np.float64(3), np.uint64(3)])
+def test_a_whole_number_of_any_kind_is_found_in_a_huge_range(item: Any) -> None:
+    counts = fg.Counts.over(range(-5, 10**15, 4), {item: 10**6})
+    assert counts.items == 250_000_000_000_002
+    assert fg.noisy_max(counts, epsilon=9, bits=fg.SeededBits(1)).labels == (item,)

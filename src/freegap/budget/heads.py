@@ -15,7 +15,9 @@ head noted, which the ledger still has; it never leaves one that the ledger does
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -105,11 +107,29 @@ class _File:
                     written.flush()
                     os.fsync(descriptor)
                 Path(apart).replace(self._file)
+                _sync(self._file.parent)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(apart)
         except OSError as error:
             raise _unusable(self.name, str(error.strerror)) from None
+
+
+def _sync(folder: Path) -> None:
+    """Make durable which files a folder has: else a power cut could bring the replaced one back.
+
+    Where the system can: Windows opens no folder, and some file systems sync none.
+    """
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

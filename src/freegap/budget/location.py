@@ -45,12 +45,12 @@ def locate(url: str | None) -> Location:
         return Location.of_file(default_file(), default=True)
     if not isinstance(url, str):
         raise InvalidArgument(argument, url, "must be a database URL", _REMEDY)
-    if Path(url).name and re.fullmatch(r"(?!.*://)[^@=?\0]+", url, re.DOTALL):
-        return Location.of_file(Path(url).expanduser())  # a path; what may hold a password is none
     try:
         url.encode()  # a text with half a character names nothing
+        if Path(url).name and re.fullmatch(r"(?!.*://)[^@=?\0]+", url, re.DOTALL):
+            return Location.of_file(Path(url).expanduser())  # a path; what may hold a password is none
         parsed = make_url(url)
-    except (ArgumentError, ValueError):  # a port that is no number is a plain ValueError
+    except (ArgumentError, ValueError, RuntimeError):  # a port that is no number, a home that is nobody's
         # The text may hold a password, so it is not shown.
         raise InvalidArgument(argument, REDACTED, "is not a database URL", _REMEDY) from None
     if parsed.drivername in ("sqlite", "sqlite+pysqlite"):

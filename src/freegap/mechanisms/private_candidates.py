@@ -213,6 +213,7 @@ def best_private_candidate(
             "best_private_candidate",
             per_draw=3,
             per_stop=3,
+            tries="geometric",
         )
 
     def program() -> Drawn:

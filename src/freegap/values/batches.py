@@ -183,9 +183,7 @@ class TopKBatch(ReleaseBatch):
         return {
             "mechanism": self.plan.mechanism,
             "releases": self.releases,
-            "populations": None
-            if self.populations is None
-            else [jsonable(name) for name in self.populations],
+            "populations": self._population_names(),
             "indices": None if self.indices is None else self.indices.tolist(),
             "labels": [[jsonable(label) for label in row] for row in self.labels.tolist()],
             "gaps": None if rows is None else [[as_double(gap * unit) for gap in row] for row in rows],
@@ -300,9 +298,7 @@ class AboveBatch(ReleaseBatch):
         return {
             "mechanism": self.plan.mechanism,
             "releases": self.releases,
-            "populations": None
-            if self.populations is None
-            else [jsonable(name) for name in self.populations],
+            "populations": self._population_names(),
             "answered": self.answered.tolist(),
             "starts": self.starts.tolist(),
             "indices": None if self.indices is None else self.indices.tolist(),

@@ -64,9 +64,7 @@ def draw(release: Release, *, titled: bool = True) -> Any:
 def drawn_column(columns: Sequence[Column]) -> Column | None:
     """Estimates where there are any, else the first numbers that are not ranks or positions."""
     named = {column.name or column.title: column for column in columns if column.numeric}
-    numbers = [
-        column for name, column in named.items() if name not in ("release", "rank", "question", "branch")
-    ]
+    numbers = [column for name, column in named.items() if name not in _PLACES]
     return named.get("estimate") or next((c for c in numbers if c.kind is not tuple), None)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -242,7 +243,7 @@ def _positions(domain: Sequence[Any], items: Sequence[Any] | NDArray[Any]) -> ND
     if isinstance(domain, range) and domain.step == 1 and isinstance(items, np.ndarray):
         positions = _positions_in_range(domain, items)
     else:
-        find = domain.index if isinstance(domain, range) else _lookup(domain)
+        find = _place_in(domain) if isinstance(domain, range) else _lookup(domain)
         positions = np.array([_find(find, item) for item in items], dtype=np.int64)
     if (positions < 0).any():
         raise _outside()
@@ -271,6 +272,20 @@ def _positions_in_range(domain: range, items: NDArray[Any]) -> NDArray[np.int64]
     return np.array([int(item) - domain.start for item in items], dtype=np.int64)
 
 
+def _place_in(domain: range) -> Callable[[Any], int]:
+    """As `domain.index`, which goes through all of the domain for what is no integer of Python's own."""
+
+    def find(item: Any) -> int:
+        if type(item) is int:
+            return domain.index(item)
+        is_number = isinstance(item, numbers.Real | Decimal) and not isinstance(item, np.timedelta64)
+        if not is_number or item != int(item):
+            raise ValueError
+        return domain.index(int(item))
+
+    return find
+
+
 def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
     try:
         places = {item: place for place, item in enumerate(domain)}
@@ -286,9 +301,8 @@ def _lookup(domain: Sequence[Any]) -> Callable[[Any], int]:
 def _find(find: Callable[[Any], int], item: Any) -> int:
     """The item's place; -1 outside the domain. An error raised here would carry the item in its context."""
     try:
-        # NumPy integers equal Python's, but range.index looks them up by walking.
-        return find(int(item) if isinstance(item, numbers.Integral) else item)
-    except (KeyError, ValueError, TypeError):
+        return find(item)
+    except (KeyError, ValueError, TypeError, ArithmeticError):  # it is not there, or no number
         return -1
 
 
