@@ -281,8 +281,14 @@ def test_the_look_for_what_is_rare_finds_a_leak_by_itself(name: str, monkeypatch
 
     monkeypatch.setattr(DeviceStages, "search_rare", noted)
     settings = SETTINGS | {"samples": 1_000_000, "search_samples": 500_000}
-    neighbours = "each" if name == "place" else "one"
-    fg.audit(leaks()[name], neighbours=neighbours, device="cpu", deep=True, lengths=(1,), **settings)
+    fg.audit(
+        leaks()[name],
+        neighbours="each" if name == "place" else "one",
+        device="cpu",
+        deep=True,
+        lengths=(1,),
+        **settings,
+    )
     assert max(lead.finding.score for lead in leads) > 1
 
 
