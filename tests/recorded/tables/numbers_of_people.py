@@ -76,7 +76,7 @@ OF_QUANTILES: dict[str, list[Any]] = {
     "low": [0, 30, "2026-01-01", datetime.date(2026, 2, 1), None, {"low": "1", "high": "x"}],
     "high": [20, -20, "2026-09-30", None, datetime.datetime(2026, 6, 30, 12)],
     "resolution": ["1/4", 5, 7, 0, "x", _DAY, _DAY * 30, _DAY / 3, "1e-20"],
-    "per_person": ["smallest", "largest", "spread", "mean", 3],
+    "per_person": ["spread", "largest", "mean", "smallest", 3],
     "intervals": [True, False, 1],
     "epsilon": [1, 0, None],
     "rho": [{"epsilon": None, "rho": 2}, 2],
