@@ -128,7 +128,10 @@ def _source(way: Way, table: Any = "<here>/rows.csv") -> Question:
     def ask(place: Path, _: Journal) -> Any:
         known = table.replace("<here>", str(place)) if isinstance(table, str) else table
         made = fg.source(known, **way)
-        return {name: str(getattr(made, name)) for name in ("where", "by_row", "reading", "name", "columns", "windows", "by_window")}
+        return {
+            name: str(getattr(made, name))
+            for name in ("where", "by_row", "reading", "name", "columns", "windows", "by_window")
+        }
 
     return ask
 
@@ -183,7 +186,10 @@ def _texts(block: str) -> list[str]:
 def questions() -> dict[str, Question]:
     """All of them, by what they are called."""
     conditions = [*_texts(WHERE), *DEEP]
-    made = {f"condition, read: {text[:60]}, {len(text)}": _read(read_where, text, None) for text in [*conditions, *LONG]}
+    made = {
+        f"condition, read: {text[:60]}, {len(text)}": _read(read_where, text, None)
+        for text in [*conditions, *LONG]
+    }
     made |= {f"query: {text}": _read(read_query, text) for text in _texts(QUERIES)}
     for engine in ("pyarrow", "duckdb", "csv"):
         for text in _texts(WHERE)[:: 2 if engine == "csv" else 1]:

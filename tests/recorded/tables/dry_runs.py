@@ -89,7 +89,11 @@ def questions() -> dict[str, Question]:
                 _asked,
             ),
             *questions_of(
-                "dry run of watch", forecast_watch, {"of people": {"k": 1, "epsilon": 1, "threshold": 9}}, watches, _asked
+                "dry run of watch",
+                forecast_watch,
+                {"of people": {"k": 1, "epsilon": 1, "threshold": 9}},
+                watches,
+                _asked,
             ),
         ]
     )

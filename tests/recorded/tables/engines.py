@@ -27,7 +27,10 @@ ASKED: dict[str, tuple[Callable[..., Any], Way]] = {
         CODES | {"domain": "observed", "observed_keys_are_public": True, "epsilon": "1/9", "k": 9},
     ),
     "top_k of codes in a file": (fg.top_k, CODES | {"domain": "<here>/codes.csv"}),
-    "top_k of items in a file": (fg.top_k, selection.LISTED | {"domain": "<here>/items.csv", "k": 2, "epsilon": 2}),
+    "top_k of items in a file": (
+        fg.top_k,
+        selection.LISTED | {"domain": "<here>/items.csv", "k": 2, "epsilon": 2},
+    ),
     "top_k of items spelt otherwise": (
         fg.top_k,
         selection.LISTED | {"domain": ["TEA", "Rice", "milk"], "normalize": True, "k": 1, "epsilon": 2},
@@ -62,7 +65,10 @@ ASKED: dict[str, tuple[Callable[..., Any], Way]] = {
         for rule in ("smallest", "largest", "median", "spread")
     },
     "quantiles of pieces": (fg.quantiles, numbers.AGES | {"value": "pieces"}),
-    "quantiles of weights": (fg.quantiles, numbers.AGES | {"value": "weight", "resolution": "1/49", "low": 0, "high": 2}),
+    "quantiles of weights": (
+        fg.quantiles,
+        numbers.AGES | {"value": "weight", "resolution": "1/49", "low": 0, "high": 2},
+    ),
     "quantiles of prices": (fg.quantiles, numbers.AGES | {"value": "price"}),
 }
 _THE_SAME = ("pandas of arrow", "pandas of objects", "ibis")
@@ -78,7 +84,9 @@ KINDS: dict[str, list[Any]] = {
     "price": [Decimal("0.31"), Decimal("6.2"), Decimal("0"), Decimal("9.3")],
     "day": [datetime.date(2026, 1, 1) + datetime.timedelta(days=n) for n in (0, 9, 28, 60)],
     "at": [datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=17 * n) for n in (0, 13, 26, 39)],
-    "zoned": [datetime.datetime(2026, 1, 1, tzinfo=_UTC) + datetime.timedelta(hours=17 * n) for n in (0, 13, 26)],
+    "zoned": [
+        datetime.datetime(2026, 1, 1, tzinfo=_UTC) + datetime.timedelta(hours=17 * n) for n in (0, 13, 26)
+    ],
     "took": [datetime.timedelta(minutes=n) for n in (0, 1, 3)],
     "flag": [True, False],
     "raw": [b"A", b"C", b"E"],
@@ -105,10 +113,14 @@ def _of_kinds() -> dict[str, tuple[Callable[..., Any], Way]]:
                 fg.above,
                 _UNKNOWN | {"item": column, "k": 2, "threshold": 3, "items_per_person": 2},
             ),
-            f"top_k, {column} for persons": (fg.top_k, selection.LISTED | {"person": column, "k": 1, "epsilon": 3}),
+            f"top_k, {column} for persons": (
+                fg.top_k,
+                selection.LISTED | {"person": column, "k": 1, "epsilon": 3},
+            ),
             f"top_k, {column} for groups": (
                 fg.top_k,
-                selection.LISTED | {"group": column, "groups": items, "groups_per_person": 2, "k": 1, "epsilon": 9},
+                selection.LISTED
+                | {"group": column, "groups": items, "groups_per_person": 2, "k": 1, "epsilon": 9},
             ),
             f"top_k, {column} for unknown groups": (
                 fg.top_k,
@@ -116,7 +128,8 @@ def _of_kinds() -> dict[str, tuple[Callable[..., Any], Way]]:
             ),
             f"top_k, totals of {column}": (
                 fg.top_k,
-                selection.LISTED | {"value": column, "low": 0, "high": 5, "unit": "1/100", "k": 1, "epsilon": 3},
+                selection.LISTED
+                | {"value": column, "low": 0, "high": 5, "unit": "1/100", "k": 1, "epsilon": 3},
             ),
             f"top_k, totals that may be negative, {column}": (fg.top_k, listed | selection.VALUE | {"k": 1}),
             f"histogram, {column}": (fg.histogram, listed | {"items_per_person": 1}),

@@ -48,7 +48,12 @@ OF_COUNTS: dict[str, list[Any]] = OF_TABLES | {
 
 AGES: Way = {"value": "cost", "person": "person", "q": [0.25, 0.5], "low": -10, "high": 30, "epsilon": 3}
 DAYS: Way = AGES | {"value": "day", "low": "2026-01-01", "high": "2026-06-30"}
-TIMES: Way = AGES | {"value": "at", "low": "2026-01-01T00:00:00", "high": "2026-06-30T00:00:00", "resolution": 3600}
+TIMES: Way = AGES | {
+    "value": "at",
+    "low": "2026-01-01T00:00:00",
+    "high": "2026-06-30T00:00:00",
+    "resolution": 3600,
+}
 IN_WARDS: Way = {"group": "ward", "groups": WARDS}
 QUANTILES: dict[str, Way] = {
     "of people": AGES,

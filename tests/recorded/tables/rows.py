@@ -166,7 +166,9 @@ def files(place: Path) -> None:
     (place / "items.csv").write_text("item,price,ward\n" + "".join(f"{one},1,north\n" for one in ITEMS))
     (place / "codes.csv").write_text("code\n" + "".join(f"{one}\n" for one in range(12)))
     (place / "words.csv").write_text("code\n1\nmany\n")
-    (place / "pairs.csv").write_text("ward,item\nnorth,tea\nnorth,milk\nnorth,oats\nsouth,rice\nsouth,tea\nsouth,salt\n")
+    (place / "pairs.csv").write_text(
+        "ward,item\nnorth,tea\nnorth,milk\nnorth,oats\nsouth,rice\nsouth,tea\nsouth,salt\n"
+    )
     (place / "twice.csv").write_text("item,item\ntea,1\n")
     (place / "empty.csv").write_text("")
     (place / "last.csv").write_text("item,person,\ntea,1,\n")

@@ -17,7 +17,9 @@ GROUPS: Way = {"group": "ward", "groups": WARDS}
 NAMED: Way = {"group": "ward", "groups": "unknown", "groups_per_person": 1, "delta": "1e-6"}
 VALUE: Way = {"value": "cost", "low": -5, "high": 20, "unit": "1/4"}
 ROWS: Way = {"person": None, "protect": "rows"}
-PAIRS = pa.table({"what": ["tea", "milk", "tea", "rice", None], "where": ["north", "north", "south", "south", "north"]})
+PAIRS = pa.table(
+    {"what": ["tea", "milk", "tea", "rice", None], "where": ["north", "north", "south", "south", "north"]}
+)
 
 WAYS: dict[str, Way] = {
     "of people": LISTED | {"epsilon": 2},
@@ -79,7 +81,17 @@ CHANGES: dict[str, list[Any]] = {
     "bits": ["none", fg.SeededBits(8)],
 }  # fmt: skip
 TOP_K: dict[str, list[Any]] = CHANGES | {"measure": [True, 1], "pool": [3, 20, 0]}
-_NUMBERS = ("k", "epsilon", "rho", "value", "low", "unit", "group", "groups_per_person", "one_group_per_person")
+_NUMBERS = (
+    "k",
+    "epsilon",
+    "rho",
+    "value",
+    "low",
+    "unit",
+    "group",
+    "groups_per_person",
+    "one_group_per_person",
+)
 _NOISES = ("delta", "people", "items_per_person", "noise", "resolution", "pool", "protect", "domain")
 MEASURED = {name: TOP_K[name] for name in (*_NUMBERS, *_NOISES)}
 """What a measured release could lose on its way beside what the same without measuring does."""

@@ -35,7 +35,9 @@ CHANGES: dict[str, list[Any]] = {
 DAYS = {"monday": 60, "tuesday": 200, "monday again": 200, "wednesday": 230, "thursday": 260}
 
 
-def _asked(way: Way, days: dict[str, int], *, with_ledger: bool, spoilt: Callable[[Path], None] | None = None) -> Question:
+def _asked(
+    way: Way, days: dict[str, int], *, with_ledger: bool, spoilt: Callable[[Path], None] | None = None
+) -> Question:
     """The replies of several days. spoilt: what happens to the file after the second."""
 
     def ask(_: Path, __: Journal) -> Any:
@@ -48,13 +50,19 @@ def _asked(way: Way, days: dict[str, int], *, with_ledger: bool, spoilt: Callabl
                 ledger.create("ward", epsilon=20)
                 more = {"ledger": (ledger, "ward")}
             for number, (day, rows) in enumerate(days.items()):
-                given: Way = {"question": day.removesuffix(" again"), "bits": fg.SeededBits(SEED), **more} | way
+                given: Way = {
+                    "question": day.removesuffix(" again"),
+                    "bits": fg.SeededBits(SEED),
+                    **more,
+                } | way
                 if number == 2 and spoilt is not None:
                     spoilt(state)
                 try:
                     made = watch(arrow().slice(0, rows), state=state, **given)
                     told = made.to_dict()
-                    replies.append([made.title, *str(made).splitlines()[1:], told["gaps"], told["left"], told["alert"]])
+                    replies.append(
+                        [made.title, *str(made).splitlines()[1:], told["gaps"], told["left"], told["alert"]]
+                    )
                 except fg.FreegapError as error:
                     replies.append(f"{type(error).__name__}: {error}".replace(folder, "<state>"))
             replies.append(_state(state))
@@ -119,7 +127,9 @@ def questions() -> dict[str, Question]:
             made[f"{group}: as it is"] = _asked(way, DAYS, with_ledger=ledger)
             for argument, values in ({} if ledger else CHANGES).items():
                 for value in values:
-                    made[f"{group}: {argument}={str(value)[:20]!r}"] = _asked(way | {argument: value}, two, with_ledger=False)
+                    made[f"{group}: {argument}={str(value)[:20]!r}"] = _asked(
+                        way | {argument: value}, two, with_ledger=False
+                    )
     for ledger in (False, True):
         for how, spoil in SPOILT.items():
             group = f"watch, spoilt{', with a ledger' if ledger else ''}"
