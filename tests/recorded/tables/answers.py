@@ -1,4 +1,4 @@
-"""What was answered to every question, and the file that keeps it: a digest of each answer, and a few words."""
+"""What was answered to every question, and the file that keeps a digest of each answer and a few words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kept(found: Answer) -> str:
 
 def _briefly(found: Answer) -> str:
     if "refused" in found:
-        return "refused: " + found["refused"].partition(": ")[2].split(" ")[0].strip(":")
+        return "refused: " + str(found["refused"]).partition(": ")[2].split(" ")[0].strip(":")
     made = found["answer"]
     if not isinstance(made, dict):
         return ""

@@ -23,37 +23,53 @@ from tests.recorded.tables.told import Journal
 from tests.recorded.tables.variations import Question, Way
 
 WHERE = """
-pieces = 3|pieces <> 3|pieces != 3|pieces < 3|pieces <= 3|pieces > 3|pieces >= 3|3 < pieces|3 <= pieces|3 = pieces
-5 > pieces|5 >= pieces|5 <> pieces|pieces = 3.0|pieces > 2.5|pieces > -1|pieces > +1|cost > 2.5|cost >= 3|cost = -10
+pieces = 3|pieces <> 3|pieces != 3|pieces < 3|pieces <= 3|pieces > 3|pieces >= 3|3 < pieces|3 <= pieces
+3 = pieces
+5 > pieces|5 >= pieces|5 <> pieces|pieces = 3.0|pieces > 2.5|pieces > -1|pieces > +1|cost > 2.5|cost >= 3
+cost = -10
 cost < 1e1|cost > .5|weight = 0.25|weight <> 0.25|weight > 0|weight IS NULL|weight IS NOT NULL|NOT weight > 1
 item = 'tea'|item <> 'tea'|item < 'rice'|item >= 'rice'|item IN ('tea', 'milk')|item NOT IN ('tea', 'milk')
 item LIKE 't%'|item LIKE '%a'|item LIKE '%e%'|item LIKE 'tea'|item LIKE '%'|item LIKE ''|item NOT LIKE 't%'
-item LIKE '%%'|item LIKE 't%a'|item LIKE 't_a'|item LIKE 't\\\\a'|item LIKE 3|item = 'it''s'|"item" = 'tea'|"i""t" = 1
+item LIKE '%%'|item LIKE 't%a'|item LIKE 't_a'|item LIKE 't\\\\a'|item LIKE 3|item = 'it''s'|"item" = 'tea'
+"i""t" = 1
 code IN (1, 2, 3)|code IN (1)|code IN ()|code IN (1,|code IN 1|code BETWEEN 1 AND 5|code NOT BETWEEN 1 AND 5
 code BETWEEN 5 AND 1|code BETWEEN 1|code IS NULL|code IS NOT NULL|code IS 3|NOT code = 3|NOT NOT code = 3
 flag|NOT flag|flag = TRUE|flag = false|flag <> TRUE|flag IS NULL|flag = 1|TRUE|FALSE = flag|flag > TRUE
-day = DATE '2026-01-10'|day >= DATE '2026-02-01'|day < '2026-02-01'|day BETWEEN DATE '2026-01-05' AND DATE '2026-02-05'
-day > TIMESTAMP '2026-02-01 00:00:00'|day = DATE '2026-13-01'|day = DATE 5|date = 3|"date" = 3|timestamp IS NULL
+day = DATE '2026-01-10'|day >= DATE '2026-02-01'|day < '2026-02-01'
+day BETWEEN DATE '2026-01-05' AND DATE '2026-02-05'
+day > TIMESTAMP '2026-02-01 00:00:00'|day = DATE '2026-13-01'|day = DATE 5|date = 3|"date" = 3
+timestamp IS NULL
 at >= TIMESTAMP '2026-02-01 12:00:00'|at >= DATE '2026-02-01'|at < TIMESTAMP '2026-02-01 12:00:00+01:00'
-zoned >= TIMESTAMP '2026-02-01 12:00:00+01:00'|zoned >= TIMESTAMP '2026-02-01 12:00:00'|zoned >= DATE '2026-02-01'
+zoned >= TIMESTAMP '2026-02-01 12:00:00+01:00'|zoned >= TIMESTAMP '2026-02-01 12:00:00'
+zoned >= DATE '2026-02-01'
 price > 2.5|price = 3|price IN (1, 2.5)|price <= 0.31|took IS NULL|took > 3|raw IS NOT NULL|raw = 'A'
 pieces > 3 AND code < 5|pieces > 3 OR code < 5|NOT (pieces > 3 AND code < 5)|NOT (pieces > 3 OR code < 5)
 pieces > 3 AND (code < 5 OR item = 'tea')|pieces > 3 AND code < 5 OR item = 'tea'|(pieces > 3)|((pieces > 3))
-pieces > 3 AND code < 5 AND cost > 0 AND item <> 'tea' AND flag|pieces = 1 OR code = 2 OR cost = 3 OR item = 'tea' OR flag
-pieces > code|pieces = code|code <> pieces|item = ward|item < customer|cost > weight|cost > pieces|day = at|item = code
-at > at|zoned = at|flag = flag|price = price|price > cost|took = took|code > person AND cost > 0|NOT code > pieces
+pieces > 3 AND code < 5 AND cost > 0 AND item <> 'tea' AND flag
+pieces = 1 OR code = 2 OR cost = 3 OR item = 'tea' OR flag
+pieces > code|pieces = code|code <> pieces|item = ward|item < customer|cost > weight|cost > pieces|day = at
+item = code
+at > at|zoned = at|flag = flag|price = price|price > cost|took = took|code > person AND cost > 0
+NOT code > pieces
 nothing = 1|pieces > nothing|pieces|item|pieces = 'three'|item = 3|item = DATE '2026-01-01'|pieces = TRUE
-3 = 3|'a' = 'b'|pieces =|= 3|pieces 3|pieces == 3|pieces > 3 code|pieces > 3;|pieces > 3 AND|OR pieces > 3|NOT|(|)
-(pieces > 3|lower(item) = 'tea'|pieces + 1 = 3|pieces NOT 3|pieces NOT|and = 3|select = 3|pieces = NULL|null = 3
-pieces = 9223372036854775807|pieces = 9223372036854775808|pieces > -9223372036854775808|cost > 1e400|pieces > 1.5e3
-pieces = 12345678901234567890123456789012345|code > 9007199254740993|pieces = 'a|pieces = 3x|pieces = 3.|pieces > 3 -- x
+3 = 3|'a' = 'b'|pieces =|= 3|pieces 3|pieces == 3|pieces > 3 code|pieces > 3;|pieces > 3 AND|OR pieces > 3
+NOT|(|)
+(pieces > 3|lower(item) = 'tea'|pieces + 1 = 3|pieces NOT 3|pieces NOT|and = 3|select = 3|pieces = NULL
+null = 3
+pieces = 9223372036854775807|pieces = 9223372036854775808|pieces > -9223372036854775808|cost > 1e400
+pieces > 1.5e3
+pieces = 12345678901234567890123456789012345|code > 9007199254740993|pieces = 'a|pieces = 3x|pieces = 3.
+pieces > 3 -- x
 """
 DEEP = ["(" * n + "pieces > 3" + ")" * n for n in (3, 40, 41)] + ["NOT " * n + "flag" for n in (40, 41)]
 LONG = [f"item = '{'x' * n}'" for n in (19_991, 19_992, 19_993)]
 QUERIES = """
-SELECT * FROM visits|SELECT item, person FROM visits WHERE pieces > 3|select "item" from "visits"|SELECT item FROM a.b
-SELECT item FROM a.b.c|SELECT FROM visits|SELECT item visits|SELECT item, FROM visits|SELECT * FROM|FROM visits
-SELECT item FROM visits WHERE|SELECT item FROM visits LIMIT 3|SELECT count(item) FROM visits|SELECT item FROM visits, b
+SELECT * FROM visits|SELECT item, person FROM visits WHERE pieces > 3|select "item" from "visits"
+SELECT item FROM a.b
+SELECT item FROM a.b.c|SELECT FROM visits|SELECT item visits|SELECT item, FROM visits|SELECT * FROM
+FROM visits
+SELECT item FROM visits WHERE|SELECT item FROM visits LIMIT 3|SELECT count(item) FROM visits
+SELECT item FROM visits, b
 SELECT *, item FROM visits|SELECT item person FROM visits|SELECT item FROM "a b"."c""d" WHERE x IS NULL|
 """
 
@@ -70,7 +86,8 @@ def _expressions() -> dict[str, Any]:
         "is_in of numbers": col("code").is_in(np.array([1, 2])), "is_in of nothing": col("item").is_in([]),
         "is_in of a comparison": (col("code") > 3).is_in([True]),
         "both": col("code").is_between(1, 5), "left": col("code").is_between(1, 5, closed="left"),
-        "right": col("code").is_between(1, 5, closed="right"), "none": col("code").is_between(1, 5, closed="none"),
+        "right": col("code").is_between(1, 5, closed="right"), "none": col("code").is_between(1, 5,
+            closed="none"),
         "between columns": col("code").is_between(col("pieces"), 9),
         "starts": col("item").str.starts_with("t"), "ends": col("item").str.ends_with("a"),
         "contains": col("item").str.contains("e", literal=True), "regular": col("item").str.contains("e"),
@@ -78,7 +95,8 @@ def _expressions() -> dict[str, Any]:
         "decimal": col("cost") > Decimal("2.5"), "whole decimal": col("pieces") == Decimal(3),
         "numpy": col("pieces") == np.int16(3), "truth of numpy": col("flag") == np.bool_(True),
         "double of numpy": col("cost") > np.float32(2.5), "nan": col("cost") > float("nan"),
-        "infinite": col("cost") > float("inf"), "large": col("pieces") < 2**63 - 1, "larger": col("pieces") < 2**63,
+        "infinite": col("cost") > float("inf"), "large": col("pieces") < 2**63 - 1,
+            "larger": col("pieces") < 2**63,
         "as small": col("pieces") > -(2**63), "smaller": col("pieces") > -(2**63) - 1,
         "date": col("day") >= datetime.date(2026, 2, 1), "time": col("at") >= datetime.datetime(2026, 2, 1),
         "zone": col("zoned") >= datetime.datetime(2026, 2, 1, tzinfo=zone), "bytes": col("raw") == b"A",
@@ -101,10 +119,12 @@ def _ibis_expressions(table: Any) -> dict[str, Any]:
         "starts": table.item.startswith("t"), "ends": table.item.endswith("a"),
         "contains": table.item.contains("e"), "starts with nothing": table.item.startswith(""),
         "starts with a column": table.item.startswith(table.ward), "columns": table.pieces < table.code,
-        "mirrored": ibis.literal(3) < table.pieces, "of another": other.pieces > 3, "sum": table.pieces.sum() > 3,
+        "mirrored": ibis.literal(3) < table.pieces, "of another": other.pieces > 3,
+            "sum": table.pieces.sum() > 3,
         "plus": table.pieces + 1 > 3, "a column": table.flag, "a value": ibis.literal(True),
         "lower": table.item.lower() == "tea", "null of a sum": (table.pieces + 1).isnull(),
-        "between columns": table.code.between(table.pieces, 9), "date": table.day >= datetime.date(2026, 2, 1),
+        "between columns": table.code.between(table.pieces, 9), "date": table.day >= datetime.date(2026, 2,
+            1),
     }  # fmt: skip
 
 
@@ -112,8 +132,8 @@ def _people(table: Callable[[Path], Any], way: Way) -> Question:
     """How many people each item has, which says which rows stayed."""
 
     def ask(place: Path, _: Journal) -> Any:
-        given = {"item": "item", "person": "person", "domain": [*ITEMS, "Tea ", "sugar"]} | way
-        public = {"domain_column": None, "observed_keys_are_public": False}
+        given: Way = {"item": "item", "person": "person", "domain": [*ITEMS, "Tea ", "sugar"]} | way
+        public: Way = {"domain_column": None, "observed_keys_are_public": False}
         with counted(table(place), **(public | given)) as people:
             tally = people.tally
             places = [(g, m) for g, size in enumerate(tally.sizes.tolist()) for m in range(size)]
@@ -150,13 +170,19 @@ def _file(name: str, where: Any, place: Path, **said: Any) -> Any:
 
 SOURCES: list[Way] = [
     {"protect": "rows"}, {"protect": "x"}, {"protect": "windows"}, {"where": "pieces > 3", "protect": "rows"},
-    {"name": "visits"}, {"query": "SELECT * FROM visits"}, {"name": "a", "query": "SELECT * FROM b"}, {"query": 3},
-    {"format": "csv"}, {"format": ".CSV"}, {"format": "x"}, {"delimiter": ";"}, {"delimiter": "\\t"}, {"delimiter": "\t"},
-    {"delimiter": ";;"}, {"delimiter": "a"}, {"delimiter": "7"}, {"delimiter": '"'}, {"delimiter": "\\"}, {"delimiter": "ä"},
-    {"delimiter": "\n"}, {"delimiter": 3}, {"encoding": "latin-1"}, {"encoding": "utf-16"}, {"encoding": "utf-7"},
-    {"encoding": "shift_jis"}, {"encoding": "unicode_escape"}, {"encoding": "cp037"}, {"encoding": "x"}, {"encoding": 3},
+    {"name": "visits"}, {"query": "SELECT * FROM visits"}, {"name": "a", "query": "SELECT * FROM b"},
+        {"query": 3},
+    {"format": "csv"}, {"format": ".CSV"}, {"format": "x"}, {"delimiter": ";"}, {"delimiter": "\\t"},
+        {"delimiter": "\t"},
+    {"delimiter": ";;"}, {"delimiter": "a"}, {"delimiter": "7"}, {"delimiter": '"'},
+        {"delimiter": "\\"}, {"delimiter": "ä"},
+    {"delimiter": "\n"}, {"delimiter": 3}, {"encoding": "latin-1"}, {"encoding": "utf-16"},
+        {"encoding": "utf-7"},
+    {"encoding": "shift_jis"}, {"encoding": "unicode_escape"}, {"encoding": "cp037"}, {"encoding": "x"},
+        {"encoding": 3},
     {"sheet": "rows"}, {"sheet": 3}, {"partitions": ["a", "b"]}, {"partitions": "a"}, {"partitions": [1]},
-    {"partitions": ["a", "a"]}, {"every": "month", "time": "day", "since": "2026-01-15", "until": "2026-04-01"},
+    {"partitions": ["a", "a"]}, {"every": "month", "time": "day", "since": "2026-01-15",
+        "until": "2026-04-01"},
     {"every": "day", "time": "day", "since": "2026-01-15", "until": "2026-01-18"},
     {"every": "quarter", "time": "day", "since": "2025-11-15", "until": "2026-07-02"},
     {"every": "year", "time": "day", "since": "2024-11-15", "until": "2026-01-01"},
@@ -165,7 +191,8 @@ SOURCES: list[Way] = [
     {"every": "month", "since": "2026-01-15", "until": "2026-04-01"}, {"every": "month", "time": "day"},
     {"every": "month", "time": "day", "since": "x", "until": "2026-04-01"},
     {"every": "month", "time": "day", "since": "2026-01-15", "until": "2026-01-15"},
-    {"every": "month", "time": "day", "since": datetime.date(2026, 1, 15), "until": datetime.datetime(2026, 4, 1)},
+    {"every": "month", "time": "day", "since": datetime.date(2026, 1, 15), "until": datetime.datetime(2026,
+        4, 1)},
     {"every": "month", "time": "day", "since": "0999-12-31", "until": "1001-01-01"},
     {"every": "month", "time": "day", "since": "1000-01-01", "until": "1000-02-02"},
     {"every": "month", "time": "day", "since": "9000-11-01", "until": "9000-12-31"},
@@ -175,8 +202,10 @@ SOURCES: list[Way] = [
     {"time": "day"}, {"since": "2026-01-15"}, {"until": "2026-01-15"},
 ]  # fmt: skip
 WRITTEN = [("tea",), ("tea", "x"), (), ("3",), ("x",)]
-USABLE: list[Any] = [["a"], [], range(3), range(5, 2), ["a", "a"], [None], 3, "<here>/items.csv", "<here>/none.csv",
-                     "<here>/empty.csv", "<here>/rows.dat", "<here>/pairs.csv", "<here>/codes.csv"]  # fmt: skip
+USABLE: list[Any] = [["a"], [], range(3), range(5, 2), ["a", "a"], [None], 3, "<here>/items.csv",
+    "<here>/none.csv",
+                     "<here>/empty.csv", "<here>/rows.dat", "<here>/pairs.csv",
+                         "<here>/codes.csv"]  # fmt: skip
 
 
 def _texts(block: str) -> list[str]:
@@ -235,7 +264,8 @@ _OF_TUPLES: dict[str, Way] = {
     "combinations": _TWO | {"domain": {"ward": WARDS, "code": range(3)}},
     "combinations of another column": _TWO | {"domain": {"ward": WARDS, "item": ITEMS}},
     "combinations with a file": _TWO | {"domain": {"ward": WARDS, "code": [1, 5]}},
-    "dates and truth values": {"item": ["day", "flag"], "domain": [(datetime.date(2026, 1, 1), True), (datetime.date(2026, 1, 10), False)]},
+    "dates and truth values": {"item": ["day", "flag"], "domain": [(datetime.date(2026, 1, 1), True),
+        (datetime.date(2026, 1, 10), False)]},
     "a number": _TWO | {"domain": 3},
     "with a column": _TWO | {"domain": [("north", 1)], "domain_column": "x"},
     "of costs": {"item": ["ward", "cost"], "domain": [("north", 1.5)]},

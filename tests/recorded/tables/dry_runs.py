@@ -32,7 +32,18 @@ WAYS: dict[str, Way] = {
     "of unknown items in groups": UNKNOWN | GROUPS,
     "of unknown items in groups that are named": UNKNOWN | NAMED | {"epsilon": 9},
 }
-_SHARED = ("k", "epsilon", "rho", "noise", "domain", "delta", "people", "items_per_person", "value", "low")
+_SHARED: tuple[str, ...] = (
+    "k",
+    "epsilon",
+    "rho",
+    "noise",
+    "domain",
+    "delta",
+    "people",
+    "items_per_person",
+    "value",
+    "low",
+)
 _SHARED += ("high", "unit", "group", "groups", "groups_per_person", "one_group_per_person")
 DATED = {"low": "2026-01-01", "high": "2026-06-30"}
 
@@ -47,7 +58,10 @@ def _asked(function: Callable[..., Any], way: Way) -> Question:
 
 def questions() -> dict[str, Question]:
     """All of them, by what they are called."""
-    read = {"domain": ["unknown", None], "groups": [["north", "attic"], "unknown", None, range(4)]}
+    read: dict[str, list[Any]] = {
+        "domain": ["unknown", None],
+        "groups": [["north", "attic"], "unknown", None, range(4)],
+    }
     top_k = {name: TOP_K[name] for name in (*_SHARED, "measure", "pool")} | read
     above = {name: ABOVE[name] for name in (*_SHARED, "threshold")} | read
     of_k = {name: way | {"k": 4} for name, way in WAYS.items()}
@@ -57,7 +71,7 @@ def questions() -> dict[str, Question]:
     numbers = {name: values for name, values in OF_QUANTILES.items() if name not in _OF_TABLES}
     grid: Way = {"q": [0.25, 0.5], "low": 0, "high": 99, "epsilon": 1}
     of_bins: Way = {"items_per_person": 3, "epsilon": 2}
-    watches = {"epsilon": [3, 0], "k": [2, 0], "threshold": [7, "x"]}
+    watches: dict[str, list[Any]] = {"epsilon": [3, 0], "k": [2, 0], "threshold": [7, "x"]}
     return dict(
         [
             *questions_of("dry run of top_k", forecast_top_k, of_k | measured, top_k, _asked),

@@ -73,8 +73,10 @@ ASKED: dict[str, tuple[Callable[..., Any], Way]] = {
 }
 _THE_SAME = ("pandas of arrow", "pandas of objects", "ibis")
 """Engines that go the way of others; what is asked of them is what they could do otherwise."""
-_FEW = ("top_k of people", "top_k of codes", "top_k of many codes", "top_k of unknown items", "top_k in groups",
-        "top_k of totals", "histogram of people", "quantiles of people", "quantiles of dates", "above of unknown items")  # fmt: skip
+_FEW = ("top_k of people", "top_k of codes", "top_k of many codes", "top_k of unknown items",
+    "top_k in groups",
+        "top_k of totals", "histogram of people", "quantiles of people", "quantiles of dates",
+            "above of unknown items")  # fmt: skip
 
 KINDS: dict[str, list[Any]] = {
     "code": [3, 1, 0, 7],

@@ -33,7 +33,7 @@ HISTOGRAMS: dict[str, Way] = {
     "of two columns": {"item": ["ward", "flag"], "person": "person", "epsilon": 2, "items_per_person": 2}
     | {"domain": {"ward": WARDS, "flag": [True, False]}},
 }
-_TABLES = ("item", "person", "protect", "where", "epsilon", "rho", "domain", "domain_column")
+_TABLES: tuple[str, ...] = ("item", "person", "protect", "where", "epsilon", "rho", "domain", "domain_column")
 _TABLES += ("observed_keys_are_public", "normalize", "value", "low", "high", "unit", "ledger", "bits")
 OF_TABLES: dict[str, list[Any]] = {name: CHANGES[name] for name in _TABLES} | {
     "items_per_person": [2, 5, None, 0, "x"],

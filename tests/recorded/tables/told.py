@@ -1,4 +1,4 @@
-"""What became of a question: the release as it is shown, what the ledger was told, or the words of a refusal."""
+"""What became of a question: the release as it is shown, and what the ledger was told; or a refusal."""
 
 from __future__ import annotations
 

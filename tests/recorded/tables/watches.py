@@ -36,7 +36,7 @@ DAYS = {"monday": 60, "tuesday": 200, "monday again": 200, "wednesday": 230, "th
 
 
 def _asked(
-    way: Way, days: dict[str, int], *, with_ledger: bool, spoilt: Callable[[Path], None] | None = None
+    way: Way, days: dict[str, int], *, with_ledger: bool, spoilt: Callable[[Path], Any] | None = None
 ) -> Question:
     """The replies of several days. spoilt: what happens to the file after the second."""
 
@@ -94,7 +94,7 @@ def _linked(state: Path) -> None:
     os.link(state, state.with_name("other"))
 
 
-SPOILT: dict[str, Callable[[Path], None]] = {
+SPOILT: dict[str, Callable[[Path], Any]] = {
     "readable": lambda state: state.chmod(0o640),
     "readable by others": lambda state: state.chmod(0o604),
     "linked": _linked,
