@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.recorded.tables import conditions, dry_runs, engines, numbers_of_people, selection, watches
+from tests.recorded.tables import conditions, dry_runs, edges, engines, numbers_of_people, selection, watches
 from tests.recorded.tables.told import Answer, answer
 from tests.recorded.tables.variations import Question
 
 __all__ = ["FILE", "QUESTIONS", "kept", "read", "written"]
 
 FILE = Path(__file__).with_name("answers.txt")
-_MODULES = (selection, numbers_of_people, dry_runs, engines, conditions, watches)
+_MODULES = (selection, numbers_of_people, dry_runs, engines, conditions, watches, edges)
 
 
 def _grouped() -> dict[str, dict[str, Question]]:
@@ -36,7 +36,9 @@ QUESTIONS = _grouped()
 
 def kept(found: Answer) -> str:
     """What is kept of an answer."""
-    digest = hashlib.sha256(json.dumps(found, ensure_ascii=False).encode()).hexdigest()[:10]
+    digest = hashlib.sha256(
+        json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:10]
     return f"{digest} {_briefly(found)[:36]}".strip()
 
 
