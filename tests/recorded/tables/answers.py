@@ -8,14 +8,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.recorded.tables import conditions, dry_runs, edges, engines, numbers_of_people, selection, watches
+from tests.recorded.tables import (
+    conditions,
+    dry_runs,
+    edges,
+    engines,
+    limits,
+    numbers_of_people,
+    selection,
+    watches,
+)
 from tests.recorded.tables.told import Answer, answer
 from tests.recorded.tables.variations import Question
 
 __all__ = ["FILE", "QUESTIONS", "kept", "read", "written"]
 
 FILE = Path(__file__).with_name("answers.txt")
-_MODULES = (selection, numbers_of_people, dry_runs, engines, conditions, watches, edges)
+_MODULES = (selection, numbers_of_people, dry_runs, engines, conditions, watches, edges, limits)
 
 
 def _grouped() -> dict[str, dict[str, Question]]:
