@@ -191,7 +191,6 @@ DOMAINS: dict[str, Any] = {
     "table of nothing": pa.table({"item": pa.array([], pa.string())}),
     "set": {"tea", "rice"},
     "dict": {"tea": 1},
-    "generator": iter(["tea"]),
     "bytes": b"tea",
     "tuple": ("tea", "rice", "milk"),
     "computed": Computed(),

@@ -90,7 +90,7 @@ OF_QUANTILES: dict[str, list[Any]] = {
     "groups_per_person": [1, 3, 0],
     "one_group_per_person": [True, {"one_group_per_person": True, "groups_per_person": None}],
     "ledger": ["none", None],
-    "bits": ["none", fg.SeededBits(8)],
+    "bits": CHANGES["bits"],
 }  # fmt: skip
 
 LISTS: dict[str, Any] = {

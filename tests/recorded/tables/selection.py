@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 import freegap as fg
 from tests.recorded.tables.rows import ITEMS, WARDS
-from tests.recorded.tables.variations import Question, Way, questions_of
+from tests.recorded.tables.variations import Question, Way, other_bits, questions_of
 
 LISTED: Way = {"item": "item", "person": "person", "domain": ITEMS}
 UNKNOWN: Way = {"item": "item", "person": "person", "domain": "unknown", "delta": "1e-6", "epsilon": 9}
@@ -82,7 +83,7 @@ CHANGES: dict[str, list[Any]] = {
     "noise": ["laplace", "gumbel", "geometric", "none"],
     "resolution": ["1/8", "2/3", 0],
     "ledger": ["none", None],
-    "bits": ["none", fg.SeededBits(8)],
+    "bits": ["none", partial(other_bits)],
 }  # fmt: skip
 TOP_K: dict[str, list[Any]] = CHANGES | {"measure": [True, 1], "pool": [3, 20, 0]}
 _NUMBERS = (

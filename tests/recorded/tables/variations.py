@@ -11,7 +11,7 @@ import freegap as fg
 from tests.recorded.tables.rows import arrow
 from tests.recorded.tables.told import Journal
 
-__all__ = ["Question", "Way", "asked", "questions_of"]
+__all__ = ["Question", "Way", "asked", "other_bits", "questions_of"]
 
 Question = Callable[[Path, Journal], Any]
 Way = dict[str, Any]
@@ -31,6 +31,11 @@ def asked(function: Callable[..., Any], way: Way, table: Any = None) -> Question
         return function(source() if callable(source) else source, **given)
 
     return ask
+
+
+def other_bits(_: Path) -> fg.SeededBits:
+    """A source of its own for each question: one that was read before would go on where that ended."""
+    return fg.SeededBits(SEED + 1)
 
 
 def _placed(value: Any, place: Path) -> Any:

@@ -13,7 +13,7 @@ import freegap as fg
 from freegap.tables.watch import watch
 from tests.recorded.tables.rows import arrow
 from tests.recorded.tables.told import Journal
-from tests.recorded.tables.variations import SEED, Question, Way
+from tests.recorded.tables.variations import SEED, Question, Way, other_bits
 
 WAYS: dict[str, Way] = {
     "of people": {"item": "item", "of": "tea", "person": "person", "threshold": 20, "k": 2, "epsilon": 8},
@@ -29,7 +29,7 @@ CHANGES: dict[str, list[Any]] = {
     "k": [1, 3, 0],
     "epsilon": [1, 0],
     "question": ["", "x" * 100, "x" * 101, "a\nb", 3, "other"],
-    "bits": [fg.SeededBits(8), "none"],
+    "bits": ["others", "none"],
     "ledger": ["none"],
 }
 DAYS = {"monday": 60, "tuesday": 200, "monday again": 200, "wednesday": 230, "thursday": 260}
@@ -55,6 +55,8 @@ def _asked(
                     "bits": fg.SeededBits(SEED),
                     **more,
                 } | way
+                if given["bits"] == "others":
+                    given["bits"] = other_bits(state)
                 if number == 2 and spoilt is not None:
                     spoilt(state)
                 try:
