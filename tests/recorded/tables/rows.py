@@ -84,6 +84,7 @@ def arrow() -> pa.Table:
 @cache
 def _duckdb() -> Any:
     connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")  # in which times with a zone come out
     connection.register("rows", arrow())
     return connection, connection.sql("SELECT * FROM rows")
 
@@ -91,6 +92,7 @@ def _duckdb() -> Any:
 @cache
 def _ibis() -> Any:
     backend = ibis.duckdb.connect()
+    backend.con.execute("SET TimeZone = 'UTC'")
     backend.con.register("rows", arrow().drop_columns(["took"]))
     return backend.table("rows")
 
