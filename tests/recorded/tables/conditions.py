@@ -63,6 +63,7 @@ pieces > 3 -- x
 """
 DEEP = ["(" * n + "pieces > 3" + ")" * n for n in (3, 40, 41)] + ["NOT " * n + "flag" for n in (40, 41)]
 LONG = [f"item = '{'x' * n}'" for n in (19_991, 19_992, 19_993)]
+DIGITS = [f"pieces = {digits}" for digits in ("0" * 29 + "1", "0" * 30 + "1", "9" * 5000, "9" * 5000 + ".5")]
 QUERIES = """
 SELECT * FROM visits|SELECT item, person FROM visits WHERE pieces > 3|select "item" from "visits"
 SELECT item FROM a.b
@@ -217,7 +218,7 @@ def questions() -> dict[str, Question]:
     conditions = [*_texts(WHERE), *DEEP]
     made = {
         f"condition, read: {text[:60]}, {len(text)}": _read(read_where, text, None)
-        for text in [*conditions, *LONG]
+        for text in [*conditions, *LONG, *DIGITS]
     }
     made |= {f"query: {text}": _read(read_query, text) for text in _texts(QUERIES)}
     for engine in ("pyarrow", "duckdb", "csv"):

@@ -152,6 +152,9 @@ def _of_odd() -> Iterator[tuple[str, tuple[Callable[..., Any], Way]]]:
                 },
             ),
         )
+        of_rows = _AGES | ROWS | {"value": "short_numbers", "low": 0, "high": 9}
+        groups: Way = {"group": column, "groups": [0.0, 1.5, 2.0]}
+        yield f"quantiles of rows in groups of {name}", (fg.quantiles, of_rows | groups)
         dated = {"low": "2026-01-02", "high": "2026-01-06"}
         yield (
             f"quantiles of {name}",

@@ -106,6 +106,7 @@ SPOILT: dict[str, Callable[[Path], Any]] = {
     "another key": _changed(key="0" * 64),
     "a short key": _changed(key="0" * 63),
     "a negative key": _changed(key="-" + "1" * 63),
+    "a key of -1": _changed(key="-" + "0" * 62 + "1"),
     "no key": _changed(key="<gone>"),
     "another line": _changed(line=1),
     "a line that is none": _changed(line="1"),
