@@ -34,6 +34,7 @@ WINDOWS: dict[str, Way] = {
     "texts": MONTHS | {"time": "item"},
     "nothing": MONTHS | {"time": "nothing"},
 }
+_TENTHS = [f"{n}/10" for n in range(1, 10)]
 _AGES: Way = {"value": "cost", "person": "person", "q": 0.5, "low": -10, "high": 30, "epsilon": 30}
 OF_WINDOWS: dict[str, tuple[Callable[..., Any], Way]] = {
     "top_k": (fg.top_k, LISTED | {"k": 1, "epsilon": 9}),
@@ -152,7 +153,7 @@ def _of_odd() -> Iterator[tuple[str, tuple[Callable[..., Any], Way]]]:
                 },
             ),
         )
-        of_rows = _AGES | ROWS | {"value": "short_numbers", "low": 0, "high": 9}
+        of_rows = _AGES | ROWS | {"value": "short_numbers", "low": 0, "high": 9, "epsilon": 2, "q": _TENTHS}
         groups: Way = {"group": column, "groups": [0.0, 1.5, 2.0]}
         yield f"quantiles of rows in groups of {name}", (fg.quantiles, of_rows | groups)
         dated = {"low": "2026-01-02", "high": "2026-01-06"}

@@ -228,6 +228,10 @@ READ: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
                                                   "text"))]),
 }  # fmt: skip
 LARGE: dict[str, Any] = {
+    "as many items as there can be": {"item": ["code", "pieces"], "k": 1, "epsilon": 1}
+    | {"domain": {"code": range(2**31), "pieces": range(2**31)}},
+    "more items than there can be": {"item": ["code", "pieces"], "k": 1, "epsilon": 1}
+    | {"domain": {"code": range(2**31), "pieces": range(2**31 + 1)}},
     "more groups than can be": {
         "group": "code",
         "groups": range(10**7 + 1),
