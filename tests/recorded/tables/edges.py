@@ -155,6 +155,8 @@ def _of_odd() -> Iterator[tuple[str, tuple[Callable[..., Any], Way]]]:
         )
         of_rows = _AGES | ROWS | {"value": "short_numbers", "low": 0, "high": 9, "epsilon": 2, "q": _TENTHS}
         groups: Way = {"group": column, "groups": [0.0, 1.5, 2.0]}
+        of_persons = _AGES | {"value": "short_numbers", "low": 0, "high": 9, "epsilon": 2, "q": _TENTHS}
+        yield f"quantiles, {name} for persons", (fg.quantiles, of_persons | {"person": column})
         yield f"quantiles of rows in groups of {name}", (fg.quantiles, of_rows | groups)
         dated = {"low": "2026-01-02", "high": "2026-01-06"}
         yield (
@@ -246,6 +248,12 @@ def _write(made: Path) -> None:
         for number, part in enumerate(parts):
             with pa.ipc.new_file(made / f"{name} arrow" / f"{number}.arrow", part.schema) as file:
                 file.write_table(part)
+    for many in (20, 21):  # as many names as are shown, and one more
+        names = pa.table({f"c{n:02}": [n] for n in range(many)})
+        pq.write_table(names, made / f"wide {many}.parquet")
+        with duckdb.connect(str(made / f"wide {many}.duckdb")) as connection:
+            for name in names.column_names:
+                connection.execute(f"CREATE TABLE {name} (item TEXT)")
     (made / "domain").mkdir()
     pq.write_table(pa.table({"what": ["tea"]}), made / "domain" / "0.parquet")
     pq.write_table(pa.table({"what": ["rice", "milk"], "more": [1, 2]}), made / "domain" / "1.parquet")
@@ -289,6 +297,9 @@ SAID: list[tuple[str, Way, Way]] = [
       "odd.jsonl", "odd.json", "text.x", "_hidden.csv", "packed.csv.zst", "none.parquet", "*.csv", "",
           "plain.dat")),
     *((name, {}, {"item": "code", "domain": range(9)}) for name in ("narrow", "mixed", "lacking")),
+    *((f"wide {many}.parquet", {}, {}) for many in (20, 21)),
+    *((f"wide {many}.duckdb", {"name": "visits"}, {}) for many in (20, 21)),
+    *((f"wide {many}.duckdb", {"name": "c01"}, {"person": "none"}) for many in (20, 21)),
     ("quoted.csv", {}, {"person": 'a "b"'}), ("odd.json", {}, {"person": "a/b"}), ("text.x",
         {"format": "csv"}, {}),
     *((f"by year {ending}", {"partitions": ["year"]}, {"person": "year"}) for ending in ("csv", "jsonl")),
@@ -318,6 +329,8 @@ SAID: list[tuple[str, Way, Way]] = [
         ("../rows.json", {}, {"person": "none"}),
 ]  # fmt: skip
 LISTS: list[tuple[str, Way]] = [
+    *((f"wide {many}.parquet", {"item": "item", **more}) for many in (20, 21)
+      for more in ({}, {"domain_column": "none"})),
     ("domain", {"item": "item"}), ("days.csv", {"item": "day"}), ("flags.csv", {"item": "flag"}),
         ("flags.csv", {"item": "code"}),
     ("../codes.csv", {"item": "code"}), ("../words.csv", {"item": "code"}), ("../rows.dat",
