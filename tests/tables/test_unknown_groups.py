@@ -358,3 +358,15 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         ran = CliRunner().invoke(app, f"{command} {said}".split())
         assert ran.exit_code == 0, ran.output
         assert json.loads(ran.stdout)["groups"]["sizes"] == [2, 2]
+
+
+@pytest.mark.parametrize("measure", [False, True])
+def test_where_no_group_is_named_nothing_comes_out(measure: bool) -> None:
+    """An error would tell that no group has many people, after the budget was spent."""
+    few = TABLE.iloc[:4]
+    named: dict[str, Any] = {"group": "ward", "groups": "unknown", "groups_per_person": 1}
+    release = fg.top_k(few, k=2, epsilon=1, measure=measure, bits=fg.SeededBits(1), **named, **COLUMNS)
+    assert (release.labels, release.by_group, release.complete) == ((), {}, True)
+    assert release.spent == 1
+    for said in (release.estimates, release.standard_errors, release.intervals):
+        assert said == (() if measure else None)

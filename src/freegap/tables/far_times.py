@@ -46,7 +46,7 @@ def _near(frame: Any, name: str, dtype: Any) -> nw.Expr | None:
     first, last = (_FIRST, _LAST) if zone is None else (_FIRST + _DAY, _LAST - _DAY)
     if isinstance(frame, nw.DataFrame) or frame.implementation.is_polars():
         return _between(column, unit, first, last)
-    last = last.replace(microsecond=999_999)
+    last = last.replace(microsecond={"s": 0, "ms": 999_000}.get(unit, 999_999))  # a cast would round up
     ends = [nw.lit(end.replace(tzinfo=None if zone is None else datetime.UTC)) for end in (first, last)]
     if unit != "us":
         ends = [end.cast(dtype) for end in ends]

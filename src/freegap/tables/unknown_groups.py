@@ -284,7 +284,7 @@ def _measured(plan: UnknownPlan, drawn: Sequence[tuple[Slots, DrawnUnknown]], so
         parts = [list(column or ()) for column in measured_counts(plan, number, flat, source)]
         for at, g in enumerate(some):
             made[g] = [column[at * number : (at + 1) * number] for column in parts]
-    columns = zip(*(made[g] for g in range(len(counts))), strict=True)
+    columns = zip(*(made[g] for g in range(len(counts))), strict=True) if made else ((), (), ())
     estimates, errors, intervals = (tuple(one for part in column for one in part) for column in columns)
     return estimates, errors, intervals
 
