@@ -1,6 +1,6 @@
 """Numbers that a float cannot hold: Python has inf, NaN or 0 there, or raises an error, and any of these
-would tell of an answer what the exact number does not. Answers and noise are taken to be of a size from 10^-20 to
-10^20; whatever can be beyond the range of floats from there is refused."""
+would tell of an answer what the exact number does not. Answers and noise are taken to be between 10^-20
+and 10^20; what can be beyond the range of floats from there is refused."""
 
 from __future__ import annotations
 
