@@ -75,3 +75,18 @@ def test_numbers_within_floats() -> None:
         return noise.laplace(1, label="x") if fits else None
 
     assert fg.prove(program, epsilon=1, queries=1, growth=False).holds
+
+
+def test_a_state_that_grows_beyond_all_digits() -> None:
+    """What the one answer that moves makes of it is another number after each step."""
+    form = fg.Stream(
+        lambda noise: 0,
+        lambda state, answer, noise: (state * 1e200 + answer, None, False),
+        lambda direction: {},
+        lambda *context: {},
+        finish=lambda state, noise: state - state + noise.laplace(1, label="x"),
+        finish_shifts=lambda *context: {},
+    )
+    proof = fg.prove(form, epsilon=1, neighbours="one", counterexample=False)
+    assert proof.holds is None
+    assert "too many digits" in str(proof.reason)
