@@ -73,6 +73,9 @@ class FormWriter:
         hit = f"a + {self.draw(own)} {self.one('>=', '>=', '>', '<')} s[0]"
         if self.random.random() < 0.1:
             hit = f"{hit} + {self.draw(self.label(repr('y'), own))}"
+        drawn = self.draw(bar)
+        if self.random.random() < self.shared / 2:
+            drawn = f"{drawn} - {self.draw(self.label(repr('more'), bar))}"
         count = self.one("1", "1", "2")
         left = self.rarely(self.one("s[1]", "s[1] - 1", "s[1] - (a > 0)"), "s[1] - h")
         kept = self.rarely(self.one("s[0] + 1", "a", "0"), "s[0]")
@@ -82,7 +85,7 @@ class FormWriter:
         shift = self.rarely(self.one("a - n", "0", "2"), "1 + a - n")
         when = self.rarely("True", "e")
         parts = [
-            f"lambda noise: ({self.draw(bar)}, {count})",
+            f"lambda noise: ({drawn}, {count})",
             f"lambda s, a, noise: (lambda h: (({kept}, {left}), {told}, {end}))({hit})",
             f"lambda d: {{{moved[0]}: {lift}}}",
             f"lambda d, s, e, a, n: {{{moved[1]}: {shift}}} if {when} else {{}}",
