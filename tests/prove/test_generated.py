@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 import freegap as fg
 from freegap.prover import outputs
 from freegap.prover.check import problem_of
+from freegap.prover.report import Proof
 from freegap.prover.stream import Induction
 from freegap.prover.unbounded import prove_loop
 from freegap.symbolic.paths import Exploration
 
 from .generated import TAIL, Generated, generated, outcomes, violation
+from .generated_forms import TooManyDraws, form_violation, generated_forms
 from .generated_loops import generated_loops, loop_violation
 
 
@@ -160,4 +163,53 @@ def test_kinds_that_are_not_told_apart_would_be_found(monkeypatch: pytest.Monkey
     seeing = outputs._leaf
     monkeypatch.setattr(outputs, "_leaf", lambda value: replace(seeing(value), kind=object))
     found, _ = false_proofs(400, seed=1, one=True)
+    assert found
+
+
+def false_proofs_of_forms(count: int, seed: int, **rates: float) -> tuple[list[str], int]:
+    """Violations, at two answers, of what was proved of forms for every number of them; and how much was."""
+    found, seen = [], 0
+    for case in generated_forms(count, seed, **rates):
+        claim: Any = {"epsilon": case.epsilon, "neighbours": case.neighbours, "resolution": 1}
+        if not fg.prove(case.form, counterexample=False, seconds=20, **claim).holds:
+            continue
+        with suppress(TooManyDraws):
+            wrong = form_violation(case)
+            seen += 1
+            if wrong is not None:
+                found.append(wrong)
+    return found, seen
+
+
+@pytest.fixture
+def without_refutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forms that are not proved, at a bounded size: they take longer than the proofs."""
+    undecided = Proof(None, "", ())
+    monkeypatch.setattr("freegap.prover.routes.prove_alignment", lambda *given, **words: undecided)
+
+
+@pytest.mark.usefixtures("without_refutations")
+@pytest.mark.parametrize("rates", [{}, {"wrong": 0, "shared": 0.6}])
+def test_no_false_proof_of_forms(rates: dict[str, float]) -> None:
+    """Streams, rankings and compositions, with wrong parts here and there, and with shared labels."""
+    found, seen = false_proofs_of_forms(30, seed=1, **rates)
+    assert not found, found[0]
+    assert seen >= 3
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("without_refutations")
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_no_false_proof_of_forms_among_many(seed: int) -> None:
+    found, _ = false_proofs_of_forms(300, seed, wrong=0.05, shared=0.15)
+    assert not found, found[0]
+
+
+@pytest.mark.usefixtures("without_refutations")
+def test_labels_that_are_not_checked_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of a proof that takes two draws of one label for two."""
+    for module in ("routes", "schema"):
+        monkeypatch.setattr(f"freegap.prover.{module}.with_own_labels", lambda form: form)
+    monkeypatch.setattr("freegap.prover.routes.draws_apart", lambda *given: True)
+    found, _ = false_proofs_of_forms(8, seed=3, wrong=0, shared=1)
     assert found

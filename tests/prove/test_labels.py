@@ -3,13 +3,16 @@ size and for all n alike."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 
 import freegap as fg
-from freegap import Stream
+from freegap import Composition, Ranking, Stream
+from freegap.prover.schema import Schema, prove_schema
+from freegap.symbolic import Limits, Symbol
 
 pytestmark = pytest.mark.usefixtures("without_search")
 
@@ -264,6 +267,92 @@ def test_one_label_twice_in_a_stream(form: Stream, size: int) -> None:
     assert "in the program of the form" in str(proof.reason)
     bounded = fg.prove(form.program, lambda *context: {}, epsilon=1, queries=size, counterexample=False)
     assert "two draws have the label" in str(bounded.reason)
+
+
+def _measured(state: Any, answer: Any, noise: Any) -> Any:
+    return state, answer + noise.laplace(1, label="answer"), False
+
+
+def _measured_by_two(state: Any, answer: Any, noise: Any) -> Any:
+    return state, answer + noise.laplace(1) - noise.laplace(1), False
+
+
+def _second(step: Any, start: Any, label: Any, *, alone: bool = False) -> Stream:
+    def moves(direction: str, state: Any, entry: Any, answer: Any, neighbour: Any) -> Any:
+        return {label: answer - neighbour}
+
+    charges: dict[str, Any] = {"start_charge": 0, "entry_charge": lambda entry: 1}
+    return Stream(start, step, lambda direction: {}, moves, place_alone=alone, **charges)
+
+
+_SECONDS = [
+    _second(_measured_by_two, lambda noise: None, 0),
+    _second(_measured, _start((0, "answer")), "answer"),
+    _second(_measured, _start(None), "answer", alone=True),
+]
+
+
+@pytest.mark.parametrize("second", _SECONDS)
+def test_one_label_twice_in_a_second_part(second: Stream) -> None:
+    """What is measured of a chosen answer would be the answer itself, or the noise would be known."""
+    best = Ranking(1, "laplace", 2, lambda direction, answer, neighbour: answer - neighbour + 1, 1)
+    proof = fg.prove(Composition(best, second, budgets=(1, 1)), epsilon=2)
+    assert proof.holds is None
+    assert "in the program of the form" in str(proof.reason)
+
+
+def _two_at_the_start(noise: Any) -> Any:
+    return noise.laplace(4) - noise.laplace(4)
+
+
+def _found(bar: Any, answer: Any, noise: Any) -> Any:
+    above = answer + noise.laplace(4, label="answer") >= bar
+    return bar, True if above else None, above
+
+
+def test_two_draws_without_a_label_at_the_start_of_a_part() -> None:
+    """Each is labelled by its place, but in a composition, where both are ("first", None): no bar is left."""
+    first = Stream(_two_at_the_start, _found, lambda direction: {0: 1}, _moves_it)
+    both = Composition(first, _second(_measured, lambda noise: None, "answer"), budgets=(1, 1))
+    proof = fg.prove(both, epsilon=2)
+    assert proof.holds is None
+    assert "two draws without a label, in the program of the form" in str(proof.reason)
+    bounded = fg.prove(both.program, lambda *context: {}, epsilon=2, queries=1, counterexample=False)
+    assert "two draws have the label ('first', None)" in str(bounded.reason)
+    one = replace(first, start=_start(None))
+    assert fg.prove(replace(both, first=one), epsilon=2).holds
+
+
+@pytest.mark.parametrize("second", _SECONDS)
+def test_one_label_twice_in_a_schema(second: Stream) -> None:
+    number = Symbol.of(1)
+    proof = prove_schema(Schema(second, number, number, (), "", answers=number), "each", Limits())
+    assert proof.holds is None
+    assert "in the program of the form" in str(proof.reason)
+
+
+def test_labels_are_looked_at_where_the_program_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another way, which sees what happens at five answers, whatever is read of labels."""
+    for module in ("routes", "schema"):
+        monkeypatch.setattr(f"freegap.prover.{module}.with_own_labels", lambda form: form)
+    best = Ranking(1, "laplace", 2, lambda direction, answer, neighbour: answer - neighbour + 1, 1)
+    first = Stream(_two_at_the_start, _found, lambda direction: {0: 1}, _moves_it)
+    forms = [
+        *(form for form, size in _STREAMS if size <= 5 and form.step in (_step, _two)),
+        *(Composition(best, second, budgets=(1, 1)) for second in _SECONDS[:2]),
+        Composition(first, _second(_measured, lambda noise: None, "answer"), budgets=(1, 1)),
+    ]
+    for form in forms:
+        proof = fg.prove(form, epsilon=2)
+        assert proof.holds is None
+        assert "two draws of its program have one label" in str(proof.reason)
+
+
+def test_a_second_part_with_labels_of_its_own() -> None:
+    best = Ranking(1, "laplace", 2, lambda direction, answer, neighbour: answer - neighbour + 1, 1)
+    for start, alone in ((lambda noise: None, True), (_start("bar"), False), (_start("bar"), True)):
+        second = _second(_measured, start, "answer", alone=alone)
+        assert fg.prove(Composition(best, second, budgets=(1, 1)), epsilon=2).holds
 
 
 def test_a_stream_with_labels_of_its_own() -> None:

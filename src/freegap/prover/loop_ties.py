@@ -40,7 +40,7 @@ class NoiseInOrder(LabelledNoise[Fraction]):
     ) -> Fraction:
         """The next number, as noise of this law."""
         digits = _digits(self.seed + len(self.drawn), 1024)
-        self.labels += [] if label is None else [label]
+        self.labels.append(len(self.drawn) if label is None else label)
         self.drawn.append((law, Fraction(scale), resolution, step))
         value = self.width * (digits - (0 if law.one_sided else Fraction(1, 2)))
         if law is UNIFORM:
@@ -60,6 +60,20 @@ def is_tied(loop: Loop, program: Any, given: Mapping[str, Any], resolution: Frac
         except Exception:  # of the program, on these numbers: then nothing is said for all n
             return False
         if not same or whole.drawn != parts.drawn or not whole.told_apart:
+            return False
+    return True
+
+
+def draws_apart(program: Any, resolution: Fraction | None) -> bool:
+    """Whether no two draws have one label wherever the program is run: what was read of labels, by another
+    way."""
+    for answers, seed, width in inputs(resolution):
+        noise = NoiseInOrder(seed, width)
+        try:
+            program(list(answers), noise)
+        except Exception:  # of the program, on these numbers: then nothing is said for all n
+            return False
+        if not noise.told_apart:
             return False
     return True
 

@@ -20,6 +20,7 @@ from freegap.prover.composition import composed, prove_composition
 from freegap.prover.concentrated import prove_concentrated
 from freegap.prover.counterexample import find_counterexample
 from freegap.prover.flips import prove_flips
+from freegap.prover.loop_ties import draws_apart
 from freegap.prover.maxima import prove_maximum
 from freegap.prover.problem import Problem
 from freegap.prover.ranking import prove_ranking
@@ -234,6 +235,9 @@ ForAll = Composition | Selection | Ranking | Stream
 def _prove_form(problem: Problem, form: ForAll, *, counterexample: bool = False) -> Proof:
     """For all n; where that fails, a bounded size may give a refutation, which is more than a reason."""
     proof = _prove_for_all(problem, form)
+    if proof.holds and not draws_apart(form.program, problem.resolution):
+        reason = "not decided: two draws of its program have one label, or it fails where it is run"
+        return Proof(None, proof.claim, established({}, reason), reason=reason)
     if proof.holds:
         return proof
     first = form.first if isinstance(form, Composition) else form

@@ -14,7 +14,8 @@ state counts down from a first one, N, by 1 with each entry that is charged, and
 step that does not end the stream; then N entries are charged at most, and start_charge + N·M ≤ ε. Or the
 number of answers n is a parameter, and start_charge + n·M ≤ ε.
 
-*draws*: all steps draw alike, so that the number of entries determines the draws.
+*draws*: all steps draw alike, so that the number of entries determines the draws; no two draws of the form's
+program have one label (`freegap.prover.stream_labels`).
 
 The price of a shift x of noise of scale s is |x|·(1/s), where 1/s is a symbol of its own: the proof holds
 whatever it is, so for the reciprocal of s. Programs on symbols are not run to confirm the paths, as they have
@@ -43,6 +44,7 @@ from freegap.prover.prices import rate_of
 from freegap.prover.problem import NeighbourCase, Problem
 from freegap.prover.report import Proof
 from freegap.prover.steps import established, offset_formulas, step_alignment, step_program, with_offsets
+from freegap.prover.stream_labels import with_own_labels
 from freegap.symbolic import Condition, Draw, Limits, NotDecided, Symbol, SymbolicNoise, is_public
 from freegap.symbolic.subset import Trusted, follow, parameter
 from freegap.symbolic.subset.machine import Machine
@@ -114,7 +116,7 @@ class _AnyState:
     """The start, and one step from any state, under one direction."""
 
     def __init__(self, schema: Schema[Stream], direction: str, limits: Limits) -> None:
-        self.schema, self.form, self.direction = schema, schema.form, direction
+        self.schema, self.form, self.direction = schema, with_own_labels(schema.form), direction
         self.whole, self.limits = limits, replace(limits, relaxed=True)
         self.facts = [fact.z3 for fact in schema.facts]
         self.concrete = (

@@ -1,7 +1,7 @@
 """Labels of the draws of a `Stream`, for all n: the program of the form labels those of step i by (i, label),
-or by i alone, and those of the end by ("end", label). A proof looks at one step from any state, where labels
-are as the step has them, so what the whole program makes of them is checked here, where each draw is
-interpreted: no two draws of a run may have one label.
+or by i alone, and those of the end by ("end", label); in a composition, all by (part, label). A proof looks
+at one step from any state, where labels are as the step has them, so what the whole program makes of them is
+checked here, where each draw is interpreted: no two draws of a run may have one label.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ def with_own_labels(form: Stream) -> Stream:
     """The form, whose start, steps and end refuse a label that the program has twice."""
 
     def of_the_start(label: Any, before: list[Any]) -> bool:
+        if label is None and None in before:  # in a composition, both are named after the part alone
+            return True
         if form.place_alone:  # one without a label is labelled by its place in the order
             return label is None or isinstance(label, int | Fraction) or label == "end"
         return type(label) is tuple and len(label) == 2 and (label[0] == "end" or type(label[0]) is not str)

@@ -18,6 +18,7 @@ import numpy as np
 import z3
 
 from freegap.symbolic.conditions import Condition, undecided
+from freegap.symbolic.undecided import NotDecided
 
 
 class SymbolicVariable:
@@ -51,7 +52,10 @@ Monomial = tuple[SymbolicVariable, ...]
 
 @lru_cache(maxsize=4096)
 def _numeral(value: Fraction) -> Any:
-    return z3.RealVal(str(value))
+    try:
+        return z3.RealVal(str(value))
+    except ValueError:  # more digits than Python writes
+        raise NotDecided("a number with too many digits for a question to z3") from None
 
 
 @lru_cache(maxsize=65536)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from freegap.symbolic.subset.floats import note_errors, note_power, note_quotient
+from freegap.symbolic.subset.floats import note_errors, note_power, note_quotient, require_range
 from freegap.symbolic.subset.processing import OPERATIONS, Processed
 from freegap.symbolic.subset.values import holds_rounding, is_number, shown
 from freegap.symbolic.symbols import Symbol
@@ -135,6 +135,7 @@ def _bounded(machine: Machine, result: Any) -> Any:
     if type(result) is Symbol:
         if len(result.terms) > _MOST_TERMS:
             raise machine.refusal(f"a polynomial of more than {_MOST_TERMS} terms")
+        require_range(machine, result)
         parts: list[Any] = list(result.terms.values())
     else:
         parts = [result]
@@ -202,7 +203,7 @@ def divided(machine: Machine, left: Any, right: Any) -> Any:
     if type(left) is Symbol:
         found: Symbol = left / right
         note_quotient(machine, left, right, found)
-        return found
+        return _bounded(machine, found)
     if left == 0 and right < 0:
         raise machine.refusal(
             "zero divided by a negative number: a float would be -0.0, which looks different"

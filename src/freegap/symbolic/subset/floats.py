@@ -22,6 +22,22 @@ _UNIT = Fraction(1, 2**52)
 _MOST = Fraction(1, 10**9)
 _DIGITS = 2**80
 """Of an error, which is rounded up."""
+_SIZE = 10**20
+"""Answers and noise are taken to be 0, or not larger than this, and not smaller than its reciprocal."""
+_RANGE = 10**300
+
+
+def require_range(machine: Machine, made: Symbol) -> None:
+    """No term of a number that is not known is beyond the range of floats: Python has inf there, of which
+    differences are NaN, or 0, or raises an error. Which it is would tell of an answer."""
+    for monomial, value in made.terms.items():
+        size, spread = abs(value), _SIZE ** len(monomial)
+        small = bool(monomial) and size * _RANGE < spread
+        if small or (size * spread > _RANGE and (machine.floats or monomial)):
+            raise machine.refusal(
+                "a number that may be beyond the range of floats, for answers and noise of at most 10^20: a "
+                "power or a factor that is too large, or too small"
+            )
 
 
 def note_errors(machine: Machine, kind: type[ast.operator], left: Any, right: Any, result: Any) -> None:
