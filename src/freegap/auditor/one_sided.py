@@ -42,7 +42,7 @@ PLAINEST = ("all above", "last above")
 
 
 @dataclass(frozen=True)
-class Bar:
+class RareBar:
     """What happens on one side alone is looked at from so many hits on, if chance alone would not show more
     than so many events like it."""
 
@@ -50,7 +50,7 @@ class Bar:
     chance: float
 
 
-FULL, HALF = Bar(5, 3.0), Bar(2, 12.0)
+FULL, HALF = RareBar(5, 3.0), RareBar(2, 12.0)
 
 
 def plain_candidates(
@@ -183,7 +183,7 @@ def _weighed(source: OutputSource, plan: Plan, size: int, leads: Sequence[Lead])
     ]
 
 
-def one_sided(first: Sorted, second: Sorted, epsilon: float, bar: Bar = FULL) -> list[Finding]:
+def one_sided(first: Sorted, second: Sorted, epsilon: float, bar: RareBar = FULL) -> list[Finding]:
     """Of every feature, what happened the most often on one side and never on the other, where a mechanism
     that is private with ε would hardly show any.
 
@@ -213,7 +213,7 @@ def _features(first: Outputs, second: Outputs) -> list[Feature]:
 
 
 def _alone(
-    feature: Feature, here: Sorted, there: Sorted, epsilon: float, bar: Bar
+    feature: Feature, here: Sorted, there: Sorted, epsilon: float, bar: RareBar
 ) -> Iterator[tuple[Between | OneOf, int]]:
     """Conditions that hold here and never there, each with how often."""
     (one, x), (two, y) = here.read(feature), there.read(feature)
@@ -248,7 +248,7 @@ def _repeated(numbers: Ordered, least: int) -> Floats:
     return np.unique(later[later == earlier])
 
 
-def _telling(mine: Tally, others: Tally, epsilon: float, bar: Bar) -> list[int]:
+def _telling(mine: Tally, others: Tally, epsilon: float, bar: RareBar) -> list[int]:
     """The places of what happened the most often here and never there, unless that may well be chance: with ε
     a hit is here with a probability of at most 1/(1 + e^-ε), and there are others about as frequent."""
     alone = np.where(others == 0, mine, 0)
