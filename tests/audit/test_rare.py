@@ -54,9 +54,10 @@ def test_a_leak_of_one_in_ten_thousand_is_found_without_a_pair(mechanism: Any) -
     assert report.counterexample.counts.hits2 == 0
 
 
-@pytest.mark.parametrize("leak", [0.0, 7e-4, 1e-3])  # the second too rare for the first half alone
+@pytest.mark.parametrize("leak", [0.0, 7e-4, 1e-3])
 def test_a_second_half_is_drawn_where_the_first_has_shown_something(leak: float) -> None:
     samples, made = 10_000, [0]
+    seed = 4  # with which the first half alone does not show the smaller leak
 
     def counted(answers: list[float], rng: Rng, size: int) -> Any:
         made[0] += size
@@ -66,7 +67,7 @@ def test_a_second_half_is_drawn_where_the_first_has_shown_something(leak: float)
     pair = Pair((1, 1), (2, 2), "all above")
     workers = Workers(1, threads=False, run_limit=None)
     leads = one_sided_leads(
-        OutputSource(Mechanism.of(counted, claimed={}), 1, None),
+        OutputSource(Mechanism.of(counted, claimed={}), seed, None),
         workers,
         [SearchCandidate(pair, ())],
         Plan(samples, confirm=5 * samples, z=4.9, claim=PureClaim(1.0), patience=16),
