@@ -135,3 +135,12 @@ def test_a_dry_run_refuses_what_the_release_refuses(option: dict[str, Any]) -> N
             fg.above(TABLE, **{**COLUMNS, "threshold": 5, "k": 2, "epsilon": 1, **option})
         with pytest.raises(InvalidArgument, match=match):
             forecast_above(k=2, epsilon=1, **option)
+
+
+@pytest.mark.parametrize("k", [0, -1, "two", 1.5, True])
+@pytest.mark.parametrize(
+    "unknown", [{}, {"domain": "unknown", "delta": "1e-6", "items_per_person": 1}], ids=str
+)
+def test_a_dry_run_refuses_a_number_of_items_that_is_none(unknown: dict[str, Any], k: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"^k = "):
+        forecast_above(k=k, epsilon=1, **unknown)

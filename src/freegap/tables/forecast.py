@@ -35,7 +35,7 @@ from freegap.values.measures import (
     pure_within,
     rho_within,
 )
-from freegap.values.rationals import Rational
+from freegap.values.rationals import Rational, count_argument
 from freegap.values.remarks import remarks_on
 from freegap.values.thresholds import read_threshold
 from freegap.values.written import readable
@@ -346,6 +346,7 @@ def forecast_above(
     by_group = GroupArguments.read(group, groups, groups_per_person, one_group_per_person)
     if is_unknown(domain):
         refuse_with_unknown(rho=rho, noise=noise, value=value)
+        count_argument("k", k)  # which decides nothing else here
         of_unknown = UnknownCountsPlan.read(
             epsilon=epsilon, delta=delta, items_per_person=items_per_person, people=people
         )
