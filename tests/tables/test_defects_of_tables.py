@@ -44,6 +44,15 @@ def test_a_table_with_deleted_rows_is_refused(mark: str, data: str, name: str, t
             top(place)
 
 
+def test_a_folder_with_two_journals_is_refused_by_one_name(tmp_path: Path) -> None:
+    """The same whatever order the folders are found in."""
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / ".hoodie").mkdir()
+    with pytest.raises(InvalidArgument, match="belongs to a table of Delta, whose files hold"):
+        top(tmp_path / "a.parquet")
+
+
 def test_files_of_several_types_are_not_rounded(tmp_path: Path) -> None:
     pl.DataFrame({"item": [2], "person": [1]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"item": [2.5] * 200, "person": range(200)}).write_parquet(tmp_path / "b.parquet")
