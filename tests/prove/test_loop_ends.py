@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from typing import Any
 
 import pytest
 
 import freegap as fg
+from freegap.prover.loop_text import is_plain_label
 
 
 def looked_up(_out: Any) -> Any:
@@ -108,3 +110,24 @@ def test_a_label_does_nothing_besides() -> None:
 
     proof = fg.prove(few, epsilon=1, neighbours="one", queries=2)
     assert "any number of answers" not in proof.claim
+
+
+@pytest.mark.parametrize(
+    ("label", "plain"),
+    [
+        ("i", True),
+        ("('sum', i + 1)", True),
+        ("f'{i} of {size}'", True),
+        ("answer", False),  # used twice where two answers are equal
+        ("('sum', answer)", False),
+        ("('a', 'b')[i]", False),  # an error from the third on
+        ("told.append(i)", False),
+        ("i if i else size", False),
+        ("-i", False),
+        ("(i := 3)", False),
+        ("[i]", False),
+    ],
+)
+def test_what_a_label_may_be_made_of(label: str, plain: bool) -> None:
+    """By itself: other guards would refuse most of these as well."""
+    assert is_plain_label(ast.parse(label, mode="eval").body, {"i", "size"}) is plain
