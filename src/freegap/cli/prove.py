@@ -260,7 +260,8 @@ def _show_gallery(only: str, as_json: bool, page: Path | None) -> int:
     else:
         for result in results:
             name, _, size, epsilon, verdict, found, seconds = result.row
-            typer.echo(f"{verdict.strip('*'):12}{name}, {size} answers, ε = {epsilon}, {seconds} s")
+            answers = "1 answer" if str(size) == "1" else f"{size} answers"
+            typer.echo(f"{verdict.strip('*'):12}{name}, {answers}, ε = {epsilon}, {seconds} s")
             if found:
                 typer.echo(f"{'':12}{found}")
         typer.echo(f"{sum(result.right for result in results)} of {len(results)} are decided, and rightly")
