@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -19,11 +20,13 @@ from freegap.mechanisms import sparse_vector
 from freegap.mechanisms.measurement import measured_scale
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.prover.report import Proof
+from freegap.prover.routes import _text
 from freegap.prover.schema import Schema, prove_schema
 from freegap.symbolic import GivenNoise, Limits, Symbol, is_public, public, real, reciprocal
 from freegap.values.measures import Pure
 
 EACH = threshold_schema(plan(1, "laplace", False, halvings=1))
+PER_ANSWER = 1
 
 
 def proved(schema: Schema[Stream], neighbours: str = "each") -> Proof:
@@ -331,3 +334,16 @@ def test_what_is_public() -> None:
 def test_the_form_is_that_of_the_release() -> None:
     """Only the numbers of the plan are exchanged: the text is one."""
     assert EACH.form.step.__code__ is sparse_vector.form(plan(1, "laplace", False)).step.__code__
+
+
+def test_the_same_text_in_another_module_is_another() -> None:
+    """It may read another constant of that name."""
+
+    def shift(answer: Any) -> Any:
+        return answer * PER_ANSWER
+
+    other = FunctionType(shift.__code__, {"PER_ANSWER": 0})
+    assert (shift(3), other(3)) == (3, 0)
+    assert shift.__code__ == other.__code__
+    assert _text(shift) == _text(shift)
+    assert _text(shift) != _text(other)

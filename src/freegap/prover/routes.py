@@ -341,8 +341,8 @@ def _same_text(form: Any, schema: Schema[Any] | Composed) -> bool:
 
 
 def _text(part: Any, within: tuple[Any, ...] = ()) -> Any:
-    """The code of a function and what it is closed over, a word or a flag; nothing of a number, which may be
-    a symbol. What is none of these is equal to nothing."""
+    """The code of a function, its module and what it is closed over, a word or a flag; nothing of a number,
+    which may be a symbol. What is none of these is equal to nothing."""
     if any(part is outer for outer in within):
         return "itself"
     again = partial(_text, within=(*within, part))
@@ -351,7 +351,8 @@ def _text(part: Any, within: tuple[Any, ...] = ()) -> Any:
     if isinstance(part, FunctionType):
         closed = tuple(cell.cell_contents for cell in part.__closure__ or ())
         given = (part.__defaults__, *(part.__kwdefaults__ or {}).items())
-        return part.__code__, again(given), again(closed)
+        # The same text in another module may read other constants.
+        return part.__code__, id(part.__globals__), again(given), again(closed)
     if isinstance(part, tuple):
         return tuple(map(again, part))
     if isinstance(part, Law | bool | str) or part is None:
