@@ -1,4 +1,5 @@
-"""`freegap bench audit` and `freegap bench audit-device`: how fast audits are, and how near they come."""
+"""`freegap bench audit`, `audit-device` and `audit-limits`: how fast audits are, how near they come, and how
+near they can come."""
 
 from __future__ import annotations
 
@@ -41,6 +42,29 @@ def audit_device(
             progress(f"{name} at ε = {claimed:g}")
             found += rows([(name, claimed)], device=device, seconds=until, memory=memory)
         return {"device": device, "seconds": until, "wanted": WANTED, "rows": found}
+
+    show(run, as_json, tables)
+
+
+def audit_limits(as_json: bool = _JSON) -> None:
+    """The runs that any audit of a black box needs, by a theorem, where a loss shows in hardly any run."""
+    from freegap_evidence.bench.audit_limits import rows
+
+    columns = {
+        "mechanism": "{name}",
+        "ε": "{epsilon:g}",
+        "loss": "{true_loss:g}",
+        "share": "{share:.0%}",
+        "least runs": "{least_runs:.2g}",
+    }
+
+    def tables(result: Record) -> Tables:
+        title = "Runs on each input, below which no audit of a black box shows so much"
+        return [table_of(title, result["rows"], columns, left=("mechanism",))]
+
+    def run(progress: Callable[[str], None]) -> Record:
+        progress("laws of the loss")
+        return {"rows": list(rows())}
 
     show(run, as_json, tables)
 
