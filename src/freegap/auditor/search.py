@@ -28,6 +28,7 @@ from freegap.auditor.scout import Scouted, scout
 MOST_NEAR = 3
 LEAST_HEAT = 200_000  # samples of a last round that is worth a heat before it
 HALFWAY = 0.85  # of what is enough, after a part of the samples
+JUDGES_APART = 100  # keys of finalists that are judged one after the other, each on samples of its own
 MOST_IN_FINAL, MOST_EVENTS_IN_FINAL = 3, 4
 
 
@@ -153,14 +154,24 @@ def _judged(
     report: Callable[[str, int, int, float], None],
     enough: float,
 ) -> list[Lead]:
-    """The leads that fresh samples bear out; none where a few of them do not, since most were luck."""
+    """The leads that fresh samples bear out; none where a few of them do not, since most were luck. Where
+    samples are many, the finalists that did best on the few are tried first: one that holds is enough."""
+    groups = [finalists]
     if judges.size >= LEAST_HEAT // 4:
         few = replace(judges, size=judges.size // 5, key=judges.key + 40)
         held = _leads(_run_round(source, workers, finalists, few, state, report))
         if not held or held[0].finding.score <= HALFWAY * enough:
             return []
-    judged = _leads(_run_round(source, workers, finalists, judges, state, report))
-    return judged if judged and judged[0].finding.score > enough else []
+        order = dict.fromkeys(lead.candidate for lead in held)
+        groups = [[runner] for candidate in order for runner in finalists if runner[0] == candidate]
+    judged: list[Lead] = []
+    for number, group in enumerate(groups):
+        apart = replace(judges, key=judges.key + JUDGES_APART * number)
+        judged += _leads(_run_round(source, workers, group, apart, state, report))
+        judged.sort(key=lambda lead: -lead.merit)
+        if judged and judged[0].finding.score > enough:
+            return judged
+    return []
 
 
 LEAST_GLANCE = 200  # samples of a candidate, below which a glance tells nothing
