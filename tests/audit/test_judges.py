@@ -1,4 +1,4 @@
-"""What looks blatant before the last round is judged on fresh samples: the best first, as many as it takes."""
+"""What looks blatant before the last round is judged on fresh samples: the best first, while it takes more."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def laplace_releases(count: int, loss: float, cells: int = CELLS) -> LossLaw:
     size = 2 * cells * count + 1
     spectrum = np.fft.rfft(one, 1 << (size - 1).bit_length())
     chances = np.maximum(np.fft.irfft(spectrum**count)[:size], 0.0)
-    values = np.arange(-cells * count, cells * count + 1) * step
+    values: Floats = np.arange(-cells * count, cells * count + 1, dtype=np.float64) * step
     return LossLaw(values, chances, count * step / 2)
 
 
