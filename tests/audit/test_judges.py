@@ -1,4 +1,4 @@
-"""What looks blatant before the last round is judged on fresh samples: the best first, while it takes more."""
+"""What looks blatant before the last round is judged on fresh samples, the best first."""
 
 from __future__ import annotations
 
