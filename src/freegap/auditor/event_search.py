@@ -36,6 +36,7 @@ from freegap.auditor.plan import BoundForecast, Effort
 MOST_DISTINCT = 64
 MOST_WHOLE = 4096
 LEAST_REPEATS = 5
+LEAST_OFTEN = 4  # times on the average that a value of a set occurs: what occurs once was lucky
 MOST_FOUND = 40
 
 
@@ -47,7 +48,9 @@ def score_event(
     high, low = (hits2, hits1) if swapped else (hits1, hits2)
     # fresh samples, but the best of several events: a rare one that was lucky must not win
     soon = replace(forecast, patience=1.0, caution=0.8 * forecast.caution).bound(high, low)
-    return Finding(event, swapped, hits1, hits2, float(forecast.bound(high, low)), float(soon))
+    at_best = replace(forecast, caution=-forecast.caution).bound(high, low)
+    score = float(forecast.bound(high, low))
+    return Finding(event, swapped, hits1, hits2, score, float(soon), float(at_best))
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def _of_feature(
     if read.distinct <= MOST_DISTINCT or (effort.atoms and isinstance(feature, Component)):
         values = distinct(x1, x2)
         c1, c2 = x1.tally(values), x2.tally(values)
-        if len(values) <= MOST_DISTINCT:
+        if len(values) <= min(MOST_DISTINCT, (x1.count + x2.count) // LEAST_OFTEN):
             numbers = [float(v) for v in values]
             family.sets(numbers, [value_text(v) for v in numbers], c1, c2)
             family.intervals(_gaps(values, _all_integers(one, two)), x1, x2)
@@ -193,7 +196,7 @@ def _label_counts(one: Reading, two: Reading) -> tuple[list[Label], NDArray[np.i
 
 def _whole_sets(family: Family, x1: Ordered, x2: Ordered, outputs: tuple[Outputs, Outputs]) -> None:
     values = distinct(x1, x2)
-    if len(values) > min(MOST_WHOLE, (x1.count + x2.count) // 4):
+    if len(values) > min(MOST_WHOLE, (x1.count + x2.count) // LEAST_OFTEN):
         return
     names = _Names(values, outputs)
     family.sets(list(map(float, values)), names, x1.tally(values), x2.tally(values))

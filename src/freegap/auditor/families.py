@@ -38,6 +38,7 @@ class Finding:
     swapped: the event is the likelier one on the second input.
     score: the bound on ε that a confirmation could expect, more where patience could show a violation.
     soon: the bound to be expected without patience.
+    at_best: what the score would be if chance had been against the event.
     """
 
     event: Event
@@ -46,6 +47,7 @@ class Finding:
     hits2: int
     score: float = field(compare=False)
     soon: float = field(compare=False, default=-math.inf)
+    at_best: float = field(compare=False, default=-math.inf)
 
     @property
     def one_sided(self) -> int:

@@ -219,24 +219,36 @@ class Plan:
         return (14, 6, 4, 0) if self.costly or self.stretch > 1 else (10, 4, 3, 0)
 
     @property
-    def glance(self) -> Plan:
-        """A tenth of it all: enough for what is so plain that a tenth of the runs will confirm it."""
-        return replace(self, samples=self.samples // 10, confirm=self.confirm // 10, patience=1)
+    def glances(self) -> tuple[Plan, ...]:
+        """A tenth of it all, and a third: enough for what is so plain that as few runs will confirm it."""
+        return tuple(
+            replace(self, samples=self.samples // part, confirm=self.confirm // part, patience=1)
+            for part in (10, 3)
+        )
 
     @property
     def judging(self) -> Round:
         """The last round, for what looks blatant before: half the samples are enough for that."""
         return replace(self, samples=self.samples // 2).round(3, 1, few=self.stretch > 1)
 
-    def round(self, number: int, candidates: int, *, few: bool = False) -> Round:
+    def heat(self, round_: Round, part: int) -> Round:
+        """A part of the last round before it, for all that may get there."""
+        size = round_.size // part
+        effort = replace(round_.effort, forecast=self.forecast(size, 1.0))
+        return replace(round_, size=size, effort=effort, key=round_.key + 30 + part)
+
+    def round(self, number: int, candidates: int, *, few: bool = False, glanced: bool = False) -> Round:
         """Round 0 to 3: more samples, more effort, fewer candidates; the first two rounds have a number of
         samples to share out.
 
         few: there were no more to begin with.
+        glanced: all candidates were glanced at before, which has taken a third of the first round's samples.
         """
         parts: tuple[float, ...] = (60, 16, 3, 1)
         if not self.costly:
-            parts = (max(10, 0.4 * candidates), max(8, 0.28 * candidates), 4, 1)
+            first = 1.5 if glanced else 1.0
+            forms = 1 if self.stretch == 1 else 2  # a pair that is stretched has them twice
+            parts = (first * max(10, 0.4 * candidates), forms * max(8, 0.28 * candidates), forms * 4, 1)
         if not self.costly and few:  # they can have more, and show what is rarer
             parts = (*parts[:2], 1, 0.5)
         elif number == 3 and not self.costly:  # a small loss is hard to tell from a slightly smaller one

@@ -58,10 +58,12 @@ def scout(source: OutputSource, task: tuple[SearchCandidate, Round, int, tuple[F
         apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
     except MechanismFailed:  # on an input that nobody asked for
         return plain
-    if round_.only_known:  # what the usual samples can show is judged on the pair itself
+    if round_.only_known:  # what the usual samples can show is judged on the pair itself, what may be afar
         soon = {(f.event, f.swapped): f.soon for f in plain.findings}
+        at_best = {(f.event, f.swapped): f.at_best for f in apart.findings}
         both = sorted((*plain.findings, *apart.findings), key=lambda finding: finding.merit)
-        best = {(f.event, f.swapped): replace(f, soon=soon[f.event, f.swapped]) for f in both}
+        keys = [(f, (f.event, f.swapped)) for f in both]
+        best = {key: replace(f, soon=soon[key], at_best=at_best[key]) for f, key in keys}
         return replace(plain, findings=tuple(best.values()))
     half = round_.keep // 2
     return replace(plain, findings=tuple(dict.fromkeys((*plain.findings[:half], *apart.findings[:half]))))

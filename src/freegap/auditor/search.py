@@ -26,8 +26,11 @@ from freegap.auditor.sampling import OutputSource, Workers
 from freegap.auditor.scout import Scouted, scout
 
 MOST_NEAR = 3
-LEAST_HEAT = 200_000  # samples of a last round that is worth a heat before it
+LEAST_HEAT = 200_000  # samples of a last round that is worth heats before it
+HEATS = (16, 4)  # parts of its samples
+LEAST_APART = 15_000  # samples of judges that are worth trying the finalists one after the other
 HALFWAY = 0.85  # of what is enough, after a part of the samples
+RACES_APART = 10_000  # keys of the races of one audit
 JUDGES_APART = 100  # keys of finalists that are judged one after the other, each on samples of its own
 MOST_IN_FINAL, MOST_EVENTS_IN_FINAL = 3, 4
 
@@ -109,25 +112,28 @@ def race(
     """The leads of the search, most promising first; `state` has what was found until an interruption.
 
     scale: the noise scale to be expected, by which parameters are moved.
-    start: the round to begin with; key: tells the races of one audit apart.
+    start: the round to begin with; key: the number of the race, which tells those of one audit apart.
     enough: a score that makes further search needless; only the last round follows then.
     """
+    key *= RACES_APART
     runners: list[tuple[SearchCandidate, tuple[Finding, ...]]] = [(candidate, ()) for candidate in candidates]
     results: list[Scouted] = []
     few = len(candidates) <= plan.survivors[2]
     if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
         start = 2
-    if start == 0 and not plan.costly and math.isfinite(enough):
-        plain = _glance(source, workers, runners, plan.glance, scale, state, report, key + 20, enough)
+    glances = plan.glances if start == 0 and not plan.costly and math.isfinite(enough) else ()
+    for number, glance in enumerate(glances):
+        plain = _glance(source, workers, runners, glance, scale, state, report, key + 20 + 2 * number, enough)
         if plain:
             state.leads = plain
             return plain
     for number in range(start, 4):
-        round_ = replace(plan.round(number, len(runners), few=few), key=key, first=number == start)
-        if number == 3 and round_.size >= LEAST_HEAT and len(runners) > MOST_IN_FINAL:
-            heat = replace(round_, size=round_.size // 4, key=key + 30)
-            runners = _finalists(_run_round(source, workers, runners, heat, state, report))
-        results = _run_round(source, workers, runners, round_, state, report)
+        round_ = plan.round(number, len(runners), few=few, glanced=bool(glances))
+        round_ = replace(round_, key=key, first=number == start)
+        if number == 3:
+            results = _last_round(source, workers, runners, round_, plan, state, report)
+        else:
+            results = _run_round(source, workers, runners, round_, state, report)
         if number == max(1, start):
             state.finalists = [result.candidate for result in sorted(results, key=lambda r: -r.merit)[:12]]
         if number < 2 and state.best > enough:
@@ -145,6 +151,29 @@ def race(
     return state.leads
 
 
+def _last_round(
+    source: OutputSource,
+    workers: Workers,
+    runners: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]],
+    round_: Round,
+    plan: Plan,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+) -> list[Scouted]:
+    """The events found so far on fresh samples. Where these are many, as for a small ε, parts of them first,
+    which leave a few candidates, and the whole only where one of them may be a violation, or the bound shall
+    be tight."""
+    if round_.size < LEAST_HEAT:
+        return _run_round(source, workers, runners, round_, state, report)
+    for part in HEATS:
+        results = _run_round(source, workers, runners, plan.heat(round_, part), state, report)
+        runners = _finalists(results)
+    hopes = [max(f.score, f.at_best) for _, findings in runners for f in findings]
+    if not plan.tight and not any(hope > plan.claim.amount for hope in hopes):
+        return results
+    return _run_round(source, workers, runners, round_, state, report)
+
+
 def _judged(
     source: OutputSource,
     workers: Workers,
@@ -157,7 +186,7 @@ def _judged(
     """The leads that fresh samples bear out; none where a few of them do not, since most were luck. Where
     samples are many, the finalists that did best on the few are tried first: one that holds is enough."""
     groups = [finalists]
-    if judges.size >= LEAST_HEAT // 4:
+    if judges.size >= LEAST_APART:
         few = replace(judges, size=judges.size // 5, key=judges.key + 40)
         held = _leads(_run_round(source, workers, finalists, few, state, report))
         if not held or held[0].finding.score <= HALFWAY * enough:
@@ -196,8 +225,8 @@ def _glance(
     if state.best > enough:
         finalists = _next_runners(results, 2, few, source.mechanism.found, scale)[: few.survivors[2]]
         judges = replace(few.judging, key=key + 1)
-        judged = _leads(_run_round(source, workers, finalists, judges, state, report))
-        if judged and judged[0].finding.score > enough:
+        judged = _judged(source, workers, finalists, judges, state, report, enough)
+        if judged:
             state.finalists = [lead.candidate for lead in judged]
             return judged
     state.tried, state.refused, state.first_look = 0, (), {}
