@@ -64,7 +64,7 @@ def test_without_hope_a_quarter_of_the_samples_is_the_end(monkeypatch: pytest.Mo
     assert LAST.size == 400_000
     rounds = Rounds(SCORES, SOON)
     assert last_round(monkeypatch, rounds) == [1, 3, 2, 4]  # the best two by score, the best two by soon
-    assert rounds.tried == [(25_000, [0, 1, 2, 3, 4, 5, 6]), (100_000, [1, 3, 2, 4])]
+    assert rounds.tried == [(12_500, [0, 1, 2, 3, 4, 5, 6]), (100_000, [1, 3, 2, 4])]
     assert len(set(rounds.keys)) == 2
 
 
@@ -78,7 +78,7 @@ def test_without_hope_a_quarter_of_the_samples_is_the_end(monkeypatch: pytest.Mo
 )
 def test_what_may_be_a_violation_has_the_whole_round(monkeypatch: pytest.MonkeyPatch, rounds: Rounds) -> None:
     last_round(monkeypatch, rounds)
-    assert [size for size, _ in rounds.tried] == [25_000, 100_000, 400_000]
+    assert [size for size, _ in rounds.tried] == [12_500, 100_000, 400_000]
     assert len(set(rounds.keys)) == 3
 
 
@@ -91,10 +91,10 @@ def test_what_is_claimed_exactly_is_no_hope(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_tight_bound_has_the_whole_round_whatever_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = Rounds(SCORES, SOON)
     last_round(monkeypatch, rounds, replace(PLAN, tight=True))
-    assert [size for size, _ in rounds.tried] == [25_000, 100_000, 400_000]
+    assert [size for size, _ in rounds.tried] == [12_500, 100_000, 400_000]
 
 
-@pytest.mark.parametrize(("size", "sizes"), [(199_999, [199_999]), (200_000, [12_500, 50_000])])
+@pytest.mark.parametrize(("size", "sizes"), [(199_999, [199_999]), (200_000, [6_250, 50_000])])
 def test_few_samples_are_made_at_once(monkeypatch: pytest.MonkeyPatch, size: int, sizes: list[int]) -> None:
     rounds = Rounds(SCORES, SOON)
     last_round(monkeypatch, rounds, size=size)
@@ -132,7 +132,7 @@ def test_numbers_that_hardly_repeat_make_no_sets() -> None:
     conditions = [clause.condition for finding in found for clause in finding.event.clauses]
     assert not [c for c in conditions if isinstance(c, OneOf) and len(c.values) > 1]
     many = [np.repeat([1.0, 2.0, 3.0], times) for times in ([100, 100, 50], [30, 40, 180])]
-    found = find_events(*(from_batch(part, 250) for part in many), effort)
+    found = find_events(from_batch(many[0], 250), from_batch(many[1], 250), effort)
     assert [f for f in found if isinstance(f.event.clauses[0].condition, OneOf) and f.score > 0]
 
 
@@ -142,7 +142,7 @@ def test_glances_get_longer_and_the_first_round_is_shorter_after_them() -> None:
         (33_333, 166_666, 1),
     ]
     assert PLAN.round(0, 23).size == 10_000
-    assert PLAN.round(0, 23, glanced=True).size == 6_666
+    assert PLAN.round(0, 23, glanced=True).size == 8_000
 
 
 def test_pairs_in_two_forms_have_as_many_samples_as_others() -> None:
@@ -150,3 +150,51 @@ def test_pairs_in_two_forms_have_as_many_samples_as_others() -> None:
     assert (PLAN.stretch, plain.stretch) == (5, 1)
     for number in (1, 2):
         assert 2 * PLAN.round(number, 20).size == plain.round(number, 20).size
+
+
+class Looks(Rounds):
+    """What candidates show at first, at a second glance, and when they are judged."""
+
+    def __call__(self, source: Any, workers: Any, runners: Any, round_: Round, state: Any, *_: Any) -> Any:
+        results = super().__call__(source, workers, runners, round_)
+        if round_.only_known:
+            results = [Scouted(r.candidate, (replace(r.findings[0], score=9.0),)) for r in results]
+        if round_.first:
+            state.first_look = {result.candidate: result.merit for result in results}
+        state.leads = search._leads(results)
+        return results
+
+
+def at_a_glance(monkeypatch: pytest.MonkeyPatch, looks: Looks, plan: Plan, enough: float) -> search.Race:
+    monkeypatch.setattr(search, "_run_round", looks)
+    monkeypatch.setattr(
+        search, "_next_runners", lambda results, *_: [(r.candidate, r.findings) for r in results]
+    )
+    any_: Any = None
+    source: Any = type("Source", (), {"mechanism": type("Mechanism", (), {"found": ()})})
+    runners: Any = [(candidate, ()) for candidate in CANDIDATES]
+    state = search.Race()
+    found = search._at_a_glance(source, any_, runners, plan.glances, 1.0, state, any_, 20, enough)
+    assert found is bool(state.leads and state.finalists)
+    return state
+
+
+def test_the_second_glance_is_at_the_better_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Looks(SCORES, SOON)
+    state = at_a_glance(monkeypatch, looks, PLAN, 0.5)
+    assert looks.tried == [(1_000, [0, 1, 2, 3, 4, 5, 6]), (3_333, [1, 3, 2, 0])]
+    assert looks.keys == [20, 22]
+    assert state.first_look == {}  # the rounds that follow begin anew
+
+
+def test_where_the_first_glance_is_too_short_the_second_is_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Looks(SCORES, SOON)
+    at_a_glance(monkeypatch, looks, replace(PLAN, samples=10_000), 0.5)
+    assert looks.tried == [(333, [0, 1, 2, 3, 4, 5, 6])]
+
+
+def test_what_is_plain_at_a_glance_is_judged_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Looks(SCORES, SOON)
+    state = at_a_glance(monkeypatch, looks, PLAN, 0.165)
+    assert looks.keys == [20, 21]
+    assert len(state.first_look) == len(CANDIDATES)

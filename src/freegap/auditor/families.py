@@ -201,7 +201,8 @@ class Family:
         orders = [np.argsort(sign * ratio, kind="stable")[:LARGEST_SET] for sign in (-1, 1)]
         more = np.stack([np.cumsum(rest1[orders[0]]), np.cumsum(rest2[orders[1]])])
         less = np.stack([np.cumsum(rest2[orders[0]]), np.cumsum(rest1[orders[1]])])
-        unions = replace(self.forecast, grow=2 * self.forecast.grow).bound(more, less)
+        choices = max(1, more.shape[1] // 8)  # the luckiest is taken, of unions that have much in common
+        unions = replace(self.forecast, grow=2 * self.forecast.grow).bound(more, less, choices)
         for swapped, union, order in zip((False, True), unions, orders, strict=True):
             most = int(np.argmax(union))
             if most:

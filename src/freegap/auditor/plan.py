@@ -242,11 +242,11 @@ class Plan:
         samples to share out.
 
         few: there were no more to begin with.
-        glanced: all candidates were glanced at before, which has taken a third of the first round's samples.
+        glanced: all candidates were glanced at before, which has taken a part of the first round's samples.
         """
         parts: tuple[float, ...] = (60, 16, 3, 1)
         if not self.costly:
-            first = 1.5 if glanced else 1.0
+            first = 1.25 if glanced else 1.0
             forms = 1 if self.stretch == 1 else 2  # a pair that is stretched has them twice
             parts = (first * max(10, 0.4 * candidates), forms * max(8, 0.28 * candidates), forms * 4, 1)
         if not self.costly and few:  # they can have more, and show what is rarer

@@ -27,7 +27,7 @@ from freegap.auditor.scout import Scouted, scout
 
 MOST_NEAR = 3
 LEAST_HEAT = 200_000  # samples of a last round that is worth heats before it
-HEATS = (16, 4)  # parts of its samples
+HEATS = (32, 4)  # parts of its samples
 LEAST_APART = 15_000  # samples of judges that are worth trying the finalists one after the other
 HALFWAY = 0.85  # of what is enough, after a part of the samples
 RACES_APART = 10_000  # keys of the races of one audit
@@ -122,11 +122,8 @@ def race(
     if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
         start = 2
     glances = plan.glances if start == 0 and not plan.costly and math.isfinite(enough) else ()
-    for number, glance in enumerate(glances):
-        plain = _glance(source, workers, runners, glance, scale, state, report, key + 20 + 2 * number, enough)
-        if plain:
-            state.leads = plain
-            return plain
+    if glances and _at_a_glance(source, workers, runners, glances, scale, state, report, key + 20, enough):
+        return state.leads
     for number in range(start, 4):
         round_ = plan.round(number, len(runners), few=few, glanced=bool(glances))
         round_ = replace(round_, key=key, first=number == start)
@@ -206,10 +203,44 @@ def _judged(
 LEAST_GLANCE = 200  # samples of a candidate, below which a glance tells nothing
 
 
-def _glance(
+def _at_a_glance(
     source: OutputSource,
     workers: Workers,
     runners: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]],
+    glances: Sequence[Plan],
+    scale: float,
+    state: Race,
+    report: Callable[[str, int, int, float], None],
+    key: int,
+    enough: float,
+) -> bool:
+    """Whether a first look at all candidates on few samples, or a second one at the better half, shows what
+    fresh ones bear out; else nothing of it is kept."""
+    for number, glance in enumerate(glances):
+        first = not state.first_look
+        look = replace(glance.round(0, len(runners)), key=key + 2 * number, first=first)
+        if look.size < LEAST_GLANCE:
+            continue
+        looked_at = runners if first else _better_half(runners, state)
+        results = _run_round(source, workers, looked_at, look, state, report)
+        if _plain(source, workers, results, glance, scale, state, report, look.key + 1, enough):
+            return True
+    state.tried, state.refused, state.first_look = 0, (), {}
+    return False
+
+
+def _better_half(
+    runners: Sequence[tuple[SearchCandidate, tuple[Finding, ...]]], state: Race
+) -> list[tuple[SearchCandidate, tuple[Finding, ...]]]:
+    """Those that the first look liked better."""
+    looked_at = [runner for runner in runners if runner[0] not in state.refused]
+    return sorted(looked_at, key=lambda runner: -state.first_look[runner[0]])[: (len(runners) + 1) // 2]
+
+
+def _plain(
+    source: OutputSource,
+    workers: Workers,
+    results: Sequence[Scouted],
     few: Plan,
     scale: float,
     state: Race,
@@ -217,20 +248,14 @@ def _glance(
     key: int,
     enough: float,
 ) -> list[Lead]:
-    """The leads of a first look at all candidates on few samples, if fresh ones bear them out; else none."""
-    first = replace(few.round(0, len(runners)), key=key, first=True)
-    if first.size < LEAST_GLANCE:
+    """The leads of a glance, if what it showed is enough and fresh samples bear it out; else none."""
+    if state.best <= enough:
         return []
-    results = _run_round(source, workers, runners, first, state, report)
-    if state.best > enough:
-        finalists = _next_runners(results, 2, few, source.mechanism.found, scale)[: few.survivors[2]]
-        judges = replace(few.judging, key=key + 1)
-        judged = _judged(source, workers, finalists, judges, state, report, enough)
-        if judged:
-            state.finalists = [lead.candidate for lead in judged]
-            return judged
-    state.tried, state.refused, state.first_look = 0, (), {}
-    return []
+    finalists = _next_runners(results, 2, few, source.mechanism.found, scale)[: few.survivors[2]]
+    judges = replace(few.judging, key=key)
+    state.leads = _judged(source, workers, finalists, judges, state, report, enough)
+    state.finalists = [lead.candidate for lead in state.leads]
+    return state.leads
 
 
 def _run_round(
