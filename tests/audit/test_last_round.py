@@ -187,12 +187,6 @@ def test_the_second_glance_is_at_the_better_half(monkeypatch: pytest.MonkeyPatch
     assert state.first_look == {}  # the rounds that follow begin anew
 
 
-def test_where_the_first_glance_is_too_short_the_second_is_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = Looks(SCORES, SOON)
-    at_a_glance(monkeypatch, looks, replace(PLAN, samples=10_000), 0.5)
-    assert looks.tried == [(333, [0, 1, 2, 3, 4, 5, 6])]
-
-
 def test_what_is_plain_at_a_glance_is_judged_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = Looks(SCORES, SOON)
     state = at_a_glance(monkeypatch, looks, PLAN, 0.165)

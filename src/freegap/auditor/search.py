@@ -122,12 +122,13 @@ def race(
     if len(candidates) <= plan.survivors[1]:  # so few need no elimination, which loses what is rare
         start = 2
     glances = plan.glances if start == 0 and not plan.costly and math.isfinite(enough) else ()
+    glances = tuple(plan for plan in glances if plan.round(0, len(runners)).size >= LEAST_GLANCE)
     if glances and _at_a_glance(source, workers, runners, glances, scale, state, report, key + 20, enough):
         return state.leads
     for number in range(start, 4):
         round_ = plan.round(number, len(runners), few=few, glanced=bool(glances))
         round_ = replace(round_, key=key, first=number == start)
-        if number == 3:
+        if number == 3 and not few:
             results = _last_round(source, workers, runners, round_, plan, state, report)
         else:
             results = _run_round(source, workers, runners, round_, state, report)
@@ -219,8 +220,6 @@ def _at_a_glance(
     for number, glance in enumerate(glances):
         first = not state.first_look
         look = replace(glance.round(0, len(runners)), key=key + 2 * number, first=first)
-        if look.size < LEAST_GLANCE:
-            continue
         looked_at = runners if first else _better_half(runners, state)
         results = _run_round(source, workers, looked_at, look, state, report)
         if _plain(source, workers, results, glance, scale, state, report, look.key + 1, enough):
