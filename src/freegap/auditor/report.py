@@ -33,6 +33,8 @@ class AuditReport:
     logic: where the violation lies in the low digits of floating-point numbers, one of another kind.
     deterministic: no run ever differed from another on the same input.
     interrupted: the audit was stopped before its end; what it says is still valid.
+    runs_after: of the runs, those after the verdict: to make the counterexample small, and to look for one of
+        another kind.
     """
 
     mechanism: str
@@ -54,6 +56,7 @@ class AuditReport:
     runs: int
     seconds: float
     notes: tuple[str, ...]
+    runs_after: int = 0
     trace: tuple[TraceFinding, ...] | None = None
 
     @property
@@ -198,6 +201,7 @@ class AuditReport:
             "interrupted": self.interrupted,
             "candidates": self.candidates,
             "runs": self.runs,
+            "runs_after": self.runs_after,
             "seconds": self.seconds,
             "notes": list(self.notes),
             **({} if self.trace is None else {"trace": [finding.to_dict() for finding in self.trace]}),

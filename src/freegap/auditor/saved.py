@@ -108,6 +108,7 @@ def report_of(
         looks=looks,
         seed=int(record["seed"]),
         notes=tuple(record["notes"]),
+        runs_after=record.get("runs_after", 0),  # older ones do not say it
         **found,
         **{name: record[name] for name in (*kept, *more)},
     )

@@ -62,6 +62,7 @@ class Stages:
     deeper: Confirmation | None = None
     shrunk: Confirmation | None = None
     logic: Confirmation | None = None
+    until_verdict: int | None = None  # runs
 
     def report(self, progress: Progress, *, deep: bool, shrink: bool) -> AuditReport:
         """Run the audit; an interruption (Ctrl-C) ends it early and keeps what was paid for."""
@@ -74,6 +75,7 @@ class Stages:
             self.confirm(progress)
             if deep and not self.violated:
                 self.search_deeper(progress)
+            self.until_verdict = self.workers.runs
             if shrink and self.violated and not progress.hurried:
                 self.shrink(progress)
             if self.by_low_digits:
@@ -358,6 +360,7 @@ class Stages:
             interrupted=interrupted,
             candidates=self.state.tried,
             runs=self.workers.runs,
+            runs_after=0 if self.until_verdict is None else self.workers.runs - self.until_verdict,
             seconds=seconds,
             notes=tuple([*self.notes, *self.workers.notes, *self._plain_words(deterministic)]),
         )

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from freegap.cli.terminal import print_json, progress_bar, shown_in
 from freegap.report.tables import TitledTable
-from freegap_evidence.commands.bench_audits import audit_device, audit_limits, bench_audit
+from freegap_evidence.commands.bench_audits import audit_device, audit_limits, audit_runs, bench_audit
 from freegap_evidence.commands.bench_serve import bench_serve
 from freegap_evidence.commands.shown import Record, Tables, show, table_of
 
@@ -27,6 +27,7 @@ app.command("serve")(bench_serve)
 app.command("audit")(bench_audit)
 app.command("audit-device")(audit_device)
 app.command("audit-limits")(audit_limits)
+app.command("audit-runs")(audit_runs)
 
 
 @app.callback()

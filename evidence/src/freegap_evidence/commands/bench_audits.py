@@ -1,5 +1,5 @@
-"""`freegap bench audit`, `audit-device` and `audit-limits`: how fast audits are, how near they come, and how
-near they can come."""
+"""`freegap bench audit`, `audit-runs`, `audit-device` and `audit-limits`: how fast audits are, how many runs
+they take, how near they come, and how near they can come."""
 
 from __future__ import annotations
 
@@ -65,6 +65,44 @@ def audit_limits(as_json: bool = _JSON) -> None:
     def run(progress: Callable[[str], None]) -> Record:
         progress("laws of the loss")
         return {"rows": list(rows())}
+
+    show(run, as_json, tables)
+
+
+def audit_runs(
+    as_json: bool = _JSON,
+    only: list[str] = typer.Option([], help="An entry of the catalogue; may be repeated."),
+    seed: list[int] = typer.Option(
+        [], help="1, 2 or 3; may be repeated. All three unless given.", min=1, max=3
+    ),
+) -> None:
+    """The runs until a verdict, against those of the audit before evidence could grow."""
+    from freegap_evidence.bench.audit_runs import MEDIAN, MOST, SEEDS, rows, summary
+
+    columns = {
+        "mechanism": "{name}",
+        "ε": "{epsilon:g}",
+        "runs": "{runs:,}",
+        "before": "{runs_before:,}",
+        "ratio": "{ratio:.2f}",
+        "verdicts": "{as_expected} of {audits}",
+    }
+    kinds = {"of": "{kind}", "entries": "{entries}", "median": "{median:.3f}", "most": "{most:.2f}"}
+
+    def tables(result: Record) -> Tables:
+        in_all = [{"kind": kind, **line} for kind, line in result["ratios"].items()]
+        title = f"Asked for: at most {MEDIAN:.2f} in the median, never more than {MOST}"
+        return [
+            table_of("Runs until the verdict", result["rows"], columns, left=("mechanism",)),
+            table_of(title, in_all, kinds, left=("of",)),
+        ]
+
+    def run(progress: Callable[[str], None]) -> Record:
+        found: list[Record] = []
+        for row in rows(only, tuple(dict.fromkeys(seed)) or SEEDS):
+            progress(f"{row['name']} at ε = {row['epsilon']:g}: {row['ratio']:.2f}")
+            found.append(row)
+        return {"rows": found, "ratios": summary(found)}
 
     show(run, as_json, tables)
 
