@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -19,8 +20,9 @@ import freegap as fg
 from freegap.errors import InvalidArgument, SpellingWarning
 from freegap.mechanisms.quantiles import Grid
 from freegap.tables.grouping import Grouping
-from freegap.tables.histograms import NoisyHistogram
+from freegap.tables.histograms import NoisyHistogram, reach_of
 from freegap.tables.kinds import OFTEN_ALIKE
+from freegap.tables.means import NoisyMeans
 from freegap.tables.quantiles_grid import cell_expression, cell_of, is_plain
 from freegap.tables.results import of_totals
 from freegap.tables.values import ClippedValue, _usual_unit, _written
@@ -153,3 +155,28 @@ def test_cells_of_the_doubles_on_either_side_of_every_grid_point(step: Any) -> N
                     frame: Any = nw.from_native(native).lazy().select("item", cells)
                     assert frame.collect().sort("item")["cell"].to_list() == wanted
         assert [cell_of(number, grid) for number in numbers] == wanted
+
+
+@pytest.mark.parametrize("count", [-9, -4, -3, -2, -1, 0, 1, 4, 5, 6, 40])
+def test_an_interval_of_a_mean_has_all_that_it_could_be(count: int) -> None:
+    """Of each number of people in the interval of the count, at least one, and each sum in that of the sum."""
+    table = pa.table({"item": ["a"], "person": [1], "cost": [3]})
+    made = fg.histogram(
+        table, item="item", person="person", domain=["a"], items_per_person=1, epsilon=20, value="cost",
+        low=0, high=10, unit=1, mean=True, bits=fg.SeededBits(1),
+    )  # fmt: skip
+    assert isinstance(made, NoisyMeans)
+    people, width = (reach_of(plan, 0.025) for plan in (made.of_counts, made.plan))
+    assert width >= 1
+    numbers = range(max(math.ceil(count - people), 1), max(math.floor(count + people), 1) + 1)
+    for total in range(-40, 41):
+        other = replace(made, counts=(count,), multiples=(total,))
+        means = [other.centre + (total + way * width) / n for n in numbers for way in (-1, 1)]
+        clipped = [min(max(mean, other.low), other.high) for mean in means]
+        ((low, high),) = other.intervals()
+        assert low <= min(clipped) <= max(clipped) <= high
+        assert low == pytest.approx(float(min(clipped)))
+        assert high == pytest.approx(float(max(clipped)))
+        assert other.means == (
+            min(max(other.centre + Fraction(total, max(count, 1)), other.low), other.high),
+        )
