@@ -159,7 +159,7 @@ def test_cells_of_the_doubles_on_either_side_of_every_grid_point(step: Any) -> N
 
 @pytest.mark.parametrize("count", [-9, -4, -3, -2, -1, 0, 1, 4, 5, 6, 40])
 def test_an_interval_of_a_mean_has_all_that_it_could_be(count: int) -> None:
-    """Of each number of people in the interval of the count, at least one, and each sum in that of the sum."""
+    """Of each number of people in the interval of the count, at least one, and each sum in the other."""
     table = pa.table({"item": ["a"], "person": [1], "cost": [3]})
     made = fg.histogram(
         table, item="item", person="person", domain=["a"], items_per_person=1, epsilon=20, value="cost",
