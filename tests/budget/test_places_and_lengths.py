@@ -139,3 +139,18 @@ def test_of_what_is_not_private_nothing_is_kept() -> None:
     assert release_text(fg.noisy_max([3, 90], epsilon=1, bits=fg.SeededBits(1))) == "{}"
     assert release_text(3) == "{}"
     assert '"versions"' in release_text(fg.noisy_max([3, 90], epsilon=1))
+
+
+def test_only_writers_are_told_to_be_patient_and_durable(server: Any) -> None:
+    """Who reads keeps nobody waiting, and may stand still for longer."""
+    ledger = Ledger(server.new_schema())
+    ledger.create("shop", epsilon=5)
+    seen: dict[bool, list[str]] = {}
+    for write in (False, True):
+        with ledger._store._transaction(write=write) as connection:
+            names = ("lock_timeout", "idle_in_transaction_session_timeout", "transaction_read_only")
+            seen[write] = [connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in names]
+            seen[write].append(connection.exec_driver_sql("SHOW transaction_isolation").scalar_one())
+    assert seen[True] == ["1min", "1min", "off", "read committed"]
+    assert seen[False][2:] == ["on", "repeatable read"]
+    assert "1min" not in seen[False]
