@@ -174,3 +174,41 @@ def test_texts_of_spark_are_compared_byte_by_byte(connect: bool, monkeypatch: py
     assert made.made == {"item": ("item", "UTF8_BINARY"), "more": ("more", "UTF8_BINARY")}
     numbered: Any = sources._numbered(frame)
     assert numbered.made["person"] == "numbers"
+
+
+@pytest.mark.parametrize("name", ["^item", "item$", "$item^", "it*em", "a.b", 'quo"ted', "group", "^", "$"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "pandas"])
+def test_names_that_only_look_like_patterns(name: str, engine: str) -> None:
+    table: Any = TABLE.rename({"item": name})
+    if engine == "duckdb":
+        table = duckdb.connect().from_arrow(table.to_arrow())
+    if engine == "pandas":
+        table = table.to_pandas()
+    found = fg.top_k(table, bits=fg.SeededBits(1), **ASK | {"item": name, "epsilon": 1000})
+    assert found.labels == ("a",)
+
+
+def test_standard_input_is_a_table_and_no_list_of_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    for argument in ("domain", "groups"):
+        with pytest.raises(InvalidArgument, match="names no file"):
+            FileTable("-", argument)
+    with pytest.raises(InvalidArgument, match="must be files of one known format"):
+        FileTable("-", "table")
+    assert FileTable("-", "table", FileReading(format="csv")).files == ["-"]
+
+
+@pytest.mark.parametrize(("ending", "delimiter"), [("tsv", None), ("csv", ";"), ("csv", "|")])
+@pytest.mark.parametrize("packed", ["", ".zst", ".gz"])
+def test_a_packed_file_is_divided_as_a_plain_one(
+    ending: str, delimiter: str | None, packed: str, tmp_path: Path
+) -> None:
+    sign = delimiter or "\t"
+    rows = "SELECT 'a,b' AS item, 1 AS person"
+    codec = {"": "none", ".zst": "zstd", ".gz": "gzip"}[packed]
+    path = tmp_path / f"rows.{ending}{packed}"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({rows}) TO '{path}' (HEADER, DELIMITER '{sign}', COMPRESSION {codec})")
+    asked = ASK | {"domain": ["a,b", "c"], "epsilon": 1000, "bits": fg.SeededBits(1)}
+    assert fg.top_k(fg.source(path, delimiter=delimiter), **asked).labels == ("a,b",)
+    with pytest.raises(InvalidArgument, match="has no column 'none'"):
+        fg.top_k(fg.source(path, delimiter=delimiter), **asked | {"item": "none"})
