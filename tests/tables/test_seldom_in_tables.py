@@ -212,3 +212,82 @@ def test_a_packed_file_is_divided_as_a_plain_one(
     assert fg.top_k(fg.source(path, delimiter=delimiter), **asked).labels == ("a,b",)
     with pytest.raises(InvalidArgument, match="has no column 'none'"):
         fg.top_k(fg.source(path, delimiter=delimiter), **asked | {"item": "none"})
+
+
+def _books(folder: Path, *headers: list[str]) -> Path:
+    import openpyxl
+
+    folder.mkdir()
+    for number, header in enumerate(headers):
+        book = openpyxl.Workbook()
+        book.active.append(header)
+        book.active.append(["a", "b", "c"][: len(header)])
+        book.save(folder / f"{number}.xlsx")
+    return folder
+
+
+def test_the_columns_of_several_books_are_those_of_the_first(tmp_path: Path) -> None:
+    lacking = _books(tmp_path / "lacking", ["item", "more"], ["item", "other"])
+    asked = ASK | {"domain": lacking}
+    with pytest.raises(InvalidArgument, match=r"has no column 'more'.*one of the 2 names in the first line"):
+        fg.top_k(TABLE, **asked, domain_column="more")
+    with pytest.raises(InvalidArgument, match=r"domain_column = 'other': is not a column of .*: item, more"):
+        fg.top_k(TABLE, **asked, domain_column="other")
+    assert fg.top_k(TABLE, **asked | {"k": 1, "domain": _books(tmp_path / "two", ["item"], ["x", "item"])})
+
+
+OBJECTS = TABLE.to_pandas().astype(object)
+
+
+@pytest.mark.parametrize(
+    ("where", "can"),
+    [
+        ("ward = 'n'", True),
+        ("ward <> 'n'", True),
+        ("ward IN ('n', 's')", True),
+        ("ward IS NULL", True),
+        ("NOT ward = 'n'", True),
+        ("ward = item", False),
+        ("ward < 'n'", False),
+        ("ward LIKE 'n%'", False),
+        ("ward = 3", False),
+        ("ward IN (1, 2)", False),
+        ("ward BETWEEN 'a' AND 'z'", False),
+        ("ward > item", False),
+    ],
+)
+def test_what_may_be_asked_of_python_objects(where: str, can: bool) -> None:
+    """Only what cannot fail whatever they are."""
+    if can:
+        assert fg.top_k(OBJECTS, **ASK, where=where).spent == 1
+        return
+    with pytest.raises(InvalidArgument, match=r"cannot be asked: column '\w+'"):
+        fg.top_k(OBJECTS, **ASK, where=where)
+
+
+def test_a_database_that_cannot_number_rows_hands_them_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ibis
+
+    from freegap.tables import quantiles_people
+
+    rows = pa.table({"cost": [1.0, 2.0, 9.0, 4.0, 4.0], "person": [1, 1, 1, 2, 2]})
+    backend = ibis.duckdb.connect()
+    backend.con.register("rows", rows)
+    asked: dict[str, Any] = {
+        "value": "cost",
+        "person": "person",
+        "q": 0.9,
+        "low": 0,
+        "high": 9,
+        "epsilon": 500,
+    }
+
+    def refuse(*_: Any) -> Any:
+        raise ArithmeticError("no windows here")
+
+    there = fg.quantiles(backend.table("rows"), bits=fg.SeededBits(1), **asked)
+    monkeypatch.setattr(quantiles_people, "_medians", refuse)
+    here = fg.quantiles(backend.table("rows"), bits=fg.SeededBits(1), **asked)
+    assert here == there == fg.quantiles(rows, bits=fg.SeededBits(1), **asked)
+    with pytest.raises(EngineFailed, match="ArithmeticError"):  # of others it is known that they can
+        fg.quantiles(duckdb.connect().from_arrow(rows), bits=fg.SeededBits(1), **asked)
