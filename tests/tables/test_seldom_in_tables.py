@@ -291,3 +291,26 @@ def test_a_database_that_cannot_number_rows_hands_them_over(monkeypatch: pytest.
     assert here == there == fg.quantiles(rows, bits=fg.SeededBits(1), **asked)
     with pytest.raises(EngineFailed, match="ArithmeticError"):  # of others it is known that they can
         fg.quantiles(duckdb.connect().from_arrow(rows), bits=fg.SeededBits(1), **asked)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet", "arrow", "xlsx", "dat"])
+def test_a_file_without_a_row_is_a_table_of_nobody(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows.{ending}"
+    none = TABLE.head(0)
+    texts = {"csv": "item,person\n", "jsonl": "", "json": "[]", "dat": ""}
+    if ending in texts:
+        path.write_text(texts[ending])
+    elif ending == "parquet":
+        none.write_parquet(path)
+    elif ending == "arrow":
+        none.write_ipc(path)
+    else:
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        book.active.append(["item", "person"])
+        book.save(path)
+    asked: dict[str, Any] = {"items_per_person": 1, "domain": ["a", "b"], "epsilon": 1000}
+    asked |= {} if ending == "dat" else {"item": "item", "person": "person"}
+    counts = fg.histogram(path, bits=fg.SeededBits(1), **asked)
+    assert [int(value) for value in counts.values] == [0, 0]
