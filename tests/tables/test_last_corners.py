@@ -17,9 +17,11 @@ from freegap.errors import InvalidArgument
 from freegap.tables import grouped
 from freegap.tables.condition_text import read_condition_text, read_query
 from freegap.tables.copies import encoding_argument
-from freegap.tables.groups import GroupCounts, GroupItems
+from freegap.tables.groups import GroupCounts, GroupItems, read_groups
 from freegap.tables.parts import ItemPart, PartProduct, kinds_of, tuples_of
+from freegap.tables.sources import TableSource, frame_of
 from freegap.tables.values import ClippedValue
+from freegap.tables.watch_state import _sound
 from tests.tables.engines import counts_of
 
 ASK: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1, "domain": ["a", "b"]}
@@ -207,3 +209,102 @@ def test_unknown_items_that_python_calls_equal_are_named_whoever_comes_first(gro
         assert release.labels[0] is True
         assert {type(label) for label in release.labels} == {bool, int, float}
     assert [repr(release.labels) for release in made] == [repr(made[0].labels)] * 2
+
+
+KEPT: dict[str, Any] = {"format": "freegap watch 2", "key": "ab" * 32, "private": True, "dataset": "shop"}
+KEPT |= {"line": 3, "hash": "cd" * 32}
+
+
+@pytest.mark.parametrize(
+    ("change", "sound"),
+    [
+        ({}, True),
+        ({"key": "0" * 64}, True),
+        ({"key": "0" * 63 + "1"}, True),
+        ({"key": "-" + "0" * 63}, True),  # which is 0
+        ({"key": "-" + "0" * 62 + "1"}, False),
+        ({"key": "0" * 63}, False),
+        ({"key": "0" * 65}, False),
+        ({"format": "freegap watch 1"}, False),
+        ({"line": "3"}, False),
+        ({"line": True}, False),
+        ({"line": 3.0}, False),
+        ({"hash": None}, False),
+        ({"hash": 3}, False),
+        ({"dataset": None}, False),
+        ({"dataset": 3}, False),
+        ({"replies": {}, "asked": {}}, True),
+        ({"replies": {"x": 3, "y": None}, "asked": {}}, True),
+        ({"replies": {"x": 3, "y": "z"}, "asked": {}}, False),
+        ({"replies": {"x": 3}, "asked": None}, False),
+    ],
+    ids=str,
+)
+def test_which_states_of_a_watch_are_sound(change: dict[str, Any], sound: bool) -> None:
+    assert _sound(KEPT | change) is sound
+
+
+@pytest.mark.parametrize(
+    ("number", "fits"),
+    [("3.0", True), ("3.5", False), ("9.2e18", True), ("9223372036854775808.0", False), ("1.2e19", False),
+     ("-9.2e18", True), ("-9223372036854775808.0", False), ("-1.2e19", False), ("1e300", False)],
+)  # fmt: skip
+def test_whole_numbers_are_compared_with_doubles_that_are_some(number: str, fits: bool) -> None:
+    for sign in ("=", "<", ">="):
+        asked = ASK | {"where": f"person {sign} {number}"}
+        if fits:
+            assert fg.top_k(TABLE, **asked).spent == 1
+        else:
+            with pytest.raises(InvalidArgument, match="holds whole numbers, and is compared"):
+                fg.top_k(TABLE, **asked)
+
+
+@pytest.mark.parametrize(("number", "fits"), [("9007199254740992", True), ("9007199254740993", False)])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_texts_are_read_as_numbers_that_doubles_tell_apart(
+    sign: str, number: str, fits: bool, tmp_path: Path
+) -> None:
+    TABLE.write_csv(tmp_path / "rows.csv")
+    asked = ASK | {"where": f"person > {sign}{number}"}
+    if fits:
+        assert fg.top_k(tmp_path / "rows.csv", **asked).spent == 1
+    else:
+        with pytest.raises(InvalidArgument, match=r"has a number beyond 2\^53"):
+            fg.top_k(tmp_path / "rows.csv", **asked)
+
+
+@pytest.mark.parametrize(("groups", "fits"), [(10**7, True), (10**7 + 1, False)])
+def test_how_many_groups_there_are(groups: int, fits: bool) -> None:
+    frame = frame_of(pa.table({"item": ["a"], "person": [1], "cohort": [3]}))
+    source = TableSource(frame, "text", True, "item", "person", None, group="ward", group_kind="integer")
+    if fits:
+        known, turned = read_groups(range(groups), source, normalize=False)
+        assert len(known.items) == groups
+        assert (turned.item, turned.group, turned.kind) == ("item", "ward", "text")
+        return
+    with pytest.raises(InvalidArgument, match=r"groups = 10000001: are more groups than 10,000,000"):
+        read_groups(range(groups), source, normalize=False)
+
+
+def test_items_of_two_columns_in_files_are_respelt_part_by_part(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {"ward": ["North ", "north", "NORTH"], "code": ["A~b", "a~B", "x"], "person": [1, 2, 3]}
+    )
+    rows.write_csv(tmp_path / "rows.csv")
+    listed = pl.DataFrame({"ward": ["north", "south"], "code": ["a~b", "c"]})
+    listed.write_csv(tmp_path / "list.csv")
+    asked: dict[str, Any] = {"item": ["ward", "code"], "person": "person", "items_per_person": 1}
+    domains: list[Any] = [tmp_path / "list.csv", listed, [("north", "a~b"), ("south", "c")]]
+    for table in (tmp_path / "rows.csv", rows):
+        for domain in domains:
+            found = fg.histogram(
+                table, domain=domain, normalize=True, epsilon=1000, bits=fg.SeededBits(1), **asked
+            )
+            counts = dict(zip(found.labels, map(int, found.values), strict=True))
+            assert counts == {("north", "a~b"): 2, ("south", "c"): 0}
+    twice = pl.DataFrame({"ward": ["north", "North"], "code": ["a~b", "A~B"]})
+    twice.write_csv(tmp_path / "list.csv")
+    for domain in (tmp_path / "list.csv", twice):
+        with pytest.raises(InvalidArgument, match=r"\('\w+', 'A~B'\)") as caught:
+            fg.histogram(tmp_path / "rows.csv", domain=domain, normalize=True, epsilon=1, **asked)
+        assert "two spellings of one item" in str(caught.value)

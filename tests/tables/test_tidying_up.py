@@ -130,6 +130,7 @@ def test_a_database_is_closed_when_the_release_is_over(
     connect = sqlite3.connect
 
     def kept(*arguments: Any, **settings: Any) -> sqlite3.Connection:
+        assert settings["uri"]  # of which some builds of SQLite need to be told, that it is no name of a file
         opened.append(connect(*arguments, **settings))
         return opened[-1]
 
