@@ -166,8 +166,10 @@ def test_texts_are_looked_at_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -
             texts[place] = odd
             kept: Any = nw.to_native(hashable(nw.from_native(pd.DataFrame({"item": texts}, dtype=object))))
             assert kept["item"].tolist() == [None if n == place else f"t{n}" for n in range(7)]
-    plain = nw.from_native(pd.DataFrame({"item": [f"t{n}" for n in range(7)]}, dtype=object))
-    assert hashable(plain) is plain
+    for missing in ([], [None], [float("nan")]):
+        texts = [*(f"t{n}" for n in range(7)), *missing]
+        plain = nw.from_native(pd.DataFrame({"item": texts}, dtype=object))
+        assert hashable(plain) is plain
 
 
 @pytest.mark.parametrize("error", [KeyError, ValueError, TypeError, IndexError, OverflowError, None])

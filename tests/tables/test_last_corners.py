@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -308,3 +311,38 @@ def test_items_of_two_columns_in_files_are_respelt_part_by_part(tmp_path: Path) 
         with pytest.raises(InvalidArgument, match=r"\('\w+', 'A~B'\)") as caught:
             fg.histogram(tmp_path / "rows.csv", domain=domain, normalize=True, epsilon=1, **asked)
         assert "two spellings of one item" in str(caught.value)
+
+
+def test_a_pair_without_its_group_or_without_its_item_is_none() -> None:
+    pairs = pl.DataFrame({"item": ["a", "b", None, "c", "a"], "ward": ["n", None, "s", "n", "s"]})
+    for domain in (pairs, pairs.to_pandas(), pairs.to_arrow()):
+        found = fg.top_k(
+            TABLE, item="item", person="person", k=1, epsilon=1000, group="ward", domain=domain,
+            domain_group="ward", groups_per_person=1, noise="laplace", bits=fg.SeededBits(1), measure=False,
+            groups=["n"],
+        )  # fmt: skip
+        assert found.labels == ("a",)
+    with pytest.raises(InvalidArgument, match="is a group without items"):
+        fg.top_k(
+            TABLE, **ASK | {"domain": pairs}, group="ward", domain_group="ward", groups=["n", "elsewhere"]
+        )
+
+
+@pytest.mark.parametrize(
+    "groups", [[1, 2], [1.0, 2], [2, 1.5, 1], [Decimal(2), 1], [1, 2**70], [Fraction(1, 2), 2.0]], ids=str
+)
+def test_groups_of_several_kinds_of_numbers_are_the_same_in_every_engine(groups: list[Any]) -> None:
+    rows = pa.table(
+        {"item": ["a", "b"] * 30, "ward": [n % 3 for n in range(60)], "person": [n % 20 for n in range(60)]}
+    )
+    asked: dict[str, Any] = {"item": "item", "person": "person", "domain": ["a", "b", "c"], "k": 1}
+    asked |= {"group": "ward", "groups": groups, "groups_per_person": 1, "epsilon": 3}
+    made = []
+    for table in (rows, pl.from_arrow(rows), duckdb.connect().from_arrow(rows)):
+        release = fg.top_k(table, bits=fg.SeededBits(1), **asked)
+        numbers = fg.quantiles(
+            table, value="person", person="person", q=0.5, low=0, high=20, epsilon=3, group="ward",
+            groups=groups, groups_per_person=1, bits=fg.SeededBits(1),
+        )  # fmt: skip
+        made.append((release.labels, release.gap_multiples, numbers.values))
+    assert made[0] == made[1] == made[2]

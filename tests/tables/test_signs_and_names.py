@@ -163,14 +163,14 @@ def test_an_interval_of_a_mean_has_all_that_it_could_be(count: int) -> None:
     table = pa.table({"item": ["a"], "person": [1], "cost": [3]})
     made = fg.histogram(
         table, item="item", person="person", domain=["a"], items_per_person=1, epsilon=20, value="cost",
-        low=0, high=10, unit=1, mean=True, bits=fg.SeededBits(1),
+        low=0, high=10, unit="1/4", mean=True, bits=fg.SeededBits(1),
     )  # fmt: skip
     assert isinstance(made, NoisyMeans)
     people, width = (reach_of(plan, 0.025) for plan in (made.of_counts, made.plan))
-    assert width >= 1
+    assert width > 0
     numbers = range(max(math.ceil(count - people), 1), max(math.floor(count + people), 1) + 1)
-    for total in range(-40, 41):
-        other = replace(made, counts=(count,), multiples=(total,))
+    for quarters in range(-160, 161, 3):
+        other, total = replace(made, counts=(count,), multiples=(quarters,)), Fraction(quarters, 4)
         means = [other.centre + (total + way * width) / n for n in numbers for way in (-1, 1)]
         clipped = [min(max(mean, other.low), other.high) for mean in means]
         ((low, high),) = other.intervals()
