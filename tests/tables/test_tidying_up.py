@@ -25,8 +25,6 @@ from freegap.tables.databases import open_database
 from freegap.tables.lakes import read_lake
 from freegap.tables.sheets import _opened, read_sheet, sheet_columns
 
-deltalake = pytest.importorskip("deltalake")
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -180,6 +178,7 @@ def test_a_book_is_closed_and_says_nothing_of_its_cells(
 
 
 def test_nothing_but_the_rows_of_a_lake_stays_meanwhile(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
     table = pa.table({"item": ["a", "b"], "person": [1, 2], "more": [3, 4]})
     deltalake.write_deltalake(str(tmp_path / "lake"), table)
     with duckdb.connect() as connection:
