@@ -314,3 +314,15 @@ def test_a_file_without_a_row_is_a_table_of_nobody(ending: str, tmp_path: Path) 
     asked |= {} if ending == "dat" else {"item": "item", "person": "person"}
     counts = fg.histogram(path, bits=fg.SeededBits(1), **asked)
     assert [int(value) for value in counts.values] == [0, 0]
+
+
+def test_a_column_of_a_sheet_without_a_name(tmp_path: Path) -> None:
+    from freegap.tables.sheets import read_sheet, sheet_columns
+
+    (file,) = _books(tmp_path / "one", ["item", None, "person"]).iterdir()  # type: ignore[list-item]
+    assert sheet_columns(str(file), None, "table") == ["item", "", "person"]
+    assert read_sheet(str(file), None, "table", ["person"]).to_pydict() == {"person": ["c"]}
+    for header in ([None], ["item", "item"], [None, None]):
+        (file,) = _books(tmp_path / str(header), header).iterdir()  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="names of the columns in its first row, each once"):
+            sheet_columns(str(file), None, "domain")
