@@ -137,6 +137,24 @@ def test_how_long_a_first_line_is(tmp_path: Path) -> None:
         assert _first_line(None, str(path), ",") == [*names, "b" * read]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("letters", "fits"), [(131_072, True), (131_073, False)])
+def test_how_long_a_name_of_a_column_is(letters: int, fits: bool, packed: bool, tmp_path: Path) -> None:
+    """Beyond, the first line is no header, and no error of Python's own tells of it."""
+    path = tmp_path / ("a.csv.zst" if packed else "a.csv")
+    with duckdb.connect() as connection:
+        query = f"SELECT 'a' AS item, 1 AS person, 2 AS {'x' * letters}"
+        codec = "zstd" if packed else "none"
+        connection.execute(f"COPY ({query}) TO '{path}' (HEADER, COMPRESSION {codec})")
+    asked: dict[str, Any] = {"item": "item", "person": "person", "k": 1, "epsilon": 1, "domain": ["a", "b"]}
+    if fits:
+        assert fg.top_k(path, **asked).spent == 1
+        return
+    with pytest.raises(InvalidArgument, match="must begin with a line of column names") as caught:
+        fg.top_k(path, **asked)
+    assert "xxx" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("items", "apart"), [(4, False), (5, False), (6, True)])
 def test_beyond_so_many_cells_what_nobody_has_is_one_answer(
     items: int, apart: bool, monkeypatch: pytest.MonkeyPatch
