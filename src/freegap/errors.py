@@ -21,6 +21,10 @@ the private data: where the answers themselves are at fault, it says what is wro
 
 from __future__ import annotations
 
+import inspect
+
+_INSIDE = ("freegap", "contextlib")
+
 
 class FreegapError(Exception):
     """Base of every error that freegap raises on purpose."""
@@ -177,3 +181,11 @@ def _text(value: object) -> str:
 def _short(value: object) -> str:
     text = _text(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def frames_of_freegap() -> int:
+    """How far up the stack the caller's own code is, for a warning that should point there."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
+        frame, level = frame.f_back, level + 1
+    return level

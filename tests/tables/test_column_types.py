@@ -84,8 +84,58 @@ def test_durations_come_out_of_all_engines_but_those_behind_ibis(
     assert "number of days" in str(error.value)
 
 
-def test_persons_may_be_durations_behind_ibis() -> None:
-    assert fg.top_k(behind_ibis(), **USUAL | {"person": "stay"}).spent == 1
+def test_a_part_of_an_item_that_cannot_come_out_is_refused_for_that() -> None:
+    """And not for its kind, which is the reason elsewhere."""
+    asked = USUAL | {"item": ["ward", "stay"], "domain": [(1, "a"), (2, "b")]}
+    with pytest.raises(fg.InvalidArgument, match="item = 'stay': is a column of durations, which cannot"):
+        fg.top_k(behind_ibis(), **asked)
+    with pytest.raises(fg.InvalidArgument, match="item = 'stay': is of the kind duration"):
+        fg.top_k(in_duckdb(), **asked)
+
+
+@pytest.mark.parametrize("asked", [{"person": "stay"}, {"where": "stay IS NOT NULL"}], ids=str)
+def test_what_does_not_come_out_may_be_a_duration_behind_ibis(asked: dict[str, Any]) -> None:
+    assert fg.top_k(behind_ibis(), **USUAL | asked).spent == 1
+
+
+def _with_zones(engine: str) -> Any:
+    query = """CREATE TABLE visits AS SELECT CAST('10:00:00+0' || (i % 3) AS TIMETZ) AS at,
+        TIME '10:00' AS plain,
+        i AS person, i % 4 AS ward, i % 5 AS cost FROM range(60) t(i)"""
+    if engine == "duckdb":
+        connection = duckdb.connect()
+        connection.execute(query)
+        return connection.table("visits")
+    backend = ibis.duckdb.connect()
+    backend.raw_sql(query)
+    return backend.table("visits")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "ibis"])
+@pytest.mark.parametrize(
+    ("argument", "asked"),
+    [
+        ("item", {"item": "at", "domain": [datetime.time(10), datetime.time(11)]}),
+        ("item", {"item": ["ward", "at"], "domain": [(1, "a"), (2, "b")]}),
+        ("person", {"person": "at"}),
+        ("group", {"group": "at", "groups": [datetime.time(10)]}),
+        ("value", {"value": "at", "low": 0, "high": 9}),
+        (None, {"where": "at IS NOT NULL"}),
+        (None, {"person": "plain"}),
+        (None, {}),
+    ],
+    ids=str,
+)
+def test_times_with_a_zone_are_refused_where_they_are_told_apart(
+    engine: str, argument: str | None, asked: dict[str, Any]
+) -> None:
+    """10:00+00 and 10:00+02 come out as one: two persons would be one."""
+    table = _with_zones(engine)
+    if argument is None:
+        assert fg.top_k(table, **USUAL | asked).spent == 1
+        return
+    with pytest.raises(fg.InvalidArgument, match=f"{argument} = 'at': is a column of times with a time zone"):
+        fg.top_k(table, **USUAL | asked)
 
 
 HALF = (np.arange(N) % 4 / 8).astype(np.float16)

@@ -52,3 +52,18 @@ def test_a_release_from_a_small_file_does_not_wait_for_pyarrow(tmp_path: Path) -
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False"]
+
+
+def test_numbers_and_texts_of_duckdb_do_not_come_by_way_of_narwhals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("collected")
+
+    connection = duckdb.connect()
+    plain = nw.from_native(connection.sql(_SMALL)).lazy()
+    whole = nw.from_native(connection.sql("SELECT 1 AS number, 2::UTINYINT AS small")).lazy()
+    dated = nw.from_native(connection.sql("SELECT 1 AS number, DATE '2024-02-29' AS day")).lazy()
+    monkeypatch.setattr(nw.LazyFrame, "collect", never)
+    assert few_rows(plain)["text"] == ["a", None, "ä", ""]
+    assert few_rows(whole) == {"number": [1], "small": [2]}
+    with pytest.raises(AssertionError, match="collected"):
+        few_rows(dated)

@@ -111,3 +111,22 @@ def test_an_empty_release_says_what_to_look_at() -> None:
     assert len(empty) == 0
     assert "No item came out." in str(empty)
     assert "No item came out." not in str(top(pl.DataFrame(ROWS)))
+
+
+def test_a_warning_points_to_where_the_list_was_passed() -> None:
+    """Not into freegap, where nobody can mend it: for items and groups, in each function."""
+    frame, alike = pl.DataFrame({"item": ["a"], "person": [1], "ward": ["n"]}), ["a", "A", "b"]
+    asked: dict[str, Any] = {"person": "person", "epsilon": 1, "bits": fg.SeededBits(1)}
+    groups: dict[str, Any] = {"group": "ward", "groups": ["n", "N"]}
+    unknown: dict[str, Any] = {"domain": "unknown", "delta": "1e-6"}
+    for call in (
+        lambda: fg.top_k(frame, item="item", k=1, domain=alike, **asked),
+        lambda: fg.above(frame, item="item", k=1, threshold=1, domain=alike, **asked),
+        lambda: fg.histogram(frame, item="item", items_per_person=1, domain=alike, **asked),
+        lambda: fg.top_k(frame, item="item", k=1, domain=["a", "b"], **asked, **groups),
+        lambda: fg.top_k(frame, item="item", k=1, **asked, **groups, **unknown),
+        lambda: fg.quantiles(frame, value="person", q=0.5, low=0, high=5, **asked, **groups),
+    ):
+        with pytest.warns(SpellingWarning) as seen:
+            call()
+        assert [one.filename for one in seen] == [__file__]

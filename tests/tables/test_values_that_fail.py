@@ -174,10 +174,31 @@ def test_the_first_and_the_last_time_that_python_has(zone: str | None, unit: str
             continue  # there they are in milliseconds
         near: Any = without_far_times(nw.from_native(made))
         assert near["time"].cast(nw.Int64).to_list() == [first, last]
+    for session in ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 14 hours before, and 11 after
+        with duckdb.connect() as connection:
+            connection.execute(f"SET TimeZone = '{session}'")
+            relation = nw.from_native(connection.from_arrow(table))
+            found = without_far_times(relation).collect("pyarrow")["time"].cast(nw.Int64).to_list()
+            assert found == [first, last]
+
+
+@pytest.mark.parametrize("type_", [pa.date32(), pa.date64()], ids=str)
+def test_the_first_and_the_last_day_that_python_has(type_: pa.DataType) -> None:
+    days = [(end - datetime.date(1970, 1, 1)).days for end in (datetime.date.min, datetime.date.max)]
+    per, whole = (1, pa.int32()) if type_ == pa.date32() else (86_400_000, pa.int64())
+    wanted = [per * day for day in days]
+    numbers = [per * day for day in (days[0] - 1, days[0], days[1], days[1] + 1)]
+    table = pa.table({"day": pa.array(numbers, whole).view(type_)})
+    made: list[Any] = [table, table.to_pandas(types_mapper=pd.ArrowDtype)]
+    made += [pl.from_arrow(table)] if type_ == pa.date32() else []  # of the others Polars makes times
+    for one in made:
+        near: Any = nw.to_native(without_far_times(nw.from_native(one)))
+        kept = near["day"].to_arrow() if isinstance(near, pl.DataFrame) else pa.table(near)["day"]
+        assert kept.cast(whole).to_pylist() == wanted
     with duckdb.connect() as connection:
-        relation = nw.from_native(connection.from_arrow(table))
-        found = without_far_times(relation).collect("pyarrow")["time"].cast(nw.Int64).to_list()
-        assert found == [first, last]
+        relation = nw.from_native(connection.from_arrow(pa.table({"day": table["day"].cast(type_)})))
+        found = nw.to_native(without_far_times(relation))
+        assert found.count("*").fetchall() == [(2,)]
 
 
 def test_a_year_that_was_mistyped(tmp_path: Path) -> None:

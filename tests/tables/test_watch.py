@@ -128,6 +128,17 @@ def test_a_state_is_on_the_disk_before_it_stands_in_place(
     assert steps == [whole | {"replies": {}}, "replaced", "folder", whole, "replaced", "folder"]
 
 
+def test_what_a_crash_left_of_an_earlier_state_is_in_no_later_one(state: Path) -> None:
+    """Longer than the new one, and readable by all, as a careless copy is."""
+    new = state.with_name(state.name + ".new")
+    new.write_text("{" * 10_000)
+    new.chmod(0o666)
+    ask(state, 0, "Monday")
+    assert json.loads(state.read_text())["replies"] == {"Monday": None}
+    assert state.stat().st_mode & 0o777 == 0o600
+    assert not new.exists()
+
+
 def test_the_file_is_its_owners_alone(state: Path) -> None:
     before = os.umask(0)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from contextlib import suppress
 from fractions import Fraction
@@ -11,14 +10,12 @@ from typing import TYPE_CHECKING
 from freegap.budget.accounting import AMOUNT_DIGITS, shown
 from freegap.budget.arguments import name_argument
 from freegap.budget.budgets import in_words
-from freegap.errors import InvalidArgument, LedgerError, UnsettledWarning
+from freegap.errors import InvalidArgument, LedgerError, UnsettledWarning, frames_of_freegap
 from freegap.values.measures import Measure
 from freegap.values.rationals import Rational, rational
 
 if TYPE_CHECKING:
     from freegap.budget.ledger import Ledger
-
-_INSIDE = ("freegap", "contextlib")
 
 
 class Reservation:
@@ -99,7 +96,7 @@ class Reservation:
             warnings.warn(
                 f"The release on {self.dataset!r} is charged in full, {in_words(self.asked)}. {error}",
                 UnsettledWarning,
-                stacklevel=_frames_of_freegap(),
+                stacklevel=frames_of_freegap(),
             )
 
     def __enter__(self) -> Reservation:
@@ -126,11 +123,3 @@ def _raised_by_freegap(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("freegap.")
-
-
-def _frames_of_freegap() -> int:
-    """How far up the stack the caller's own code is, for a warning that should point there."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
-        frame, level = frame.f_back, level + 1
-    return level

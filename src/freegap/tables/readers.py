@@ -247,8 +247,16 @@ def _first_line(connection: Any, file: str, delimiter: str) -> list[str]:
     """The names in the first line. DuckDB would look at later lines too, and stumble over what is in them."""
     if not file.lower().endswith(".zst"):
         read = ask_engine(lambda: first_bytes(file, _LONGEST_LINE)).decode("utf-8-sig", "replace")
-        return next(csv.reader([re.split("[\r\n]", read, maxsplit=1)[0]], delimiter=delimiter), [])
+        return _names(re.split("[\r\n]", read, maxsplit=1)[0], delimiter)
     lines = connection.read_csv
     rows = ask_engine(lambda: lines(file, columns={"line": "VARCHAR"}, **_NO_DIALECT).limit(1).fetchall())
     line = (rows[0][0] or "") if rows else ""
-    return next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
+    return _names(line.lstrip("\ufeff"), delimiter)
+
+
+def _names(line: str, delimiter: str) -> list[str]:
+    """The names in a line; none where one has more letters than Python reads as one field (131,072)."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []

@@ -16,7 +16,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from freegap.errors import InvalidArgument, SpellingWarning
+from freegap.errors import InvalidArgument, SpellingWarning, frames_of_freegap
 from freegap.tables.domains import Domain, HeldDomain, ListedDomain, ObservedDomain, listed_in_order
 from freegap.tables.engine_errors import ask_engine
 from freegap.tables.fetched import few_rows
@@ -83,7 +83,7 @@ def _warn(what: str) -> None:
         f"The {what}. Items are compared byte by byte; normalize=True takes spellings like these for "
         "one item.",
         SpellingWarning,
-        stacklevel=5,
+        stacklevel=frames_of_freegap(),
     )
 
 
