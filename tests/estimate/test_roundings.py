@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from flint import arb
@@ -11,8 +12,9 @@ from scipy.stats import chi2
 
 from freegap.estimate.correction import threshold_shift
 from freegap.estimate.fusion import expected_ratio, fused
+from freegap.estimate.intervals import error_bars
 from freegap.estimate.noise_laws import GapNoise, _least, exceeded, half_width
-from freegap.laws import DISCRETE_LAPLACE, EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NORMAL
+from freegap.laws import DISCRETE_LAPLACE, EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NORMAL, Law
 from freegap.values.balls import as_ball, at_precision
 
 LEVEL = Fraction(1, 8)
@@ -132,3 +134,16 @@ def test_as_many_false_alarms_as_questions_need_no_shift() -> None:
     assert threshold_shift(questions=7, k=2, epsilon=1, false_alarms=7) == 0
     assert threshold_shift(questions=7, k=2, epsilon=1, false_alarms=6) == 0
     assert threshold_shift(questions=70, k=2, epsilon=1, false_alarms=1) > 0
+
+
+@pytest.mark.parametrize("law", [EXPONENTIAL, LAPLACE], ids=str)
+@pytest.mark.parametrize("confidence", ["0.01", "0.5", "0.95"])
+def test_error_bars_are_as_wide_as_the_noise(law: Law, confidence: str) -> None:
+    """With noise that is smaller by 2^-30 all of them are: none has a size of its own."""
+    given: dict[str, Any] = {"found": 2, "among": 9}
+    wide = error_bars(GapNoise(law, Fraction(6), Fraction(3)), confidence, **given)
+    small = Fraction(1, 2**30)
+    narrow = error_bars(GapNoise(law, 6 * small, 3 * small), confidence, **given)
+    for name in ("below", "above", "excess", "floor"):
+        assert getattr(narrow, name) * 2**30 == pytest.approx(getattr(wide, name), rel=1e-7, abs=1e-7), name
+    assert wide.excess >= 0

@@ -107,6 +107,7 @@ def test_a_moment_at_the_last_t_that_has_none_and_beyond(law: Law, below: bool, 
         assert np.isfinite(moments).tolist() == [below] * 2 + [True] * 3 + [above] * 2
         assert (moments[~np.isfinite(moments)] == INF).all()
         assert moments[3] == 0
+        assert above or law.log_moment(np.array([INF]), scale).tolist() == [INF]
         assert (moments[[2, 4]] > 0).all()
 
 

@@ -163,6 +163,9 @@ def test_what_is_drawn_of_some_columns() -> None:
     assert drawn_column([rank, gap, estimate, names]) is estimate
     assert drawn_column([interval, names]) is None
     assert drawn_column([interval, gap]) is gap
+    by_name = Column("how many people", (3.0,), float, "estimate")
+    assert drawn_column([gap, by_name]) is by_name  # whatever it is called for people
+    assert drawn_column([Column("place", (1,), int, "rank"), gap]) is gap
     assert drawable(ranked())
     assert not drawable(fg.noisy_top_k(COUNTS, 2, epsilon=9, gap=False, bits=fg.SeededBits(5)))
 
