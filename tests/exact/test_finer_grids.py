@@ -110,4 +110,4 @@ def test_of_few_exponential_items_as_well(finer: int) -> None:
         found(-1.5 * bound)
         assert len(calls) == 2
         assert found(-2.5 * bound)[1] == [10 * finer - 1]
-        assert len(calls) == 2
+        assert calls == [finer * (2.0 * slack + 2.0**-50) * 20.0] * 2  # of noise up to 19 scales, and one
