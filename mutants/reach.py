@@ -33,6 +33,7 @@ TESTS = (
     "tests/cli/test_tables.py", "tests/cli/test_budget.py", "tests/test_padding.py",
     "tests/test_private_candidates.py", "tests/test_private_facts.py", "tests/test_no_unpaid_outputs.py",
     "tests/test_records.py", "tests/test_causes.py", "tests/test_errors.py", "tests/test_public_surface.py",
+    "tests/test_computed_once.py",
     "src/freegap/bits.py",
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ At the resolution 1 nobody would see a factor that is missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
@@ -16,6 +17,7 @@ import pytest
 import freegap as fg
 from freegap.bits import SeededBits
 from freegap.exact import batched_ranking, batched_threshold, few_items, noisy_threshold, ranking
+from freegap.exact.doubles import certain_floor, sure_floor
 from freegap.exact.few_items import Factors, _decided_one_by_one
 from freegap.mechanisms import batched_hybrid
 from freegap.mechanisms.batched_hybrid import draw_largest_above
@@ -111,3 +113,24 @@ def test_of_few_exponential_items_as_well(finer: int) -> None:
         assert len(calls) == 2
         assert found(-2.5 * bound)[1] == [10 * finer - 1]
         assert calls == [finer * (2.0 * slack + 2.0**-50) * 20.0] * 2  # of noise up to 19 scales, and one
+
+
+@pytest.mark.parametrize(
+    ("value", "near"), [(0.75, 1.0), (0.25, 0.0), (-0.25, 0.0), (-0.75, -1.0), (6.5, 6.0)]
+)
+def test_a_floor_is_not_certain_where_a_whole_number_is_just_as_near_as_the_margin(
+    value: float, near: float
+) -> None:
+    """x may be as far from v as the margin: at that distance it may be the whole number itself."""
+    apart = abs(value - near)
+    bound = apart - abs(value) * 2.0**-50
+    assert bound + abs(value) * 2.0**-50 == apart
+    assert sure_floor(value, bound) is None
+    assert not certain_floor(value, bound)[1]
+    if apart < 0.5:
+        closer = bound - 2.0**-50
+        assert sure_floor(value, closer) == math.floor(value)
+        assert certain_floor(np.array([value]), closer)[0].tolist() == [math.floor(value)]
+    for none in (1.0, 2.0, math.inf, math.nan):
+        assert sure_floor(value, none) is None
+        assert not certain_floor(value, none)[1]

@@ -111,6 +111,12 @@ def test_a_moment_at_the_last_t_that_has_none_and_beyond(law: Law, below: bool, 
         assert (moments[[2, 4]] > 0).all()
 
 
+@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.needs != "step"], ids=str)
+def test_of_no_numbers_at_all(law: Law) -> None:
+    assert law.log_moment(np.empty(0), 2.0).tolist() == []
+    assert law.sample(np.random.default_rng(1), 2.0, 0).tolist() == []
+
+
 def test_the_law_of_the_difference_of_two_noises() -> None:
     """By its definition: P(N − M > x) is the mean of P(N > x + M), for scales of 2 and 3, and of 2 and 2."""
     for law, scales in product(
