@@ -11,11 +11,14 @@ from flint import arb
 from scipy.stats import chi2
 
 from freegap.estimate.correction import threshold_shift
+from freegap.estimate.expected import selection_plan, top_k_errors
 from freegap.estimate.fusion import expected_ratio, fused
 from freegap.estimate.intervals import error_bars
 from freegap.estimate.noise_laws import GapNoise, _least, exceeded, half_width
 from freegap.laws import DISCRETE_LAPLACE, EXPONENTIAL, GEOMETRIC, LAPLACE, LAWS, NORMAL, Law
+from freegap.mechanisms.measurement import measured_law, measured_scale
 from freegap.values.balls import as_ball, at_precision
+from freegap.values.measures import Pure, ZeroConcentrated
 
 LEVEL = Fraction(1, 8)
 
@@ -147,3 +150,32 @@ def test_error_bars_are_as_wide_as_the_noise(law: Law, confidence: str) -> None:
     for name in ("below", "above", "excess", "floor"):
         assert getattr(narrow, name) * 2**30 == pytest.approx(getattr(wide, name), rel=1e-7, abs=1e-7), name
     assert wide.excess >= 0
+
+
+@pytest.mark.parametrize("asked", [Pure(Fraction(2)), ZeroConcentrated(Fraction(1, 2))], ids=str)
+@pytest.mark.parametrize("measured", [False, True])
+def test_the_errors_that_are_expected_are_those_of_the_noise(asked: Any, measured: bool) -> None:
+    """Half of what is asked selects where the other half measures."""
+    errors = top_k_errors(asked, 6, None, measured=measured, sensitivity=3, monotonic=False)
+    spent = asked.spent / 2 if measured else asked.spent
+    plan = selection_plan(asked, 6, None, measured=measured, sensitivity=3, monotonic=False)
+    assert errors.selection == plan
+    assert (plan.sensitivity, plan.monotonic, plan.asked.spent) == (Fraction(3), False, spent)
+    assert plan.last_gap is (not measured or isinstance(asked, Pure))
+    variance = float(plan.law.variance(float(plan.scale)))
+    assert errors.gap == pytest.approx(math.sqrt(2 * variance))
+    if not measured:
+        assert (errors.charge, errors.estimate, errors.measured, errors.width) == (
+            plan.charge,
+            None,
+            None,
+            None,
+        )
+        return
+    scale, cost = measured_scale(asked.of(spent), 6, Fraction(3))
+    own = float(measured_law(asked).variance(float(scale)))
+    assert errors.charge == plan.charge + cost
+    assert errors.measured == pytest.approx(math.sqrt(own))
+    ratio = expected_ratio(6, weight=own / (own + variance), dimension=5)
+    assert errors.estimate == pytest.approx(math.sqrt(own * ratio))
+    assert errors.width == half_width(measured_law(asked), scale, plan.resolution, 0.05)

@@ -209,3 +209,14 @@ def test_what_occurs_at_least_once_and_by_its_larger_count() -> None:
     entries = [("a", 0), ("b", 1), ("a", -3), ("b", 4), ("b", 2), (object(), 9), ("c", 1)]
     found = {label: count for count, label in occurring(entries).values()}
     assert found == {"b": 4, "c": 1}
+
+
+@pytest.mark.parametrize("noise", ["exponential", "gumbel", None])
+def test_of_several_groups_each_has_its_part_of_what_one_person_costs(noise: Any) -> None:
+    whole = UnknownPlan.read(k=3, epsilon=1, delta="1e-6", noise=noise)
+    parts = whole.in_parts(4, noise, Fraction(1, 2))
+    assert (parts.touched, parts.epsilon, parts.delta) == (4, Fraction(1, 2), Fraction(1, 2 * 10**6))
+    half = UnknownPlan.read(k=3, epsilon="1/2", delta="5e-7", noise=parts.law.name)
+    assert parts.share.spent * 4 == half.share.spent
+    assert parts.scale > half.scale
+    assert parts.lift > half.lift

@@ -29,6 +29,8 @@ def test_numbers_are_rationals_and_what_is_not_finite_a_float() -> None:
     assert [_number(text) for text in ("inf", "-inf", 0.5, 3)] == [math.inf, -math.inf, 0.5, 3.0]
     assert math.isnan(_number("nan"))
     assert isinstance(_number(3), float)
+    assert [_rational(number) for number in (3, 0.5)] == [3, Fraction(1, 2)]
+    assert read(said() | {"spent": 9}).spent == 9
     assert _ends([None, "inf"]) == (None, math.inf)
     assert _ends(["1/4", None]) == (0.25, None)
     assert all(isinstance(end, float) for end in _ends(["1/4", 2]))

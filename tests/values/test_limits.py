@@ -28,6 +28,8 @@ from freegap.values.answers import (
     require_countable,
 )
 from freegap.values.columns import Column
+from freegap.values.counts import _positions
+from freegap.values.export import _excel_cell
 from freegap.values.measures import Pure
 from freegap.values.neighbours import DIRECTIONS, directions_of, neighbours_argument
 from freegap.values.plans import PlainPlan
@@ -494,3 +496,53 @@ def test_spending_in_a_line() -> None:
     assert said(Fraction(10**22 + 1, 3 * 10**22)) == "0.333333334"
     assert said(Fraction(10**30, 3)) == "3.333333333E+29"
     assert said(Fraction(10**30 + 1, 10**15)) == "1.000000000E+15"
+
+
+def test_a_number_of_too_many_digits_is_refused_before_they_are_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A short decimal may be a gigabyte of digits."""
+    monkeypatch.setattr("freegap.values.answers.Fraction", lambda *_: pytest.fail("it was written out"))
+    for text in ("1e1001", "-1e1001", "1e-1001", "1e999999999999"):
+        with pytest.raises(InvalidArgument, match="between 10"):
+            exact_number(Decimal(text), "answer", Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (2**53, 2**53),
+        (-(2**53), -(2**53)),
+        (2**53 + 1, "9007199254740993"),
+        (-(2**53) - 1, "-9007199254740993"),
+        (0.5, 0.5),
+        (1e300, "1e+300"),
+        (True, "True"),
+        ("=1+1", "=1+1"),
+    ],
+)
+def test_a_sheet_has_numbers_only_where_it_can_hold_them(value: Any, written: Any) -> None:
+    class Sheet:
+        def write_number(self, row: int, place: int, number: Any) -> int:
+            self.seen: Any = number
+            return 0
+
+        write_string = write_number
+
+    sheet = Sheet()
+    assert _excel_cell(sheet, 1, 2, value) == 0
+    assert sheet.seen == written
+    assert isinstance(sheet.seen, str) is isinstance(written, str)
+    for nothing in (None, float("nan")):
+        assert _excel_cell(None, 1, 2, nothing) == 0
+
+
+def test_counts_of_a_domain_of_which_nothing_occurs() -> None:
+    for domain in (range(5), ["a", "b", "c"]):
+        counts = fg.Counts.over(domain, {})
+        assert counts.items == len(domain)
+        assert counts.sizes.tolist() == [len(domain)]
+        assert [counts.label(0, member) for member in range(len(domain))] == list(domain)
+        assert _positions(domain, []).dtype == np.int64
+        release = fg.noisy_top_k(counts, 2, epsilon=1, bits=fg.SeededBits(1))
+        assert set(release.labels) < set(domain)

@@ -170,6 +170,22 @@ def test_what_is_drawn_of_some_columns() -> None:
     assert not drawable(fg.noisy_top_k(COUNTS, 2, epsilon=9, gap=False, bits=fg.SeededBits(5)))
 
 
+def test_a_release_without_names_or_without_columns() -> None:
+    class Odd(fg.Release):
+        def columns(self) -> list[Column]:
+            return self.given
+
+        given: list[Column]
+
+    odd = object.__new__(Odd)
+    vars(odd).update(given=[Column("gap", (1.0,), float)])
+    assert not drawable(odd)
+    assert len(odd) == 1
+    vars(odd).update(given=[])
+    assert not drawable(odd)
+    assert len(odd) == 0
+
+
 WORDS = {
     "top k": (
         ranked,
