@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 from rich.console import Console
 
 import freegap as fg
-from freegap.errors import InvalidArgument
+from freegap.errors import InvalidArgument, MissingExtra
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import (
     Answers,
@@ -29,7 +31,7 @@ from freegap.values.answers import (
 )
 from freegap.values.columns import Column
 from freegap.values.counts import _positions
-from freegap.values.export import _excel_cell
+from freegap.values.export import _excel_cell, writer_for
 from freegap.values.measures import Pure
 from freegap.values.neighbours import DIRECTIONS, directions_of, neighbours_argument
 from freegap.values.plans import PlainPlan
@@ -546,3 +548,26 @@ def test_counts_of_a_domain_of_which_nothing_occurs() -> None:
         assert _positions(domain, []).dtype == np.int64
         release = fg.noisy_top_k(counts, 2, epsilon=1, bits=fg.SeededBits(1))
         assert set(release.labels) < set(domain)
+
+
+@pytest.mark.parametrize("item", [np.timedelta64(3, "ns"), np.timedelta64(3), "3", None, 3.5, 3j], ids=repr)
+def test_what_is_no_number_is_no_item_of_a_range(item: Any) -> None:
+    """A duration is equal to the number of its units, and none of them."""
+    with pytest.raises(InvalidArgument, match="must all be in the domain"):
+        fg.Counts.over(range(10), items=[item], values=[5])
+    for number in (3, 3.0, np.int8(3), Decimal(3), Fraction(3), True):
+        assert fg.Counts.over(range(10), items=[number], values=[5]).items == 10
+
+
+@pytest.mark.parametrize(
+    ("ending", "package"), [(".parquet", "pyarrow"), (".xlsx", "xlsxwriter"), (".csv", "nothing")]
+)
+def test_a_package_that_is_missing_is_missed_before_a_file_is_made(
+    ending: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    if ending == ".csv":
+        assert writer_for(Path("a.csv")) is writer_for(Path("A.CSV"))
+        return
+    with pytest.raises(MissingExtra, match=package):
+        writer_for(Path(f"a{ending}"))
