@@ -189,6 +189,8 @@ def main() -> int:
         written(ROOT, known())
         return 0
     PLACE.mkdir(parents=True, exist_ok=True)
+    # Some tests start what is installed beside this interpreter.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as open_files:
         tests = (*asked.tests, *other_tests(ROOT)) if asked.whole else tuple(asked.tests)
         reach = recorded(ROOT, PLACE / "reach", asked.jobs, tests)
