@@ -27,6 +27,7 @@ try-contributing: .venv/test/installed
 # All of them take many hours; what is stopped goes on where it was. SAMPLE=100 ONLY="exact tables" for fewer.
 mutants-generated: .venv/mutants/installed
 	.venv/mutants/bin/python -m mutants.run $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(ONLY)
+	.venv/mutants/bin/python -m mutants.run --whole $(if $(SEED),--seed $(SEED)) $(ONLY)
 	.venv/mutants/bin/python -m mutants.run --page
 
 .venv/mutants/installed: pyproject.toml

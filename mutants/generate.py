@@ -8,11 +8,10 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import parso
 from cosmic_ray.ast import ast_nodes
 from cosmic_ray.mutating import mutate_code
 
-from mutants.operators import OPERATORS
+from mutants.operators import OPERATORS, parse
 
 PACKAGES = ("exact", "mechanisms", "base2", "estimate", "budget", "tables", "values", "laws", "bits")
 
@@ -69,7 +68,7 @@ def files(source: Path, packages: tuple[str, ...] = PACKAGES) -> list[str]:
 def mutants(source: Path, file: str) -> list[Mutant]:
     """All mutants of a file."""
     text = (source / "freegap" / file).read_text(encoding="utf-8")
-    tree = parso.parse(text)
+    tree = parse(text)
     short = hashlib.sha256(text.encode()).hexdigest()[:12]
     lines = text.splitlines()
     skipped = _lines_that_only_types_read(text)

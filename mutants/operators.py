@@ -34,6 +34,7 @@ _COSMIC_RAY = (
 _OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 Position = tuple[tuple[int, int], tuple[int, int]]
 Node = Any  # parso has no types
+parse: Any = parso.parse
 
 
 class _Dropping(Operator):  # type: ignore[misc]
@@ -53,7 +54,7 @@ class _Dropping(Operator):  # type: ignore[misc]
     def mutate(self, node: Node, index: int) -> Node:
         """The node with that place changed."""
         first, last, text = self.places(node)[index]
-        instead = [parso.parse(node.children[first].get_first_leaf().prefix + text)] if text else []
+        instead = [parse(node.children[first].get_first_leaf().prefix + text)] if text else []
         prefix = node.children[first].get_first_leaf().prefix
         node.children[first:last] = instead
         if not text and first == 0 and node.children:  # what follows moves to the place of what was dropped

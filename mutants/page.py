@@ -25,9 +25,12 @@ Cosmic Ray and some operators of our own (`mutants/operators.py`) change
 one place at a time: a constant by one, a comparison to its neighbour or its opposite, `and` to `or`, `+` to
 `-`, `min` to `max`; or they drop a check, a condition, a term, a factor, an argument, a lock, a decorator, a
 `from None`. Each mutant is tried on those tests of `make test` that belong to the packages below and reach
-the changed line; the ones that need Spark are left out. It is *killed* where a test fails or does not end.
-`make test` also runs a linter and a type checker, which notice some more (a dropped `from None`, an argument
-that is missing); they are not counted here.
+the changed line, up to a minute of them, the quickest first. It is *killed* where a test fails or does not
+end. Those that survive are then tried on the rest of `make test`: the linter, the type checker, and all other
+tests that reach the line. What is left out of both: the tests that need Spark; the formatter and the rules
+about spaces and the length of lines, since a program writes the mutants and `[ -1]` is no mistake of anybody;
+the linter and the types where an `except` catches nothing, which is written as a name that nobody defined;
+and the test that the list of our own mutants fits the sources, which fails on any change.
 
     make mutants-generated                          # all of them: many hours; what is stopped goes on
     make mutants-generated SAMPLE=100 ONLY="exact"  # at most 100 of a package, drawn with a fixed seed
@@ -62,15 +65,17 @@ A sample is drawn by a seed, and measures mutants that nobody has looked at. Onc
 tests, it says nothing of the others any more, and the next sample does. So each has a table of its own.
 
 *Tried*: the first of an order that a seed fixes, so that they are a random sample of a package's.
-*Killed*: by the tests as they were when the sample was drawn.
+*Killed*: by the quick tests as they were when the sample was drawn. *By the rest*: of `make test` of then.
 *Killed since*: they survived that, and tests that were added then notice them, as a second run showed.
-*Same behaviour*: each with its reason below. *Score*: killed, of the others that were tried; first, by the
-tests of that time, which is what to expect of mutants that nobody has looked at; now, with those added then.
+*Same behaviour*: each with its reason below. *Score*: of the others that were tried; first, those killed by
+the quick tests of that time; whole, by `make test` of that time, which is what to expect of mutants that
+nobody has looked at (–: the rest was not tried); now, with the tests that were added then.
 """
 _COLUMNS = (
-    "| package | mutants | tried | killed | killed since | same behaviour | not noticed yet "
-    "| score, first | score, now |"
+    "| package | mutants | tried | killed | by the rest | killed since | same behaviour | not noticed yet "
+    "| score, first | score, whole | score, now |"
 )
+_TITLES = {"whole": "Killed by the rest", "since": "Killed since", "open": "Not noticed yet"}
 
 
 def explained() -> dict[Change, tuple[str, str]]:
@@ -109,21 +114,33 @@ def _samples(source: Path, known: Results) -> list[dict[str, Any]]:
                 rows[package] = dict(sorted(tally.items())) | {"all": all_of_them}
         shown = [(r, _verdict(r, reasons)[-1:]) for r in of_seed]
         kept[seed] = {"sources": ""} | kept.get(seed, {}) | {"seed": seed, "rows": rows}
-        kept[seed]["since"] = _changes(result for result, verdict in shown if verdict == ["since"])
-        kept[seed]["open"] = _changes(result for result, verdict in shown if verdict == ["open"])
+        for kind in ("whole", "since", "open"):
+            kept[seed][kind] = _changes(result for result, verdict in shown if verdict == [kind])
     return [kept[seed] for seed in sorted(kept)]
 
 
 def _changes(results: Any) -> list[list[str]]:
-    return sorted([result["file"], result["old"], result["new"], result["by"]] for result in results)
+    return sorted([result["file"], result["old"], result["new"], _by(result)] for result in results)
+
+
+def _by(result: dict[str, Any]) -> str:
+    """What noticed it."""
+    return str((result if result["outcome"] == "killed" else result.get("whole", result))["by"])
 
 
 def _verdict(result: dict[str, Any], reasons: dict[Change, tuple[str, str]]) -> list[str]:
+    """What it counts as; the last of them says what became of it."""
     if result["outcome"] not in ("killed", "survived"):
         return []
-    if result["outcome"] == "killed":
-        return ["tried", "killed" if result["first"] == "killed" else "since"]
-    return ["tried", "same" if named(result) in reasons else "open"]
+    if result["first"] == "killed":
+        return ["tried", "killed"]
+    if result["outcome"] == "survived" and named(result) in reasons:
+        return ["tried", "same"]
+    whole = result.get("whole", {"tests": None, "first": "", "outcome": ""})
+    asked = ["asked"] if "whole" in result and whole["tests"] == result["tests"] else []
+    if asked and whole["first"] == "killed":
+        return ["tried", *asked, "whole"]
+    return ["tried", *asked, "since" if "killed" in (result["outcome"], whole["outcome"]) else "open"]
 
 
 def page(samples: list[dict[str, Any]]) -> str:
@@ -131,13 +148,16 @@ def page(samples: list[dict[str, Any]]) -> str:
     lines = [_HEAD]
     for sample in reversed(samples):
         whole: Counter[str] = Counter()
-        rows = []
+        rows: list[tuple[str, Counter[str]]] = []
         for package, tally in sample["rows"].items():
             whole.update(tally)
-            rows.append(_row(f"`{package}`", Counter(tally)))
-        lines += [f"## Seed {sample['seed']}", "", sample["sources"], "", _COLUMNS]
-        lines += ["|---|---|---|---|---|---|---|---|---|", *rows, _row("**all**", whole), ""]
-        for title, changes in (("Killed since", sample["since"]), ("Not noticed yet", sample["open"])):
+            rows.append((f"`{package}`", Counter(tally)))
+        rows.append(("**all**", whole))
+        lines += [f"## Seed {sample['seed']}", "", sample["sources"], "", _COLUMNS, "|---" * 11 + "|"]
+        asked = whole["asked"] > 0 or not whole["since"] + whole["open"]
+        lines += [*(_row(*row, asked=asked) for row in rows), ""]
+        for kind, title in _TITLES.items():
+            changes = sample.get(kind)
             lines += [f"{title}:", "", *map(_item, changes), ""] if changes else []
     reasons = sorted(explained().items())
     lines += ["## Survivors that change no behaviour", ""]
@@ -158,9 +178,13 @@ def _end(why: str) -> str:
     return f"`{why.split()[-1].partition('::')[0]}`." if why.startswith(("FAILED", "ERROR")) else why
 
 
-def _row(name: str, tally: Counter[str]) -> str:
+def _row(name: str, tally: Counter[str], *, asked: bool) -> str:
     changing = tally["tried"] - tally["same"]
-    counts = (tally["killed"], tally["killed"] + tally["since"])
-    scores = [f"{100 * count / changing:.1f} %" if changing else "–" for count in counts]
-    cells = (tally[kind] for kind in ("all", "tried", "killed", "since", "same", "open"))
+    first = tally["killed"]
+    whole = first + tally["whole"]
+    scores = [
+        f"{100 * count / changing:.1f} %" if changing and count is not None else "–"
+        for count in (first, whole if asked else None, whole + tally["since"])
+    ]
+    cells = (tally[kind] for kind in ("all", "tried", "killed", "whole", "since", "same", "open"))
     return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {' | '.join(scores)} |"

@@ -22,16 +22,18 @@ import coverage
 import pytest
 
 from mutants.generate import PACKAGES
+from mutants.worker import sources
 
 # The tests of the packages that are mutated, and quick ones that look at all of them. The others of
-# `make test` (audits, experiments, most of the command line) would kill some more; Spark's are left out: a
-# start of it takes as long as many mutants.
+# `make test` (audits, experiments, most of the command line) kill some more: `--whole` (mutants/whole.py).
+# Spark's are left out of both: a start of it takes as long as many mutants.
 TESTS = (
     "tests/tables", "tests/budget", "tests/values", "tests/exact", "tests/base2", "tests/bits",
     "tests/estimate", "tests/laws", "tests/mechanisms", "tests/prove", "tests/recorded",
     "tests/cli/test_tables.py", "tests/cli/test_budget.py", "tests/test_padding.py",
     "tests/test_private_candidates.py", "tests/test_private_facts.py", "tests/test_no_unpaid_outputs.py",
     "tests/test_records.py", "tests/test_causes.py", "tests/test_errors.py", "tests/test_public_surface.py",
+    "tests/test_computed_once.py",
     "src/freegap/bits.py",
     *(f"src/freegap/{name}" for name in PACKAGES if name != "bits"),
 )  # fmt: skip
@@ -119,7 +121,7 @@ def recorded(root: Path, place: Path, jobs: int, tests: tuple[str, ...] = TESTS)
             print(f"which lines do the tests of {test} reach?", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "mutants.reach", "-p", "no:cacheprovider"]
             environment = os.environ | {
-                "MUTANTS_REACH": str(written), "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}",
+                "MUTANTS_REACH": str(written), "PYTHONPATH": os.pathsep.join(sources(root)),
             }  # fmt: skip
             done = subprocess.run(  # noqa: S603 (our own interpreter)
                 [*command, "-n", "0", "-m", WANTED, test],

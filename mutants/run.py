@@ -4,11 +4,13 @@
     python -m mutants.run --sample 100 exact tables   at most 100 of each of these packages, by a fixed seed
     python -m mutants.run --seed 15 --sample 30       another sample
     python -m mutants.run --tests tests/tables        on these tests alone: less to record
+    python -m mutants.run --seed 15 --whole           those of it that survived, on the rest of `make test`
     python -m mutants.run --again                     once more those that survived: more tests, or new ones
     python -m mutants.run --page                      write docs/mutants.md from what is known
 
 Results are kept in out/mutants/results.jsonl as they come: an interrupted run goes on where it was. A change
 of a file makes new mutants of it. Which tests reach which lines is recorded first, and again after a change.
+What `--whole` notices counts as noticed at first only if no test has changed since: run it before adding one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -33,6 +35,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mutants.generate import PACKAGES, Mutant, files, mutants
 from mutants.page import explained, named, written
 from mutants.reach import TESTS, Reach, recorded
+from mutants.whole import checked, fingerprint, other_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "out" / "mutants"
@@ -44,7 +47,7 @@ LONGEST = 60.0  # seconds of tests for one mutant; the slowest are left out beyo
 class Worker:
     """A process of `mutants.worker`, with a copy of the tree of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, checks: bool = False) -> None:
         self.root = directory
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)  # noqa: S603
@@ -52,23 +55,41 @@ class Worker:
             if name and (ROOT / name).is_file():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, directory / name)
+        if checks:  # which keeps the types of all files for those that follow
+            rule = checked(directory, "bits.py", (ROOT / "src" / "freegap" / "bits.py").read_text("utf-8"))
+            if rule:
+                raise SystemExit(f"without a mutant: {rule}")
         self.process = subprocess.Popen(  # noqa: S603 (our own interpreter)
             [sys.executable, "-m", "mutants.worker", str(directory)], cwd=ROOT, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
 
-    def tried(self, mutant: Mutant, reach: Reach) -> dict[str, str] | None:
-        """What became of a mutant; None where it is none."""
+    def tried(self, mutant: Mutant, reach: Reach, *, whole: bool = False) -> dict[str, str] | None:
+        """What became of a mutant, by the quick tests or by `make test` as a whole; None where it is none."""
         code = mutant.code(ROOT / "src")
         if code is None:
             return None
-        tests, seconds = chosen(mutant, reach)
-        if not tests:
-            return {"outcome": "survived", "by": "no test reaches it"}
+        if whole and (rule := checked(self.root, mutant.file, code)):
+            return {"outcome": "killed", "by": rule}
+        tests = reaching(mutant, reach) if whole else chosen(mutant, reach)
+        while tests:
+            result = self._on(mutant.file, code, tests, reach)
+            failed = result["by"].partition(" ")[2]
+            # One that fails in a copy of the tree without a mutant too (no Git there) says nothing.
+            if not whole or failed not in tests or self._passes(mutant.file, failed, reach):
+                return result
+            tests.remove(failed)
+        return {"outcome": "survived", "by": "no test reaches it"}
+
+    def _passes(self, file: str, test: str, reach: Reach) -> bool:
+        before = (ROOT / "src" / "freegap" / file).read_text(encoding="utf-8")
+        return self._on(file, before, [test], reach)["outcome"] == "survived"
+
+    def _on(self, file: str, code: str, tests: list[str], reach: Reach) -> dict[str, str]:
         usual = {test: reach.seconds[test] for test in tests}
-        limit = 60 + 20 * seconds  # by the clock, for what hangs without using a processor
-        job = {"file": mutant.file, "code": code, "tests": usual, "seconds": limit}
+        limit = 60 + 20 * sum(usual.values())  # by the clock, for what hangs without using a processor
+        job = {"file": file, "code": code, "tests": usual, "seconds": limit}
         print(json.dumps(job), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline() if self.process.stdout else ""
         return dict(json.loads(answer))
@@ -80,34 +101,56 @@ class Worker:
         self.process.wait()
 
 
-def chosen(mutant: Mutant, reach: Reach) -> tuple[list[str], float]:
-    """The tests for a mutant, the quickest first, up to a limit, and how long they take."""
-    tests: list[str] = []
-    total = 0.0
-    for test in reach.tests(mutant.file, mutant.first, mutant.last, on_import=mutant.on_import):
-        total += reach.seconds[test]
-        if total > LONGEST and tests:
-            break
-        tests.append(test)
-    return tests, min(total, LONGEST)
+def reaching(mutant: Mutant, reach: Reach) -> list[str]:
+    """All tests that may notice a mutant, the quickest first."""
+    return reach.tests(mutant.file, mutant.first, mutant.last, on_import=mutant.on_import)
+
+
+def chosen(mutant: Mutant, reach: Reach) -> list[str]:
+    """The quickest of them, up to a limit; one at least."""
+    tests = reaching(mutant, reach)
+    totals = accumulate(reach.seconds[test] for test in tests)
+    return tests[: max(1, sum(total <= LONGEST for total in totals))]
 
 
 def known() -> dict[str, dict[str, Any]]:
     """The results so far."""
-    if not RESULTS.exists():
-        return {}
+    return joined(RESULTS.read_text(encoding="utf-8").splitlines()) if RESULTS.exists() else {}
+
+
+def joined(lines: list[str]) -> dict[str, dict[str, Any]]:
+    """What became of each mutant at last; and at first, in which sample and by which tests.
+
+    What `make test` as a whole made of it is kept beside that, under "whole".
+    """
     found: dict[str, dict[str, Any]] = {}
-    for text in RESULTS.read_text(encoding="utf-8").splitlines():
-        line = json.loads(text)
-        # Of one that was tried again: what became of it at first, and in which sample.
-        first = found.get(line["key"], line)
-        found[line["key"]] = line | {"first": first.get("first", first["outcome"]), "seed": first["seed"]}
+    for line in map(json.loads, lines):
+        before = found.get(line["key"], {})
+        if line.get("step") == "whole":
+            found[line["key"]] = before | {"whole": _with_first(before.get("whole", {}), line)}
+        else:
+            found[line["key"]] = before | _with_first(before, line)
     return found
 
 
+def _with_first(before: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+    first = before or {"first": line["outcome"], "seed": line["seed"], "tests": line.get("tests")}
+    return line | {name: first[name] for name in ("first", "seed", "tests")}
+
+
 def is_open(result: dict[str, Any]) -> bool:
-    """Whether it survived, and nobody has said why it may."""
-    return result["outcome"] == "survived" and named(result) not in explained()
+    """Whether it survived all that it was tried on, and nobody has said why it may."""
+    outcomes = {result["outcome"], result.get("whole", result)["outcome"]}
+    return outcomes == {"survived"} and named(result) not in explained()
+
+
+def is_wanted(result: dict[str, Any] | None, asked: argparse.Namespace) -> bool:
+    """Whether a mutant with this result so far is to be tried."""
+    if result is None:
+        return not asked.whole
+    if asked.whole:
+        return is_open(result) and result["seed"] == asked.seed and (asked.again or "whole" not in result)
+    return asked.again and is_open(result)
 
 
 def drawn(packages: tuple[str, ...], sample: int | None, seed: int) -> list[Mutant]:
@@ -136,6 +179,9 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--again", action="store_true", help="those that survived once more")
+    parser.add_argument(
+        "--whole", action="store_true", help="those of the seed that survived, on the rest of `make test`"
+    )
     parser.add_argument("--page", action="store_true", help="write docs/mutants.md and stop")
     asked = parser.parse_args()
     packages = tuple(asked.packages) or PACKAGES
@@ -143,17 +189,21 @@ def main() -> int:
         written(ROOT, known())
         return 0
     PLACE.mkdir(parents=True, exist_ok=True)
+    # Some tests start what is installed beside this interpreter.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as open_files:
-        reach = recorded(ROOT, PLACE / "reach", asked.jobs, tuple(asked.tests))
+        tests = (*asked.tests, *other_tests(ROOT)) if asked.whole else tuple(asked.tests)
+        reach = recorded(ROOT, PLACE / "reach", asked.jobs, tests)
         results = known()
         wanted = [
             mutant
             for mutant in drawn(packages, asked.sample, asked.seed)
-            if mutant.key not in results or (asked.again and is_open(results[mutant.key]))
+            if is_wanted(results.get(mutant.key), asked)
         ]
+        of_tests = fingerprint(ROOT)
         workers: SimpleQueue[Worker] = SimpleQueue()
         for number in range(asked.jobs):
-            workers.put(Worker(Path(directory) / str(number)))
+            workers.put(Worker(Path(directory) / str(number), checks=asked.whole))
         kept = open_files.enter_context(RESULTS.open("a", encoding="utf-8"))
         columns = (TextColumn("mutants"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         bar = open_files.enter_context(Progress(*columns))
@@ -162,7 +212,7 @@ def main() -> int:
         def one(mutant: Mutant) -> None:
             worker = workers.get()
             try:
-                result = worker.tried(mutant, reach)
+                result = worker.tried(mutant, reach, whole=asked.whole)
             finally:
                 workers.put(worker)
             bar.advance(task)
@@ -172,13 +222,16 @@ def main() -> int:
             line = {
                 "key": mutant.key,
                 "seed": asked.seed,
+                "tests": of_tests,
                 "package": mutant.package,
                 "file": mutant.file,
                 "line": mutant.first,
                 "within": mutant.within,
                 "old": old,
                 "new": new,
-            } | result
+                **result,
+                **({"step": "whole"} if asked.whole else {}),
+            }
             print(json.dumps(line, ensure_ascii=False), file=kept, flush=True)
             if result["outcome"] in ("survived", "untested"):
                 bar.console.print(

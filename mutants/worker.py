@@ -51,6 +51,11 @@ class Stopwatch:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+def sources(root: Path) -> list[str]:
+    """Where what the tests import lies."""
+    return [str(root / "src"), str(root), str(root / "evidence" / "src")]
+
+
 def in_child(root: Path, tests: dict[str, float], said: Path) -> None:
     """Run these tests, given with the seconds that they usually take, and end."""
     os.setsid()
@@ -59,7 +64,7 @@ def in_child(root: Path, tests: dict[str, float], said: Path) -> None:
     os.dup2(output, 2)
     code = INTERNAL
     try:
-        sys.path[:0] = [str(root / "src"), str(root)]
+        sys.path[:0] = sources(root)
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not long"]
         options += [
             "-W",
@@ -116,7 +121,7 @@ def main() -> None:
     """Answer jobs until there are no more."""
     root = Path(sys.argv[1])
     os.chdir(root)
-    os.environ["PYTHONPATH"] = f"{root / 'src'}{os.pathsep}{root}"
+    os.environ["PYTHONPATH"] = os.pathsep.join(sources(root))
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(root / ".hypothesis")
     for name in PRELOADED.split():
         importlib.import_module(name)

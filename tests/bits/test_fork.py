@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import freegap as fg
-from freegap.bits import source_or_system
+from freegap.bits import last_unpaid_draw, source_or_system
 
 SHARED = fg.SystemBits()
 
@@ -111,3 +111,14 @@ def test_a_fork_is_noticed_at_once_and_not_by_the_process_id_alone(monkeypatch: 
     with ours._lock:
         child = in_forked_child(lambda: 0 if ours._lock.locked() else ours.bits(96))
     assert child not in (0, ours.bits(96))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_leaves_a_mark_since_nobody_sees_what_the_child_draws() -> None:
+    before = last_unpaid_draw()
+    assert last_unpaid_draw() is before
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert last_unpaid_draw() is not before

@@ -14,8 +14,10 @@ import freegap as fg
 from freegap.errors import InvalidArgument
 from freegap.estimate.bounds import confidence_argument, gap_noise
 from freegap.estimate.noise_laws import GapNoise
+from freegap.estimate.selection import form
 from freegap.laws import EXPONENTIAL, GEOMETRIC, LAPLACE, NoiseName
 from freegap.mechanisms.threshold_plan import ThresholdPlan
+from freegap.mechanisms.top_k_plan import TopKPlan
 from freegap.values.balls import at_precision
 
 ANSWERS = [40, 35, 12, 9, 8, 2, 1, 0]
@@ -237,3 +239,14 @@ def test_a_split_that_cannot_be_measured_with_is_refused_before_anything_is_draw
     with pytest.raises(InvalidArgument, match="split"):
         fg.select_and_measure([5, 3, 1, 2, 2, 2, 2, 2], 7, epsilon=1, split=split, bits=bits)
     assert bits.record == ""
+
+
+def test_what_each_part_of_a_selection_with_measurements_may_cost() -> None:
+    """The selection its budget, and each of the k measurements its own."""
+    each = Fraction(1, 7)
+    top = TopKPlan.read("noisy_top_k", k=3, epsilon="2/5")
+    above = ThresholdPlan.read("sparse_vector", k=3, epsilon="2/5")
+    assert form(top, Fraction(9), each).budgets == (Fraction(2, 5), Fraction(3, 7))
+    assert form(above, Fraction(9), each).budgets == (Fraction(2, 5), Fraction(3, 7))
+    concentrated = TopKPlan.read("noisy_top_k", k=3, rho="1/5")
+    assert form(concentrated, Fraction(9), each).budgets == (concentrated.charge, Fraction(3, 7))

@@ -184,3 +184,28 @@ def test_each_question_leaves_a_mark() -> None:
         before = last_unpaid_draw()
         assert not asking.ask(-(10**6))
         assert last_unpaid_draw() is not before
+
+
+@pytest.mark.parametrize("threshold", [0, 500, "-1/2", 2**63, -(2**63)])
+def test_where_noise_is_known_questions_are_answered_refused_and_counted_as_ever(threshold: Any) -> None:
+    """Against one that looks at everything, since each question has a threshold of its own; on the same bits.
+
+    What cannot be an answer is refused before it is counted: by either.
+    """
+    quick, slow = (fg.SparseVector(threshold, k=9, epsilon=1, bits=SeededBits(3)) for _ in range(2))
+    bar = Fraction(threshold)
+    near = [int(bar) + away for away in (-300, -40, -9, -1, 0, 1, 9, 40, 300)]
+    far = [sign * size for size in (2**63 - 1, 2**63, 2**63 + 1, 10**999) for sign in (-1, 1)]
+    refused = [sign * 10**1001 for sign in (-1, 1)]
+    for answer in [-(10**6), *near, *refused, *far[:4], *near, *refused, *far[4:], *refused]:
+        if slow.exhausted:
+            break
+        if answer in refused:
+            for asking, own in ((quick, None), (slow, bar)):
+                with pytest.raises(InvalidArgument, match="between 10"):
+                    asking.ask(answer, own)
+        else:
+            assert quick.ask(answer) == slow.ask(answer, bar), answer
+        seen = [(asking.asked, asking.spent, asking.remaining, asking.exhausted) for asking in (quick, slow)]
+        assert seen[0] == seen[1], answer
+    assert slow.asked > 15

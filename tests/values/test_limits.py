@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 from rich.console import Console
 
 import freegap as fg
-from freegap.errors import InvalidArgument
+from freegap.errors import InvalidArgument, MissingExtra
 from freegap.values.above import AboveThreshold
 from freegap.values.answers import (
     Answers,
@@ -28,6 +30,8 @@ from freegap.values.answers import (
     require_countable,
 )
 from freegap.values.columns import Column
+from freegap.values.counts import _positions
+from freegap.values.export import _excel_cell, writer_for
 from freegap.values.measures import Pure
 from freegap.values.neighbours import DIRECTIONS, directions_of, neighbours_argument
 from freegap.values.plans import PlainPlan
@@ -494,3 +498,76 @@ def test_spending_in_a_line() -> None:
     assert said(Fraction(10**22 + 1, 3 * 10**22)) == "0.333333334"
     assert said(Fraction(10**30, 3)) == "3.333333333E+29"
     assert said(Fraction(10**30 + 1, 10**15)) == "1.000000000E+15"
+
+
+def test_a_number_of_too_many_digits_is_refused_before_they_are_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A short decimal may be a gigabyte of digits."""
+    monkeypatch.setattr("freegap.values.answers.Fraction", lambda *_: pytest.fail("it was written out"))
+    for text in ("1e1001", "-1e1001", "1e-1001", "1e999999999999"):
+        with pytest.raises(InvalidArgument, match="between 10"):
+            exact_number(Decimal(text), "answer", Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (2**53, 2**53),
+        (-(2**53), -(2**53)),
+        (2**53 + 1, "9007199254740993"),
+        (-(2**53) - 1, "-9007199254740993"),
+        (0.5, 0.5),
+        (1e300, "1e+300"),
+        (True, "True"),
+        ("=1+1", "=1+1"),
+    ],
+)
+def test_a_sheet_has_numbers_only_where_it_can_hold_them(value: Any, written: Any) -> None:
+    class Sheet:
+        def write_number(self, row: int, place: int, number: Any) -> int:
+            self.seen: Any = number
+            return 0
+
+        write_string = write_number
+
+    sheet = Sheet()
+    assert _excel_cell(sheet, 1, 2, value) == 0
+    assert sheet.seen == written
+    assert isinstance(sheet.seen, str) is isinstance(written, str)
+    for nothing in (None, float("nan")):
+        assert _excel_cell(None, 1, 2, nothing) == 0
+
+
+def test_counts_of_a_domain_of_which_nothing_occurs() -> None:
+    for domain in (range(5), ["a", "b", "c"]):
+        counts = fg.Counts.over(domain, {})
+        assert counts.items == len(domain)
+        assert counts.sizes.tolist() == [len(domain)]
+        assert [counts.label(0, member) for member in range(len(domain))] == list(domain)
+        assert _positions(domain, []).dtype == np.int64
+        release = fg.noisy_top_k(counts, 2, epsilon=1, bits=fg.SeededBits(1))
+        assert set(release.labels) < set(domain)
+
+
+@pytest.mark.parametrize("item", [np.timedelta64(3, "ns"), np.timedelta64(3), "3", None, 3.5, 3j], ids=repr)
+def test_what_is_no_number_is_no_item_of_a_range(item: Any) -> None:
+    """A duration is equal to the number of its units, and none of them."""
+    with pytest.raises(InvalidArgument, match="must all be in the domain"):
+        fg.Counts.over(range(10), items=[item], values=[5])
+    for number in (3, 3.0, np.int8(3), Decimal(3), Fraction(3), True):
+        assert fg.Counts.over(range(10), items=[number], values=[5]).items == 10
+
+
+@pytest.mark.parametrize(
+    ("ending", "package"), [(".parquet", "pyarrow"), (".xlsx", "xlsxwriter"), (".csv", "nothing")]
+)
+def test_a_package_that_is_missing_is_missed_before_a_file_is_made(
+    ending: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    if ending == ".csv":
+        assert writer_for(Path("a.csv")) is writer_for(Path("A.CSV"))
+        return
+    with pytest.raises(MissingExtra, match=package):
+        writer_for(Path(f"a{ending}"))

@@ -133,7 +133,9 @@ class _Online(Dialogue):
         threshold: of this question alone, instead of the common one. It is rounded down to the resolution, as
             the answer is, and as each of a list of thresholds is in `sparse_vector`.
         """
-        if threshold is None and type(answer) is int and answer > _LOWEST and os.getpid() == self._process:
+        # One beyond that may have too many digits, which is looked at before it is counted.
+        usual = type(answer) is int and _LOWEST < answer < _USUAL
+        if threshold is None and usual and os.getpid() == self._process:
             with self._lock:
                 question, cuts = self._asked, self._quick
                 place = question - self._quick_from
