@@ -62,3 +62,16 @@ def test_where_gaps_say_too_little_measurements_are_left_alone(dimension: int) -
     alpha = [Fraction(9), Fraction(5), Fraction(3)]
     for best in (alpha, [Fraction(8), Fraction(6), Fraction(3)]):
         assert fused(alpha, best, **known) == Fused(tuple(alpha), 4.0)
+
+
+@pytest.mark.parametrize("distance", [Fraction(9, 4), Fraction(5, 2), Fraction(21, 8)])
+def test_stein_s_estimate_of_the_error_between_its_ends(distance: Fraction) -> None:
+    """variance + (total - 2·w·m·variance)/n, where that is neither below the least nor above the most."""
+    n, variance, weight = 20, Fraction(9), Fraction(2, 3)
+    made = fused([distance] * n, [Fraction(0)] * n, variance=variance, weight=weight, dimension=n - 1)
+    expected = variance + (n * distance**2 - 2 * weight * (n - 1) * variance) / n
+    least = variance * (1 - weight * (n - 1) / n)
+    assert n * distance**2 <= Fraction(3, 2) * (n - 3) * variance * weight
+    assert made.estimates == (Fraction(0),) * n
+    assert made.error == float(min(max(expected, least), variance))
+    assert (expected > least) == (distance > Fraction(9, 4))

@@ -69,6 +69,16 @@ def test_a_batch_is_its_releases_one_by_one(name: str, bar: str) -> None:
     assert at_once(plan, values, offsets, Fraction(bar), 5, filter_bits=-60) == made
 
 
+def test_just_below_the_threshold_is_below() -> None:
+    """On a coarse grid many gaps to the threshold are rounded down to -1: these come out nowhere."""
+    plan = ThresholdPlan.read("hybrid_sparse_vector", k=3, epsilon=3, resolution=1, sensitivity=4)
+    values, offsets = ragged(8, 400, 4, 9, 25)
+    made = one_by_one(plan, values, offsets, Fraction(12), 6)
+    assert at_once(plan, values, offsets, Fraction(12), 6) == made
+    assert min(gap for _, gaps in made for gap in gaps) == 0
+    assert {len(places) for places, _ in made} == {0, 1, 2, 3}
+
+
 def test_most_populations_are_decided_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not sure is a gap as near to a multiple of γ as the bound: one in some million."""
     alone = []

@@ -18,9 +18,9 @@ import pytest
 import freegap as fg
 from freegap.errors import InvalidArgument, SpellingWarning
 from freegap.tables import grouped, spelling
-from freegap.tables.categories import MOST_BINS, _inside, _listed
+from freegap.tables.categories import MOST_BINS, _inside, _listed, _spread
 from freegap.tables.condition_text import read_condition_text
-from freegap.tables.domains import ListedDomain
+from freegap.tables.domains import ListedDomain, listed_in_order
 from freegap.tables.files import FileTable
 from freegap.tables.groups import GroupCounts
 from freegap.tables.parts import PartProduct
@@ -218,3 +218,15 @@ def test_how_many_names_a_header_has(tmp_path: Path) -> None:
     refusal = FileTable(path, "table").refuse("item", ["x", "y", "z"])
     assert "one of the 3 names in the first line" in str(refusal)
     assert "x, y" not in str(refusal)
+
+
+def test_totals_beyond_what_doubles_count_are_spread_to_the_digit() -> None:
+    listed = listed_in_order(["a", "b", "c"])
+    assert _spread(listed, ["c", "a"], [2**53 + 1, 2**62 + 1]) == [2**62 + 1, 0, 2**53 + 1]
+
+
+@pytest.mark.parametrize("sign", ["<", "=", "<>", ">="])
+def test_a_sign_in_quotes_is_no_sign(sign: str) -> None:
+    with pytest.raises(InvalidArgument):
+        read_condition_text(f"age '{sign}' 3")
+    assert read_condition_text(f"age {sign} 3") is not None
