@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import math
@@ -9,7 +10,7 @@ import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ from freegap.values.rationals import (
 )
 from freegap.values.results import NOT_PRIVATE
 from freegap.values.thresholds import Offsets, read_own_threshold, read_threshold, subtract_threshold
-from freegap.values.written import as_double, jsonable, text_of
+from freegap.values.written import as_double, json_text, jsonable, text_of
 
 GRID = Fraction(1, 1024)
 
@@ -571,3 +572,8 @@ def test_a_package_that_is_missing_is_missed_before_a_file_is_made(
         return
     with pytest.raises(MissingExtra, match=package):
         writer_for(Path(f"a{ending}"))
+
+
+def test_what_json_has_no_word_for_is_written_as_its_text() -> None:
+    value = {"place": PurePosixPath("a/b"), "day": datetime.date(2026, 1, 2), "share": Fraction(1, 3)}
+    assert json_text(value) == '{"place": "a/b", "day": "2026-01-02", "share": "1/3"}'
