@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import freegap as fg
+from freegap.errors import InvalidArgument
 from freegap.mechanisms.exponential import Choice
 from freegap.mechanisms.histogram import HistogramPlan
 from freegap.mechanisms.many_populations import _size_argument, _spent
+from freegap.mechanisms.populations import _offsets_argument, read_populations
 from freegap.mechanisms.quantiles import Grid, QuantilesPlan
 from freegap.mechanisms.threshold_plan import ThresholdPlan
 from freegap.mechanisms.top_k_plan import TopKPlan
@@ -220,3 +222,11 @@ def test_of_several_groups_each_has_its_part_of_what_one_person_costs(noise: Any
     assert parts.share.spent * 4 == half.share.spent
     assert parts.scale > half.scale
     assert parts.lift > half.lift
+
+
+def test_populations_with_offsets_are_numbered() -> None:
+    values = [5, 1, 4, 2, 3]
+    assert read_populations(values, [0, 2, 5], Fraction(1)).names == range(2)
+    assert read_populations(values, np.array([0, 5]), Fraction(1)).names == range(1)
+    with pytest.raises(InvalidArgument):
+        _offsets_argument([0], 0)  # a beginning without an end
