@@ -252,9 +252,10 @@ def _plain(
         return []
     finalists = _next_runners(results, 2, few, source.mechanism.found, scale)[: few.survivors[2]]
     judges = replace(few.judging, key=key)
-    state.leads = _judged(source, workers, finalists, judges, state, report, enough)
-    state.finalists = [lead.candidate for lead in state.leads]
-    return state.leads
+    judged = _judged(source, workers, finalists, judges, state, report, enough)
+    if judged:  # else what was found so far stays there, for an interruption
+        state.leads, state.finalists = judged, [lead.candidate for lead in judged]
+    return judged
 
 
 def _run_round(
