@@ -391,3 +391,12 @@ def test_every_way_through_the_halves_is_added_up(number: int) -> None:
     found = quantiles._paths(q, Fraction(0), Fraction(1))
     assert sorted(found) == sorted(ways.values())
     assert len(found) == number + 1
+
+
+def test_an_interval_that_reaches_an_end_ends_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quantiles 0 and 1 are the ends of the range, which are public, and are not drawn."""
+    monkeypatch.setattr("freegap.mechanisms.quantiles._margin", lambda *_: Fraction(1, 2))
+    grid, spread = Grid.read(0, 9, 1), spread_of([0, 0, 0, 0, 900, 900, 0, 0, 0, 0])
+    for seed in range(5):
+        plan = plan_of([Fraction(1, 2)], 8, intervals=True)
+        assert draw_quantiles(plan, grid, spread, fg.SeededBits(seed)).intervals == ((grid.low, grid.high),)
