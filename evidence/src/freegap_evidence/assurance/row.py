@@ -14,6 +14,8 @@ from freegap_evidence.assurance.regimes.case import Matrix
 
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
+ENOUGH = 450_000
+"""So many samples on each input, with those of the search, are a million releases and more of an audit."""
 
 
 class Released(NamedTuple):
