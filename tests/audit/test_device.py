@@ -19,7 +19,7 @@ from freegap.auditor.column_values import Group, Left, RunValues, Waiting
 from freegap.auditor.columns import OnePath, run_batch
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device import Device, DeviceRng
-from freegap.auditor.device_moves import reshaped, with_numbers_cut
+from freegap.auditor.device_moves import lengths_from, reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, _apart, countable
 from freegap.auditor.device_stages import DeviceStages
 from freegap.auditor.device_tally import OutputTally, events_of_outputs
@@ -457,7 +457,7 @@ def two_labels(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> An
 
 @pytest.mark.parametrize("neighbours", ["each", "monotonic", "one"])
 def test_reshaped_inputs_are_neighbours_still(neighbours: str) -> None:
-    moved = [one for pair in table_pairs(neighbours, lengths=[2, 5]) for one in reshaped(pair, 6)]
+    moved = [one for pair in table_pairs(neighbours, lengths=[2, 5]) for one in reshaped(pair, [6])]
     assert bool(moved) == (neighbours != "one")
     for pair in moved:
         changes = [b - a for a, b in zip(pair.first, pair.second, strict=True)]
@@ -467,9 +467,18 @@ def test_reshaped_inputs_are_neighbours_still(neighbours: str) -> None:
             assert min(changes) >= 0 or max(changes) <= 0
 
 
+def test_inputs_are_made_longer_than_the_patterns_where_nobody_said_how_long_they_are() -> None:
+    assert lengths_from(10, table_pairs("each")) == (10, 13, 16)
+    assert lengths_from(5, table_pairs("each", lengths=[2, 5])) == (5,)
+    (pair,) = [pair for pair in table_pairs("each", lengths=[4]) if pair.category == "half half"]
+    found = {(one.first, one.second) for one in reshaped(pair, (4, 6))}
+    assert ((1,) * 6, (0, 0, 0, 0, 2, 2)) in found
+    assert ((1,) * 6, (0, 0, 2, 2, 2, 2)) in found
+
+
 def test_inputs_that_were_given_are_not_reshaped() -> None:
     given = own_pairs([([1, 1, 1], [2, 2, 0])], neighbours="each", sensitivity=1, seed=1)
-    assert [reshaped(pair, 9) for pair in given] == [[]]
+    assert [reshaped(pair, [9]) for pair in given] == [[]]
 
 
 def test_the_numbers_of_a_kind_of_outputs_are_cut_at_the_answers_and_far_out() -> None:

@@ -15,6 +15,7 @@ from freegap.auditor.outputs import A_NUMBER
 
 MOST_CUT, MOST_NUMBERS, MOST_CUTS = 3, 2, 4  # kinds of outputs, numbers of each, and where these are cut
 FAR = (8.0, 16.0)  # scales of the noise
+LONGER = (1.3, 1.6)  # times as many answers as the patterns have
 
 Known = tuple[Event, bool]
 """An event, and whether it is the second input on which it happens more often."""
@@ -58,14 +59,14 @@ def with_numbers_cut(known: Sequence[Known], pair: Pair, scale: float) -> list[K
     return found
 
 
-def reshaped(pair: Pair, longest: int) -> list[Pair]:
+def reshaped(pair: Pair, lengths: Sequence[int]) -> list[Pair]:
     """The pair with more or fewer of the answers that are and change alike, one after another: one more of
-    those before and one less of those after, or almost all of either; and the pair made longer.
+    those before and one less of those after, or almost all of either; and the pair made as long as these.
 
     At least two answers must change, as they cannot where a single one may; and if all changes are in one
     direction, they stay so.
 
-    >>> [moved.second for moved in reshaped(Pair((1, 1, 1), (2, 0, 0), ""), 4)]
+    >>> [moved.second for moved in reshaped(Pair((1, 1, 1), (2, 0, 0), ""), [3, 4])]
     [(2, 2, 0), (2, 2, 0, 0), (2, 0, 0, 0)]
     """
     rows = list(zip(pair.first, pair.second, strict=True))
@@ -79,8 +80,8 @@ def reshaped(pair: Pair, longest: int) -> list[Pair]:
         for one in (sizes[i] + 1, sizes[i] - 1, both - 1, both - 2, 1):
             if 0 < one < both and one != sizes[i]:
                 found.append([*sizes[:i], one, both - one, *sizes[i + 2 :]])
-    for i in range(len(sizes) if len(rows) < longest else 0):
-        found.append([*sizes[:i], sizes[i] + longest - len(rows), *sizes[i + 1 :]])
+    for longer in [length - len(rows) for length in lengths if length > len(rows)]:
+        found += [[*sizes[:i], size + longer, *sizes[i + 1 :]] for i, size in enumerate(sizes)]
     pairs = []
     for shape in found:
         moved = [row for (row, _), size in zip(kinds, shape, strict=True) for _ in range(size)]
@@ -88,6 +89,16 @@ def reshaped(pair: Pair, longest: int) -> list[Pair]:
             first, second = zip(*moved, strict=True)
             pairs.append(replace(pair, first=first, second=second))
     return list(dict.fromkeys(pairs))
+
+
+def lengths_from(usual: int, pairs: Sequence[Pair]) -> tuple[int, ...]:
+    """That of the usual inputs, and some longer ones, where inputs as long as that are tried at all.
+
+    What a sparse vector loses in full is lost where one answer is above the threshold and all others are
+    below. Of ten answers that is hardly ever to be had without another loss; of fifteen it is.
+    """
+    most = max(len(pair.first) for pair in pairs)
+    return (usual, *(length for times in LONGER if usual < (length := round(times * usual)) <= most))
 
 
 def _moved_ends(condition: Between, scale: float) -> Iterator[Between]:

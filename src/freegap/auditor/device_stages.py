@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
-from freegap.auditor.device_moves import Known, moved_events, reshaped, with_numbers_cut
+from freegap.auditor.device_moves import Known, lengths_from, moved_events, reshaped, with_numbers_cut
 from freegap.auditor.device_runs import DeviceSource, EventHits, countable
 from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
 from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of, by_merit
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import REAL
+from freegap.auditor.plan import Plan
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
@@ -55,8 +56,8 @@ class DeviceStages(Stages):
     weighings: int = 0
     least: int = LEAST_WEIGHED
     """Runs that take hardly longer than fewer: to start a batch takes its time, on a GPU that of millions."""
-    longest: int = 0
-    """How many answers the inputs have, at most, if not far."""
+    lengths: tuple[int, ...] = ()
+    """How many answers inputs may be given: as many as those of the patterns have, and some more."""
     shortest: float = 0.0
     """Seconds in which so many runs of each side are weighed."""
     paces: dict[int, float] = field(default_factory=dict)
@@ -76,9 +77,9 @@ class DeviceStages(Stages):
         if self.seconds is not None:  # how many runs there will be, for the forecasts
             usual = [candidate for candidate in self.proposals.candidates() if not candidate.pair.far]
             longest = max(usual, key=lambda candidate: len(candidate.pair.first))
-            self.longest = len(longest.pair.first)
+            self.lengths = lengths_from(len(longest.pair.first), self.proposals.pairs)
             self._try_out(longest)
-            self.plan = replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, longest))
+            self.plan = self._plan_of(longest)  # for the search in this process
         super().search(progress)
         self.notes.append(SEARCHED)
         here = time.monotonic()
@@ -110,7 +111,7 @@ class DeviceStages(Stages):
             runs = self.plan.samples
             if self.seconds is not None:
                 runs = self._affordable(RARE_PART, candidate) // (3 * len(candidates))
-            forecast = self.plan.forecast(runs, CAUTION)
+            forecast = self._plan_of(candidate).forecast(runs, CAUTION)
             found = rare_events(self.there, candidate, runs, forecast, number)
             known = [(f.event, f.swapped) for f in found if countable(f.event)][: MOST_EVENTS // 2]
             # whole outputs are counted while these are weighed, and proposed by that
@@ -132,6 +133,13 @@ class DeviceStages(Stages):
             f"{there:.1f} s of search there, {seconds - here - there:.1f} s of confirmation."
         )
         return super().record(seconds, interrupted)
+
+    def _plan_of(self, candidate: SearchCandidate) -> Plan:
+        """The plan, with as many runs for a confirmation as there is time for: of long inputs there are
+        fewer."""
+        if self.seconds is None:
+            return self.plan
+        return replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, candidate))
 
     def _affordable(self, part: float, candidate: SearchCandidate) -> int:
         """How many runs of each side of a candidate fit into a part of the time."""
@@ -182,8 +190,8 @@ class DeviceStages(Stages):
                     runs = max(self.least, self._affordable(share, candidate))
                 runner.see(self.weigh(candidate, runner.known, runs), runs)
                 progress.update("run-off on the device", done, len(runners), best[0].merit)
-            runners.sort(key=lambda runner: -runner.weighed(self.plan).merit)
-            last = [runner.weighed(self.plan) for runner in runners]
+            runners.sort(key=lambda runner: -runner.weighed(self._plan_of(runner.candidate)).merit)
+            last = [runner.weighed(self._plan_of(runner.candidate)) for runner in runners]
             runners = runners[: len(runners) // 2] if self.seconds is not None else []
         return last
 
@@ -258,7 +266,7 @@ class DeviceStages(Stages):
         yield candidate, [*known, *near]
         for moved in mutated(candidate, self.source.mechanism.found, scale):
             yield moved, known[:4]
-        for pair in reshaped(candidate.pair, self.longest):
+        for pair in reshaped(candidate.pair, self.lengths):
             yield replace(candidate, pair=pair), []
 
     def _looked_at(
@@ -295,7 +303,7 @@ class DeviceStages(Stages):
                 outputs.add_all([path for path in found.known if len(path.one) == 1], side)
         self.workers.runs += 2 * runs
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
-        forecast = self.plan.forecast(runs, caution)
+        forecast = self._plan_of(candidate).forecast(runs, caution)
         findings = [
             scored(event, swapped, count[0], count[1], forecast)
             for (event, swapped), count in zip(known, hits, strict=True)
