@@ -9,17 +9,15 @@ out is a lead like any other. The verdict takes fresh runs, by the same test (`f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device_moves import Known, lengths_from, moved_events, reshaped, with_numbers_cut
-from freegap.auditor.device_runs import DeviceSource, EventHits, countable
-from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
-from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of, by_merit
+from freegap.auditor.device_runs import DeviceSource, countable
+from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, SeenThere, Weighed, best_of
 from freegap.auditor.inputs import SearchCandidate
-from freegap.auditor.outputs import REAL
-from freegap.auditor.plan import Plan
+from freegap.auditor.plan import BoundForecast, Plan
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
@@ -30,7 +28,7 @@ from freegap.errors import MechanismFailed
 
 WEIGH_KEY, PACE_KEY = 6, 7
 RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.08  # how many, by how many events, in how much of the time
-POOL, KEPT = 10, 3
+POOL, KEPT = 10, 2
 SEARCH_PART, WEIGHED_RUNS = 0.5, 200  # of the time; how many candidates are weighed in half of it, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
@@ -40,6 +38,7 @@ MOST_LOOKED_AT, SURVIVORS, FIRST_PART = (
     0.35,
 )  # of the first looks; what of that time they have
 DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
+BORNE_OUT = 0.9  # what inputs farther apart must lose, of what neighbours do, for each step
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 LEAST_WEIGHED, NO_SLOWER = 2**14, 1.5  # runs; a batch in which they take at most so many times as long as few
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
@@ -60,6 +59,8 @@ class DeviceStages(Stages):
     """How many answers inputs may be given: as many as those of the patterns have, and some more."""
     shortest: float = 0.0
     """Seconds in which so many runs of each side are weighed."""
+    times: int = 1
+    """How many times as far apart as neighbours the inputs are that are weighed in the search."""
     paces: dict[int, float] = field(default_factory=dict)
     """Seconds a run, as last seen, by the length of the input."""
     phases: tuple[float, float] = (0.0, 0.0)
@@ -111,7 +112,7 @@ class DeviceStages(Stages):
             runs = self.plan.samples
             if self.seconds is not None:
                 runs = self._affordable(RARE_PART, candidate) // (3 * len(candidates))
-            forecast = self._plan_of(candidate).forecast(runs, CAUTION)
+            forecast = self._forecast(candidate, runs)
             found = rare_events(self.there, candidate, runs, forecast, number)
             known = [(f.event, f.swapped) for f in found if countable(f.event)][: MOST_EVENTS // 2]
             # whole outputs are counted while these are weighed, and proposed by that
@@ -141,6 +142,12 @@ class DeviceStages(Stages):
             return self.plan
         return replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, candidate))
 
+    def _forecast(
+        self, candidate: SearchCandidate, runs: int, caution: float = CAUTION, times: int = 1
+    ) -> BoundForecast:
+        """How to judge counts of so many runs on each side, on inputs so many times as far apart."""
+        return replace(self._plan_of(candidate).forecast(runs, caution), distance=float(times))
+
     def _affordable(self, part: float, candidate: SearchCandidate) -> int:
         """How many runs of each side of a candidate fit into a part of the time."""
         pace = self.paces.get(len(candidate.pair.first), max(self.paces.values()))
@@ -150,12 +157,15 @@ class DeviceStages(Stages):
 
     def refine(self, progress: Progress) -> list[Lead]:
         """The leads of the search, weighed and moved about on the device; best first."""
+        before = self._pool()[:1]
+        self.times = self._times(before)
         latest = {weighed.candidate: weighed for weighed in self._first_looks(progress)}
         seen: set[tuple[SearchCandidate, frozenset[Known]]] = set()
         waiting = [] if latest else self._pool()
         number = 0
         while True:
             fresh = [(c, known) for c, known in waiting if (c, frozenset(known)) not in seen]
+            leader = best_of(latest, 1)
             for done, (candidate, known) in enumerate(fresh):
                 seen.add((candidate, frozenset(known)))
                 try:  # what was seen last was seen on the most runs, and not picked for its luck
@@ -164,8 +174,12 @@ class DeviceStages(Stages):
                     if number == 0:
                         raise
                     continue  # on inputs that nobody asked for
-                progress.update("search on the device", done, len(fresh), best_of(latest, 1)[0].merit)
+                ahead = best_of(latest, 1)
+                progress.update("search on the device", done, len(fresh), ahead[0].merit)
                 if self._over(self._search_part):
+                    break
+                if self.seconds is not None and leader and ahead[0].candidate != leader[0].candidate:
+                    number -= 1  # on from there, in steps as large as this one
                     break
             idle = not fresh and number > len(MOVES)
             if idle or self._over(self._search_part) or (self.seconds is None and number == len(MOVES)):
@@ -173,13 +187,32 @@ class DeviceStages(Stages):
             step = MOVES[number % len(MOVES)]
             waiting = [moved for weighed in best_of(latest, KEPT) for moved in self._moved(weighed, step)]
             number += 1
-        last = self._run_off(best_of(latest, RUN_OFF), progress)
+        best = [(weighed.candidate, weighed.known) for weighed in best_of(latest, RUN_OFF)]
+        last = self._run_off(best, self.times, progress)
+        last = self._as_neighbours(last, before) if self.times > 1 else last
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
 
-    def _run_off(self, best: Sequence[Weighed], progress: Progress) -> list[Weighed]:
+    def _times(self, best: Sequence[tuple[SearchCandidate, list[Known]]]) -> int:
+        """How far apart pairs are weighed. For a small ε counts hardly differ between neighbours, and chance
+        decides which candidate looks best; inputs seven times as far apart lose about seven times as much.
+        Neighbours they are not: so that is done if the best of the search before bears it out, and the
+        run-off is between neighbours."""
+        times = self.plan.stretch
+        for candidate, known in best if times > 1 else ():
+            runs = self._size(candidate)
+            try:
+                near, far = (self._looked_at(candidate, known, runs, times=t).merit for t in (1, times))
+            except MechanismFailed:  # on inputs that nobody asked for
+                return 1
+            return times if far > BORNE_OUT * near else 1
+        return 1
+
+    def _run_off(
+        self, best: Iterable[tuple[SearchCandidate, list[Known]]], times: int, progress: Progress
+    ) -> list[Weighed]:
         """The best ones by all that several looks at their best events show, the worse half left out after
         each: by one look alone, which of the best comes first is mostly luck."""
-        runners = [Runner(weighed.candidate, weighed.known[:RUN_OFF_EVENTS]) for weighed in best]
+        runners = [Runner(candidate, known[:RUN_OFF_EVENTS]) for candidate, known in best]
         last: list[Weighed] = []
         while runners:
             for done, runner in enumerate(runners):
@@ -188,12 +221,28 @@ class DeviceStages(Stages):
                 if self.seconds is not None:
                     share = RUN_OFF_PART / RUN_OFF.bit_length() / len(runners)
                     runs = max(self.least, self._affordable(share, candidate))
-                runner.see(self.weigh(candidate, runner.known, runs), runs)
-                progress.update("run-off on the device", done, len(runners), best[0].merit)
-            runners.sort(key=lambda runner: -runner.weighed(self._plan_of(runner.candidate)).merit)
-            last = [runner.weighed(self._plan_of(runner.candidate)) for runner in runners]
+                seen = self.weigh(candidate, runner.known, runs, times=times)
+                runner.see(seen, runs)
+                progress.update("run-off on the device", done, len(runners), seen.merit)
+            judged = [
+                (runner, runner.weighed(self._forecast(runner.candidate, runner.runs, CAUTION, times)))
+                for runner in runners
+            ]
+            judged.sort(key=lambda pair: -pair[1].merit)
+            runners, last = [runner for runner, _ in judged], [weighed for _, weighed in judged]
             runners = runners[: len(runners) // 2] if self.seconds is not None else []
         return last
+
+    def _as_neighbours(
+        self, last: Sequence[Weighed], before: Sequence[tuple[SearchCandidate, list[Known]]]
+    ) -> list[Weighed]:
+        """What was best far apart, seen on neighbours; or the best of the search before, if that is plainly
+        better there."""
+        found: list[Weighed] = []
+        for candidate, known in [*((weighed.candidate, weighed.known) for weighed in last[:1]), *before]:
+            runs = max(self.least, self._affordable(RUN_OFF_PART / 4, candidate))
+            found.append(self.weigh(candidate, known[:1], runs))
+        return [max(found, key=lambda weighed: weighed.merit * (1 if weighed is found[0] else BORNE_OUT))]
 
     def _first_looks(self, progress: Progress) -> list[Weighed]:
         """All candidates on fewer runs, then the better ones on more; the best of them."""
@@ -244,9 +293,8 @@ class DeviceStages(Stages):
         if self.seconds is None:
             return self.plan.samples
         left = max(0.1, 1 - self._elapsed / self._search_part)
-        return max(
-            self.least, int(self._affordable(self._search_part / 2, candidate) / (WEIGHED_RUNS * left))
-        )
+        many = WEIGHED_RUNS * self.times  # far apart, fewer runs tell as much
+        return max(self.least, int(self._affordable(self._search_part / 2, candidate) / (many * left)))
 
     def _pool(self) -> list[tuple[SearchCandidate, list[Known]]]:
         """The best candidates of the search, with their events."""
@@ -270,48 +318,43 @@ class DeviceStages(Stages):
             yield replace(candidate, pair=pair), []
 
     def _looked_at(
-        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+        self,
+        candidate: SearchCandidate,
+        known: Sequence[Known],
+        runs: int,
+        caution: float = CAUTION,
+        times: int | None = None,
     ) -> Weighed:
         """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
+        apart = 1 if candidate.pair.given else times or self.times
         if known:
-            return self.weigh(candidate, known, runs, caution)
-        proposed = self.weigh(candidate, [], runs // 2).known
-        return self.weigh(candidate, [*proposed, *self._cut(proposed, candidate)], runs // 2, caution)
+            return self.weigh(candidate, known, runs, caution, apart)
+        proposed = self.weigh(candidate, [], runs // 2, times=apart).known
+        cut = self._cut(proposed, candidate)
+        return self.weigh(candidate, [*proposed, *cut], runs // 2, caution, apart)
 
     def _cut(self, known: Sequence[Known], candidate: SearchCandidate) -> list[Known]:
         return with_numbers_cut(known, candidate.pair, self.proposals.scale)
 
     def weigh(
-        self, candidate: SearchCandidate, known: Sequence[Known], runs: int, caution: float = CAUTION
+        self,
+        candidate: SearchCandidate,
+        known: Sequence[Known],
+        runs: int,
+        caution: float = CAUTION,
+        times: int = 1,
     ) -> Weighed:
-        """How often these events happen on the device, and the whole outputs of both sides."""
+        """How often these events happen on the device, and what they come to, on inputs so many times as far
+        apart."""
         self.weighings += 1
         started = time.perf_counter()
-        hits: list[list[int]] = [[0, 0] for _ in known]
-        outputs, kinds = OutputTally(), OutputTally()
-        for side, answers in enumerate((candidate.pair.first, candidate.pair.second)):
-            batch = self.there.batch(answers)
-            for piece, size in enumerate(_sizes(runs, batch)):
-                key = (WEIGH_KEY, self.weighings, side, piece)
-                found = EventHits([event for event, _ in known], self.there.device.xp)
-                for path in self.there.run(answers, candidate.parameters, size, key):
-                    found.add(path)
-                    if len(path.one) == 1 and (path.one.codes == REAL).any():
-                        kinds.add(path.one.rows(1)[0], path.one, side, path.size)
-                for i, count in enumerate(found.totals()):
-                    hits[i][side] += count
-                outputs.add_all([path for path in found.known if len(path.one) == 1], side)
+        pair = candidate.pair if times == 1 else candidate.pair.stretched(times)
+        seen = SeenThere.on(
+            self.there, replace(candidate, pair=pair), known, runs, (WEIGH_KEY, self.weighings)
+        )
         self.workers.runs += 2 * runs
         self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
-        forecast = self._plan_of(candidate).forecast(runs, caution)
-        findings = [
-            scored(event, swapped, count[0], count[1], forecast)
-            for (event, swapped), count in zip(known, hits, strict=True)
-        ]
-        proposed = events_of_outputs(outputs, forecast, alone=not kinds.counts) + events_of_kinds(
-            kinds, forecast
-        )
-        return Weighed(candidate, by_merit(findings, []), by_merit(proposed, known))
+        return seen.weighed(candidate, self._forecast(candidate, runs, caution, times))
 
     # Confirmation ------------------------------------------------------------------------------------
 
@@ -383,7 +426,3 @@ def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:
         calls += 1
         work(calls)
     return taken / (2 * batch * calls)
-
-
-def _sizes(runs: int, most: int) -> list[int]:
-    return [min(most, runs - start) for start in range(0, runs, most)]

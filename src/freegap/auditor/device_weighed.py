@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from freegap.auditor.device_moves import Known
-from freegap.auditor.device_tally import scored
+from freegap.auditor.device_runs import DeviceSource, EventHits
+from freegap.auditor.device_tally import OutputTally, events_of_kinds, events_of_outputs, scored
 from freegap.auditor.families import Finding
 from freegap.auditor.inputs import SearchCandidate
-from freegap.auditor.plan import Plan
+from freegap.auditor.outputs import REAL
+from freegap.auditor.plan import BoundForecast
 
 MOST_EVENTS = 16
 CAUTION = 1.5
@@ -44,6 +46,54 @@ class Weighed:
 
 
 @dataclass
+class SeenThere:
+    """How often events happened on a device, on either side, and whole outputs: those that are known in full,
+    and kinds of them, which have any number in some places."""
+
+    known: Sequence[Known]
+    hits: list[list[int]]
+    outputs: OutputTally = field(default_factory=OutputTally)
+    kinds: OutputTally = field(default_factory=OutputTally)
+
+    @classmethod
+    def on(
+        cls,
+        there: DeviceSource,
+        candidate: SearchCandidate,
+        known: Sequence[Known],
+        runs: int,
+        key: tuple[int, ...],
+    ) -> SeenThere:
+        """So many runs of each side of a candidate."""
+        seen = cls(known, [[0, 0] for _ in known])
+        for side, answers in enumerate((candidate.pair.first, candidate.pair.second)):
+            for piece, size in enumerate(_sizes(runs, there.batch(answers))):
+                found = EventHits([event for event, _ in known], there.device.xp)
+                for path in there.run(answers, candidate.parameters, size, (*key, side, piece)):
+                    found.add(path)
+                    if len(path.one) == 1 and (path.one.codes == REAL).any():
+                        seen.kinds.add(path.one.rows(1)[0], path.one, side, path.size)
+                for i, count in enumerate(found.totals()):
+                    seen.hits[i][side] += count
+                seen.outputs.add_all([path for path in found.known if len(path.one) == 1], side)
+        return seen
+
+    def weighed(self, candidate: SearchCandidate, forecast: BoundForecast) -> Weighed:
+        """What it comes to."""
+        findings = [
+            scored(event, swapped, count[0], count[1], forecast)
+            for (event, swapped), count in zip(self.known, self.hits, strict=True)
+        ]
+        whole = events_of_outputs(self.outputs, forecast, alone=not self.kinds.counts)
+        proposed = whole + events_of_kinds(self.kinds, forecast)
+        return Weighed(candidate, by_merit(findings, []), by_merit(proposed, self.known))
+
+
+def _sizes(runs: int, most: int) -> list[int]:
+    return [min(most, runs - start) for start in range(0, runs, most)]
+
+
+@dataclass
 class Runner:
     """A candidate in the run-off, and how often its events have happened in it."""
 
@@ -60,9 +110,8 @@ class Runner:
             both = (before[0] + finding.hits1, before[1] + finding.hits2)
             self.hits[finding.event, finding.swapped] = both
 
-    def weighed(self, plan: Plan) -> Weighed:
+    def weighed(self, forecast: BoundForecast) -> Weighed:
         """What all looks came to."""
-        forecast = plan.forecast(self.runs, CAUTION)
         found = [scored(event, swapped, *both, forecast) for (event, swapped), both in self.hits.items()]
         return Weighed(self.candidate, by_merit(found, []), [])
 
