@@ -366,6 +366,9 @@ def source_or_system(bits: BitSource | None) -> BitSource:
     """The source that a caller passed as `bits=`, or the system's where they passed none."""
     if bits is None:
         return _SYSTEM
+    # By type and not by class: a subclass may draw in a way of its own.
+    if type(bits) in _OWN:
+        return bits
     if not isinstance(bits, BitSource):
         raise InvalidArgument(
             "bits",
@@ -373,5 +376,4 @@ def source_or_system(bits: BitSource | None) -> BitSource:
             "must be a source of bits (with `bits(n)` and `private`)",
             "Leave it out for a private release, or pass freegap.SeededBits(7) for a test.",
         )
-    # By type and not by class: a subclass may draw in a way of its own.
-    return bits if type(bits) in _OWN else _Witnessed(bits)
+    return _Witnessed(bits)

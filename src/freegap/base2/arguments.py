@@ -39,15 +39,17 @@ def eta_argument(argument: str, value: Any) -> Eta:
 
 def multiple_argument(argument: str, value: Any, grid: Fraction) -> int:
     """A public number in units of the grid, of which it must be a multiple."""
-    units = rational(argument, value) / grid
-    if units.denominator != 1:
+    number = rational(argument, value)
+    # In whole numbers, since a division of two Fractions costs more than all the rest.
+    units, rest = divmod(number.numerator * grid.denominator, number.denominator * grid.numerator)
+    if rest:
         raise InvalidArgument(
             argument,
             value,
             f"must be a multiple of the resolution {grid}",
-            f"Pass for example {math.floor(units) * grid}.",
+            f"Pass for example {units * grid}.",
         )
-    return int(units)
+    return units
 
 
 def answer_units(

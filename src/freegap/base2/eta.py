@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import total_ordering
+from functools import cached_property, lru_cache, total_ordering
 
 from freegap.errors import InvalidArgument
 from freegap.exact.logarithms import log_bounds
@@ -91,22 +91,7 @@ class Eta:
         step = positive_rational("resolution", resolution) / positive_rational("divisor", divisor)
         z = step.denominator
         y = _enough_digits(wanted / z) if digits is None else count_argument("digits", digits)
-        too_strong, good = 0, (1 << y) - 1
-        if cls(good, y, z).epsilon > wanted:
-            raise InvalidArgument(
-                "digits",
-                y,
-                f"are too few: the smallest η of this form has ε > {wanted}",
-                f"Pass digits={_enough_digits(wanted / z)}, or leave it out.",
-            )
-        while good - too_strong > 1:
-            middle = (good + too_strong) // 2
-            if cls(middle, y, z).epsilon > wanted:
-                too_strong = middle
-            else:
-                good = middle
-        spare = (good & -good).bit_length() - 1  # trailing zeros would only cost precision
-        return cls(good >> spare, y - spare, z)
+        return cls(*_largest(wanted, y, z), z)
 
     @property
     def base(self) -> Fraction:
@@ -132,7 +117,7 @@ class Eta:
         low, high = log_bounds(Fraction(1 << self.y, self.x), bits + self.z.bit_length())
         return self.z * low, self.z * high
 
-    @property
+    @cached_property
     def epsilon(self) -> Fraction:
         """ε = η·ln 2, rounded up by less than 2^−63 to a multiple of 2^−64: what is charged."""
         scale = 1 << _CHARGE_BITS
@@ -183,6 +168,27 @@ class Eta:
 
     def __hash__(self) -> int:
         return hash(self.base)
+
+
+@lru_cache(maxsize=64)  # of public parameters, which runs alike share
+def _largest(wanted: Fraction, y: int, z: int) -> tuple[int, int]:
+    """x and y, without trailing zeros, of the largest −z·log2(x/2^y) whose ε is not above the wanted one."""
+    too_strong, good = 0, (1 << y) - 1
+    if Eta(good, y, z).epsilon > wanted:
+        raise InvalidArgument(
+            "digits",
+            y,
+            f"are too few: the smallest η of this form has ε > {wanted}",
+            f"Pass digits={_enough_digits(wanted / z)}, or leave it out.",
+        )
+    while good - too_strong > 1:
+        middle = (good + too_strong) // 2
+        if Eta(middle, y, z).epsilon > wanted:
+            too_strong = middle
+        else:
+            good = middle
+    spare = (good & -good).bit_length() - 1  # trailing zeros would only cost precision
+    return good >> spare, y - spare
 
 
 def _enough_digits(rate: Fraction) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from freegap.base2.arguments import eta_argument, multiple_argument
@@ -171,7 +172,7 @@ def answer_base(eta: Eta, grid: Fraction, sensitivity: Fraction, k: int) -> Frac
 
 def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fraction:
     try:
-        return eta.adjusted(grid / divisor).base
+        return _adjusted_base(eta.x, eta.y, eta.z, grid / divisor)
     except InvalidArgument:
         raise InvalidArgument(
             argument,
@@ -180,6 +181,11 @@ def _base(argument: str, eta: Eta, grid: Fraction, divisor: Fraction) -> Fractio
             "Build the pair with share_epsilon(...), or with "
             f"Eta.from_epsilon(..., resolution={grid}, divisor={divisor}).",
         ) from None
+
+
+@lru_cache(maxsize=8)  # of public parameters, which runs alike share; an entry may have megabytes
+def _adjusted_base(x: int, y: int, z: int, step: Fraction) -> Fraction:
+    return Eta(x, y, z).adjusted(step).base
 
 
 def pair_argument(eta: Any) -> tuple[Eta, Eta]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from freegap.base2.arguments import multiple_argument
@@ -45,6 +46,7 @@ from freegap.values.thresholds import one_threshold_each
 _PIECE_SCALES, _PIECE_BITS = 8, 4096  # beyond is rare, or numbers are long; the law stays
 
 
+@lru_cache(maxsize=8)  # of public parameters, which runs alike share
 def piecewise(base: Fraction) -> Weights:
     """The weights of noise with this base, for a piece of its law at a time (see `laplace_at`)."""
     shift = base.denominator.bit_length() - 1

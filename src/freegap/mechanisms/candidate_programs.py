@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -74,6 +75,7 @@ def logarithmic(stops: Callable[[], bool], uniform: Callable[[int], int]) -> int
     return number
 
 
+@lru_cache(maxsize=64)  # of public parameters, which searches alike share
 def hard_stop_after(stop: Fraction, epsilon0: Fraction) -> int:
     """T: the least whole number that is at least ln(2/ε₀)/γ and 1 + 1/(e·γ), both rounded up.
 

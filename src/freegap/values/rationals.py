@@ -39,6 +39,9 @@ def rational(argument: str, value: Any, *, digits: int = MOST_DIGITS) -> Fractio
     >>> rational("epsilon", 0.1), rational("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
     """
+    if type(value) is int:  # the usual one, which none of the questions below is about
+        _require_digits(argument, value, value, digits)
+        return Fraction(value)
     if isinstance(value, bool | np.bool_):
         raise InvalidArgument(argument, value, "must be a number, not a truth value", _REMEDY)
     if isinstance(value, np.timedelta64):  # which NumPy counts among the integers

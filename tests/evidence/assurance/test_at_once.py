@@ -6,23 +6,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.at_once import NOT_ASKED
-from freegap_evidence.assurance.row import EPSILON, Row
-from freegap_evidence.assurance.rows import concentrated, selection, thresholds
+from freegap_evidence.assurance.at_once import BELOW, NOT_ASKED
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Row
+from freegap_evidence.assurance.rows import candidates, concentrated, selection, thresholds
 
 from freegap.bits import SeededBits
 
-ROWS = {
+FOUND = {
     row.title: row
-    for row in [*selection.rows(), *concentrated.rows(), *thresholds.rows()]
-    if row.at_once is not None
+    for row in [*selection.rows(), *concentrated.rows(), *thresholds.rows(), *candidates.rows()]
 }
+ONE_BY_ONE = {
+    title: row
+    for title, row in FOUND.items()
+    if "own sampler" in title or "candidate" in title or title.startswith("base2.")
+}
+ROWS = {title: row for title, row in FOUND.items() if title not in ONE_BY_ONE}
 
 
 MEASURED = ("measure", "histogram")
 
 
 def test_what_can_be_drawn_at_once_is_audited_at_once() -> None:
+    assert all(row.at_once is not None for row in FOUND.values())
+    assert not any(row.few for row in FOUND.values())
+    assert [title for title, row in FOUND.items() if row.most_at_once is not None] == list(ONE_BY_ONE)
+    assert {row.most_at_once for row in ONE_BY_ONE.values()} == {ENOUGH}
     functions = [row.function for row in ROWS.values()]
     assert {name: functions.count(name) for name in functions} == {
         "noisy_max": 5,
@@ -34,20 +43,18 @@ def test_what_can_be_drawn_at_once_is_audited_at_once() -> None:
         "SparseVector": 3,
         "adaptive_sparse_vector": 3,
         "AdaptiveSparseVector": 3,
-        "select_and_measure": 5,
+        "select_and_measure": 6,
         "measure": 2,
         "histogram": 3,
     }
 
 
-def selected(made: Any) -> Any:
-    """Of one release: which item, its gap and its measurement, in cells."""
-    places, gaps, measured = (column[0] for column in made)
+def selected(made: Any, cell: int = selection.WIDE) -> Any:
+    """Of one release: which item, its gap if there is one and its measurement, in cells."""
+    places, *columns = (column[0] for column in made if column.shape[1])
     (found,) = np.nonzero(places >= 0)
     items = places[found] if len(places) == 1 else found
-    return tuple(
-        map(tuple, (items.tolist(), *((x[found] // selection.WIDE).tolist() for x in (gaps, measured))))
-    )
+    return tuple(map(tuple, (items.tolist(), *((x[found] // cell).tolist() for x in columns))))
 
 
 @pytest.mark.parametrize("title", ROWS)
@@ -61,7 +68,7 @@ def test_one_at_once_is_the_release_on_the_same_bits(title: str) -> None:
             assert tuple(made[0].tolist()) == single
             continue
         if row.function == "select_and_measure":
-            assert selected(made) == single
+            assert selected(made, 1 if "in ρ" in title else selection.WIDE) == single
             continue
         gaps = made[1][0] if isinstance(made, tuple) else None
         first = (made[0] if isinstance(made, tuple) else made)[0].tolist()
@@ -94,3 +101,42 @@ def test_measurements_side_by_side_have_the_noise_of_one(title: str) -> None:
     assert many.shape == (4000, 2)
     assert np.mean(many**2) == pytest.approx(np.mean(np.array(singles, dtype=float) ** 2), rel=0.25)
     assert len(np.unique(many[:, 0])) > 5
+
+
+def test_in_rho_what_is_measured_has_half_of_it() -> None:
+    """The mean square of the noise is that of singles, within a fifth; with all of ρ it would be half."""
+    row = ROWS["select_and_measure, in ρ, gumbel"]
+    assert row.at_once is not None
+    many = row.at_once((0, 0), EPSILON, SeededBits(1), 8000)[2].astype(float)
+    bits = SeededBits(2)
+    outputs: Any = [row.release((0, 0), EPSILON, bits).output for _ in range(2000)]
+    singles = np.array([measured for _, (measured,) in outputs], dtype=float)
+    assert many.shape == (8000, 1)
+    assert np.mean(many**2) == pytest.approx(np.mean(singles**2), rel=0.2)
+    assert np.mean(singles**2) == pytest.approx(4 / float(EPSILON) ** 2, rel=0.2)
+
+
+def output_of(row: Row, numbers: list[int]) -> Any:
+    """What a row of numbers stands for."""
+    if "candidate" in row.function:
+        return None if numbers == [-1, -1, -1] else (tuple(numbers[:2]), numbers[2])
+    if row.function == "exponential_mechanism":
+        return (numbers[0],), (numbers[1],)
+    answered = [number for number in numbers if number != NOT_ASKED]
+    assert numbers[: len(answered)] == answered
+    if row.function == "base2.unclamped_sparse_vector":
+        return tuple(number != BELOW for number in answered)
+    return tuple(None if number == BELOW else (0, number) for number in answered)
+
+
+@pytest.mark.parametrize("title", ONE_BY_ONE)
+def test_what_has_no_batch_is_called_as_often_on_the_same_bits(title: str) -> None:
+    row = ONE_BY_ONE[title]
+    assert row.at_once is not None
+    bits = SeededBits(1)
+    singles = [row.release(row.answers, EPSILON, bits).output for _ in range(40)]
+    made = row.at_once(row.answers, EPSILON, SeededBits(1), 40)
+    assert [output_of(row, numbers) for numbers in made.tolist()] == singles
+    assert len(set(singles)) > 1
+    for answers in {answers for pair in row.pairs for answers in pair}:
+        assert row.at_once(answers, EPSILON, SeededBits(2), 3).shape[0] == 3

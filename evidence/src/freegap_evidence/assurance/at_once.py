@@ -119,14 +119,17 @@ def side_by_side(function: Callable[..., Any], *, shared: bool, divisor: int | N
     return release
 
 
-def then_measured(select: ReleaseMany) -> ReleaseMany:
+def then_measured(select: ReleaseMany, divisor: int | None = None) -> ReleaseMany:
     """Of select_and_measure with k = 1: half of ε selects, in this way, and half measures what was selected.
 
     As many measurements for as many times the budget have the noise of one each.
+
+    divisor: where each half is ρ = ε²/divisor, as it is in `select`.
     """
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
-        places, gaps = select(answers, epsilon / 2, bits, size)
+        half = epsilon / 2 if divisor is None else epsilon
+        places, gaps = select(answers, half, bits, size)
         found = places >= 0
         if places.shape[1] == 1:  # by rank; else for each of the questions whether it is above
             values = np.array(answers)[places[found]]
@@ -134,8 +137,10 @@ def then_measured(select: ReleaseMany) -> ReleaseMany:
             values = np.broadcast_to(np.array(answers), places.shape)[found]
         column: Any = np.ma.array(np.zeros(places.shape, dtype=np.int64), mask=True)
         if len(values):
-            half = epsilon / 2 * len(values)
-            column[found] = measure(values.tolist(), epsilon=half, resolution=1, bits=bits).multiples
+            budget: dict[str, Any] = {
+                name: amount * len(values) for name, amount in _budget(half, divisor).items()
+            }
+            column[found] = measure(values.tolist(), **budget, resolution=1, bits=bits).multiples
         return places, gaps, column
 
     return release

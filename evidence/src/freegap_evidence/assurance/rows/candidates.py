@@ -15,7 +15,8 @@ from freegap.exact.integers import bernoulli
 from freegap.mechanisms.candidate_programs import hard_stop_after
 from freegap_evidence.assurance.base2_law import discrete_laplace
 from freegap_evidence.assurance.candidate_laws import best_law, best_of_logarithmic, selected_law
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
+from freegap_evidence.assurance.one_by_one import repeated, single
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Cited, NoFastPath, Released, Row
 
 STOP, HARD_STOP = Fraction(1, 3), Fraction(1, 8)
 SCORES = ((1, 2), (2, 3))  # by candidate and output; the public preference of the analyst
@@ -80,15 +81,24 @@ def _draw(answers: Sequence[int], epsilon: Fraction, noisy: bool) -> Mapping[Any
     return law
 
 
+def _numbers(output: Any, _: int) -> list[int]:
+    """Which candidate, what it put out, and how that scored; where there is none, numbers that none has."""
+    return [-1, -1, -1] if output is None else [*output[0], output[1]]
+
+
 def _row(*, best: bool, noisy: bool) -> Row:
     """The best of all draws, of which there are not too many, or the first whose score is at least 2."""
     function: Any = fg.best_private_candidate if best else fg.select_private_candidate
     last: dict[str, Any] = {"hard_stop": HARD_STOP} if best else {"threshold": 2}
 
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        score = _score(answers, noisy)
-        found = function(_candidates(answers, epsilon), score, epsilon=epsilon, stop=STOP, bits=bits, **last)
-        return Released(None if found.output is None else (found.output, int(found.score)), found.spent)
+    def prepare(answers: Sequence[float], epsilon: Fraction) -> Callable[[BitSource], Released]:
+        candidates, score = _candidates(answers, epsilon), _score(answers, noisy)
+
+        def release(bits: BitSource) -> Released:
+            found = function(candidates, score, epsilon=epsilon, stop=STOP, bits=bits, **last)
+            return Released(None if found.output is None else (found.output, int(found.score)), found.spent)
+
+        return release
 
     def law() -> dict[Any, float]:
         draw = _draw((1, 0), EPSILON, noisy)
@@ -106,7 +116,9 @@ def _row(*, best: bool, noisy: bool) -> Row:
         variant="noisy score" if noisy else "score of the output",
         theorem=f"Ilvento 2020, algorithm {'7, at 3ε₁ + 3ε₀' if best else '6, at 2ε₁'}",
         proof=CITED,
-        release=release,
+        release=single(prepare),
+        at_once=repeated(prepare, _numbers),
+        most_at_once=ENOUGH,
         answers=(1, 0),
         law=law,
         pairs=PAIRS,
@@ -119,10 +131,14 @@ def _best_of_logarithmic() -> Row:
     """The best of all draws, of which there is a logarithmic number."""
     asked: dict[str, Any] = {"stop": STOP, "tries": "logarithmic"}
 
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+    def prepare(answers: Sequence[float], epsilon: Fraction) -> Callable[[BitSource], Released]:
         candidates = _candidates(answers, epsilon)
-        found = fg.best_private_candidate(candidates, _preference, epsilon=epsilon, bits=bits, **asked)
-        return Released((found.output, int(found.score or 0)), found.spent)
+
+        def release(bits: BitSource) -> Released:
+            found = fg.best_private_candidate(candidates, _preference, epsilon=epsilon, bits=bits, **asked)
+            return Released((found.output, int(found.score or 0)), found.spent)
+
+        return release
 
     return Row(
         function="best_private_candidate",
@@ -130,7 +146,9 @@ def _best_of_logarithmic() -> Row:
         variant="logarithmic tries",
         theorem="Papernot and Steinke 2022, η = 0, at 2ε₁",
         proof=Cited("the integral over the number of draws: docs/mathematics/private-candidates.md"),
-        release=release,
+        release=single(prepare),
+        at_once=repeated(prepare, _numbers),
+        most_at_once=ENOUGH,
         answers=(1, 0),
         law=lambda: best_of_logarithmic(_draw((1, 0), EPSILON, noisy=False), STOP),
         pairs=PAIRS,

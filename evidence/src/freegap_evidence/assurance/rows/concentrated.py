@@ -23,6 +23,7 @@ from freegap_evidence.assurance.at_once import (
     ended_at_once,
     ranked_at_once,
     side_by_side,
+    then_measured,
 )
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import ranking
@@ -242,6 +243,9 @@ def _select_and_measure() -> Row:
         law_at=law_at,
         answers=(1, -1),
         pairs=(((0, 0), (1, -1)), ((2, -1), (1, 0))),
+        at_once=then_measured(
+            ranked_at_once(fg.noisy_top_k, 1, divisor=8, last_gap=False, resolution=1), divisor=8
+        ),
         regimes=NoFastPath("the selection of noisy_top_k and the noise of measure, each with a row in ρ"),
         theorem="composition of noisy_top_k and measure in ρ",
         proof=Cited("sequential composition of the selection and of `measure`, both in this table in ρ"),

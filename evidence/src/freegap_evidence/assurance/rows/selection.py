@@ -13,6 +13,7 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance.at_once import (
+    ReleaseMany,
     chosen_at_once,
     ended_at_once,
     ranked_at_once,
@@ -22,8 +23,19 @@ from freegap_evidence.assurance.at_once import (
 )
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
+from freegap_evidence.assurance.one_by_one import repeated
 from freegap_evidence.assurance.regimes import measurement, ranking, thresholds
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Proved, Released, Row, releasing
+from freegap_evidence.assurance.row import (
+    ENOUGH,
+    EPSILON,
+    Cited,
+    NoFastPath,
+    Pair,
+    Proved,
+    Released,
+    Row,
+    releasing,
+)
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 from freegap_evidence.assurance.top_k_law import coin_top_k_law, top_k_cells
 
@@ -183,6 +195,12 @@ def _exponential(variant: str) -> Row:
         found = fg.exponential_mechanism(list(answers), epsilon=epsilon, sampler=own, resolution=1, bits=bits)
         return Released(((found.index,), (int(found.utility_gap or 0),)), found.spent)
 
+    def own_at_once() -> ReleaseMany:
+        return repeated(
+            lambda answers, epsilon: partial(release, answers, epsilon),
+            lambda output, _: [*output[0], *output[1]],
+        )
+
     return Row(
         function="exponential_mechanism",
         noise="Gumbel" if not variant else "logistic",
@@ -193,11 +211,11 @@ def _exponential(variant: str) -> Row:
         ),
         release=release,
         answers=(2, 0, 1),
-        at_once=None if variant else chosen_at_once(resolution=1),
+        at_once=own_at_once() if variant else chosen_at_once(resolution=1),
+        most_at_once=ENOUGH if variant else None,
         law=lambda: gumbel_cells([2, 0, 1], 1, 2 / float(EPSILON), 30),
         pairs=(((0, 0, 0), (1, -1, -1)), ((0, 0), (1, -1))) if variant else (displaced(1, 9),),
         regimes=NoFastPath(OWN_SAMPLER) if variant else ranking.exponential(),
-        few="the sampler is the caller's, and draws one" if variant else "",
     )
 
 

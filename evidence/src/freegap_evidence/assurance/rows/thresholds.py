@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, NOISES, ContinuousNoiseName, NoiseName, law_named
 from freegap_evidence.assurance import base2_law
 from freegap_evidence.assurance.at_once import above_at_once, runs_at_once
+from freegap_evidence.assurance.one_by_one import gap_of_each, repeated, single
 from freegap_evidence.assurance.regimes import base2 as base2_regimes
 from freegap_evidence.assurance.regimes import ranking, thresholds
 from freegap_evidence.assurance.regimes.case import asked, entries_of
-from freegap_evidence.assurance.row import EPSILON, NoFastPath, Proved, Released, Row, releasing
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, NoFastPath, Proved, Released, Row, releasing
 from freegap_evidence.assurance.rows.selection import LATE, WIDE, displaced, wide
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
 
@@ -139,13 +140,17 @@ def _base2(gaps: tuple[int, ...], function: str) -> Row:
         """A reply without gaps is True or False."""
         return None if reply is None or reply is False else (0, 0 if reply is True else int(reply))
 
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
+    def prepare(answers: Sequence[float], epsilon: Fraction) -> Callable[[BitSource], Released]:
         whole, eta = [int(answer) for answer in answers], _shares(epsilon)
-        if online:
-            asking = mechanism(0, eta=eta, bits=bits, **options)
-            return Released(*asked(asking, zip(whole, strict=True), reached))
-        found = mechanism(whole, 0, eta=eta, bits=bits, **options)
-        return Released(_entries(found, 0), found.spent)
+
+        def release(bits: BitSource) -> Released:
+            if online:
+                asking = mechanism(0, eta=eta, bits=bits, **options)
+                return Released(*asked(asking, zip(whole, strict=True), reached))
+            found = mechanism(whole, 0, eta=eta, bits=bits, **options)
+            return Released(_entries(found, 0), found.spent)
+
+        return release
 
     def law() -> Mapping[Any, float]:
         exact = base2_law.sparse_vector(ANSWERS, k=1, w=WIDTH, gaps=gaps, bases=_bases())
@@ -159,7 +164,9 @@ def _base2(gaps: tuple[int, ...], function: str) -> Row:
         noise="discrete Laplace",
         theorem="Ilvento 2020, theorem 3.3" if not gaps else "Ilvento 2020, section 5",
         proof=Proved("base-2 sparse vector with gap", {"width": 3}),
-        release=release,
+        release=single(prepare),
+        at_once=repeated(prepare, gap_of_each),
+        most_at_once=ENOUGH,
         answers=ANSWERS,
         law=law,
         pairs=PAIRS,
@@ -168,10 +175,14 @@ def _base2(gaps: tuple[int, ...], function: str) -> Row:
 
 
 def _base2_unclamped() -> Row:
-    def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        whole = [int(answer) for answer in answers]
-        found = base2.unclamped_sparse_vector(whole, 0, k=1, eta=_shares(epsilon), bits=bits)
-        return Released(found.above, found.spent)
+    def prepare(answers: Sequence[float], epsilon: Fraction) -> Callable[[BitSource], Released]:
+        whole, eta = [int(answer) for answer in answers], _shares(epsilon)
+
+        def release(bits: BitSource) -> Released:
+            found = base2.unclamped_sparse_vector(whole, 0, k=1, eta=eta, bits=bits)
+            return Released(found.above, found.spent)
+
+        return release
 
     def law() -> Mapping[Any, float]:
         exact = base2_law.unclamped_sparse_vector(ANSWERS, k=1, bases=_bases(), n=40)
@@ -182,7 +193,9 @@ def _base2_unclamped() -> Row:
         noise="discrete Laplace",
         theorem="Ilvento 2020, theorem 3.3 with w = ∞ (algorithm 1)",
         proof=Proved("base-2 sparse vector with gap", {"width": None}),
-        release=release,
+        release=single(prepare),
+        at_once=repeated(prepare, lambda above, n: gap_of_each([(0, 0) if it else None for it in above], n)),
+        most_at_once=ENOUGH,
         answers=ANSWERS,
         law=law,
         pairs=PAIRS,
