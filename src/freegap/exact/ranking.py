@@ -257,6 +257,8 @@ class NoisyRanking:
 
     def _gaps(self, ordered: Candidates) -> list[int]:
         """Each difference of neighbours in multiples of γ, rounded down."""
+        if len(ordered) == 1:
+            return []
         per_noise = self._per_noise
         unsure: list[int]
         if len(ordered) <= _ONE_BY_ONE + 1:

@@ -86,6 +86,8 @@ class Screen:
         wanted = top + 4 * math.sqrt(top) + 4
         if not self._law.one_sided:  # a survival function may be a sixth above the true one
             wanted *= 7 / 6
+        if top == 1 and self._law.max_stable:  # none is above it with probability e^−wanted
+            return min(max(math.log(self._total() / wanted), _LOWEST_BAR), _HIGHEST_BAR)
         strata = self._strata(top)
         bar = 0.0
         for _ in range(8):
@@ -101,6 +103,13 @@ class Screen:
             if step < 0.3:  # a few items too many cost less than another step
                 break
         return bar
+
+    def _total(self) -> float:
+        """The sum of e^offset over all members."""
+        total = float(np.add.reduce(self._weights))
+        if self._sizes is not None:
+            total += float(np.dot(self._weights[self._groups], self._sizes - 1))
+        return total
 
     def passed(self, bar: float, first: NDArray[np.uint16], slack: float) -> Indices:
         """Every item that may be above the bar, given its first 16 digits, in order of position."""
@@ -269,5 +278,7 @@ def _cut(sampled: NDArray[Any], top: int, stride: int) -> Any:
     """What a little more than `top` of all items are above, as far as every stride-th of them tells."""
     expected = top / stride
     rank = top if stride == 1 else 1 + int(expected + 4 * math.sqrt(expected) + 4)
+    if rank == 1:
+        return largest(sampled)
     place = max(len(sampled) - rank, 0)
     return np.partition(sampled, place)[place]

@@ -20,10 +20,12 @@ together; so cells near the target whose utilities differ by much are taken apar
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,7 @@ _FAR = 60.0
 _FLAT = 0.5
 """Within a cell whose utilities differ by so many noise scales, more than half of the tries are kept."""
 _FITS = 2**60
+_ONE = Fraction(1)
 
 Integers = NDArray[Any]
 
@@ -90,41 +93,67 @@ class _Groups:
     steps: Integers
 
     @cached_property
+    def rises(self) -> Integers:
+        """By how much the distance rises from the first place of each to its last."""
+        return self.steps * (self.sizes - 1)
+
+    @cached_property
     def nearest(self) -> Integers:
         """How far the nearest place of each is from the target: the largest utility, without its sign."""
-        first, last = self.distances, self.distances + self.steps * (self.sizes - 1)
-        least = np.where(first >= 0, first, -last)
-        across = np.flatnonzero((first < 0) & (last > 0))
-        for at in across.tolist():  # one at most: the only cell with the target in it
-            over = int(first[at]) % int(self.steps[at])
-            least[at] = min(over, int(self.steps[at]) - over)
+        least = np.maximum(self.distances, -self.distances - self.rises)
+        for at in np.flatnonzero(least < 0).tolist():  # one at most: the only cell with the target in it
+            step = int(self.steps[at])
+            over = int(self.distances[at]) % step
+            least[at] = min(over, step - over)
         return least
 
     def utility(self, group: int, member: int) -> int:
         """u of one place."""
         return -abs(int(self.distances[group]) + member * int(self.steps[group]))
 
-    def taken_apart(self, scale: float) -> Self:
-        """Groups near the target whose utilities differ by much, place by place."""
+    def taken_apart(self, scale: float) -> _Items:
+        """What is ranked: groups, but those near the target whose utilities differ by much place by place."""
         nearest = self.nearest.astype(float)
-        differ = (self.steps * (self.sizes - 1)).astype(float) > _FLAT * scale
-        apart = np.flatnonzero(differ & (nearest - nearest.min() < _FAR * scale))
-        if not len(apart):
-            return self
-        kept = np.delete(np.arange(len(self.sizes)), apart)
-        sizes = self.sizes[apart].astype(np.int64)
-        at = np.repeat(apart, sizes)
-        members = (np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(
-            self.distances.dtype
-        )
-        alone = (
-            self.starts[at] + members,
-            np.ones_like(members),
-            self.distances[at] + members * self.steps[at],
-            np.zeros_like(members),
-        )
-        rest = (self.starts[kept], self.sizes[kept], self.distances[kept], self.steps[kept])
-        return type(self)(*(np.concatenate(columns) for columns in zip(rest, alone, strict=True)))
+        apart = nearest - nearest.min() < _FAR * scale
+        apart &= self.rises.astype(float) > _FLAT * scale
+        kept, divided = (~apart).nonzero()[0], apart.nonzero()[0].tolist()
+        bounds = list(accumulate((int(self.sizes[group]) for group in divided), initial=len(kept)))
+        utilities = np.empty(bounds[-1], self.distances.dtype)
+        sizes = np.ones(bounds[-1], np.int64)
+        utilities[: len(kept)], sizes[: len(kept)] = self.nearest[kept], self.sizes[kept]
+        for group, (begin, end) in zip(divided, pairwise(bounds), strict=True):
+            members = np.arange(end - begin).astype(utilities.dtype, copy=False)
+            utilities[begin:end] = members * self.steps[group] + self.distances[group]
+        np.abs(utilities, out=utilities)
+        np.negative(utilities, out=utilities)
+        return _Items(self, kept, divided, bounds, utilities, sizes)
+
+
+@dataclass(frozen=True)
+class _Items:
+    """What is ranked: the groups that are kept, and behind them each place of those that are divided.
+
+    bounds: where, among all items, the places of each divided group begin, and where the last ones end.
+    utilities: of a group the largest. sizes: how many places each item stands for.
+    """
+
+    groups: _Groups
+    kept: Integers
+    divided: list[int]
+    bounds: list[int]
+    utilities: Integers
+    sizes: Integers
+
+    def drawn(self, item: int, source: BitSource) -> tuple[int, int]:
+        """One of the places that an item stands for, uniformly, and by how much its utility is below."""
+        groups = self.groups
+        if item >= len(self.kept):
+            at = bisect_right(self.bounds, item) - 1
+            return int(groups.starts[self.divided[at]]) + item - self.bounds[at], 0
+        group = int(self.kept[item])
+        member = uniform_below(int(groups.sizes[group]), source)
+        behind = int(self.utilities[item]) - groups.utility(group, member)
+        return int(groups.starts[group]) + member, behind
 
 
 def draw_place(
@@ -132,45 +161,49 @@ def draw_place(
 ) -> int:
     """The place of a quantile between two places, of the law above; share: p."""
     scale = 2 * PLACES * max(share.numerator, share.denominator - share.numerator) / epsilon
-    groups = _grouped(spread, first, last, share).taken_apart(double(scale))
-    values = -groups.nearest
-    sizes = groups.sizes.astype(np.int64)
+    items = _grouped(spread, first, last, share).taken_apart(double(scale))
+    values = items.utilities
+    several = (items.sizes[: len(items.kept)] > 1).nonzero()[0]
     while True:
         ranking = NoisyRanking(
             values if values.dtype == np.int64 else values.tolist(),
-            grain=Fraction(1),
+            grain=_ONE,
             scale=scale,
-            resolution=Fraction(1),
+            resolution=_ONE,
             law=GUMBEL,
             digits=KeyedDigits(source, len(values)),
-            sizes=sizes,
+            sizes=items.sizes,
+            groups=several,
         )
-        (group,) = ranking.largest(1).items
-        member = uniform_below(int(sizes[group]), source)
-        behind = int(values[group]) - groups.utility(group, member)
+        (item,) = ranking.largest(1).items
+        place, behind = items.drawn(item, source)
         if behind == 0 or bernoulli_exp(behind / scale, source):
-            return int(groups.starts[group]) + member
+            return place
 
 
 def _grouped(spread: Spread, first: int, last: int, share: Fraction) -> _Groups:
-    """All places from first to last: each cell with people in it, and what lies between and around them."""
-    low, high = np.searchsorted(spread.cells, [first // PLACES, last // PLACES + 1]).tolist()
-    weight, whole = spread.weight(first), spread.weight(last) - spread.weight(first)
-    cells, counts = spread.cells[low:high], spread.counts[low:high]
-    starts = np.maximum(cells * PLACES, first)
-    ends = np.minimum((cells + 1) * PLACES, last + 1)
-    # What lies between the cells has the weight of all that is before it.
-    gap_starts, gap_ends = np.append(first, ends), np.append(starts, last + 1)
+    """All places from first to last: what lies between and around the cells with people in them, and each of
+    these cells; those without a place are left out."""
+    low, high = spread.cells.searchsorted([first // PLACES, last // PLACES + 1]).tolist()
+    weight = spread.weight(first)
+    whole = spread.weight(last) - weight
+    cells, cell_starts = spread.cells[low:high], spread.cells[low:high] * PLACES
+    starts = np.maximum(cell_starts, first)
+    ends = np.minimum(cell_starts + PLACES, last + 1)
     kind: Any = np.int64 if share.denominator * (spread.weight(spread.end) + PLACES) < _FITS else object
-    before = PLACES * spread.before[low : high + 1].astype(kind)
-    inside = before[:-1] + (starts - cells * PLACES) * counts.astype(kind)
-    weights = np.concatenate([before, inside]) - weight
-    steps = np.concatenate([np.zeros(len(before), kind), counts.astype(kind)]) * share.denominator
-    groups = (
-        np.concatenate([gap_starts, starts]),
-        np.concatenate([gap_ends - gap_starts, ends - starts]),
-        weights * share.denominator - share.numerator * whole,
-        steps,
-    )
-    present = groups[1] > 0
-    return _Groups(*(column[present] for column in groups))
+    between = len(cells) + 1
+    runs = np.empty((4, between + len(cells)), kind)
+    begins, sizes, distances, steps = runs
+    begins[0], begins[1:between], begins[between:] = first, ends, starts
+    sizes[: between - 1], sizes[between - 1], sizes[between:] = starts, last + 1, ends
+    sizes -= begins
+    # What lies between the cells has the weight of all that is before it.
+    steps[:between], steps[between:] = 0, spread.counts[low:high]
+    distances[:between], distances[between:] = spread.before[low : high + 1], spread.before[low:high]
+    distances *= PLACES
+    distances[between:] += (starts - cell_starts) * steps[between:]
+    distances -= weight
+    distances *= share.denominator
+    distances -= share.numerator * whole
+    steps *= share.denominator
+    return _Groups(*runs[:, sizes > 0])
