@@ -72,6 +72,7 @@ class Screen:
         self._groups = groups
         self._sizes = None if sizes is None else sizes[groups].astype(np.float32)
         self._weights = _exponentials(values, pivot, rate, singles)
+        self._reach, self._reached = self._weights, (math.nan, math.nan)
         self._top: tuple[Singles, NDArray[np.bool_]] | None = None
         if top is not None and top.stride > 1 and not isinstance(values, list):
             self._top = self._weights[top.above], values[:: top.stride] > top.cut
@@ -113,6 +114,12 @@ class Screen:
 
     def passed(self, bar: float, first: NDArray[np.uint16], slack: float) -> Indices:
         """Every item that may be above the bar, given its first 16 digits, in order of position."""
+        if (bar, slack) != self._reached:
+            self._reach, self._reached = self._reach_at(bar, slack), (bar, slack)
+        return (first <= self._reach).nonzero()[0]
+
+    def _reach_at(self, bar: float, slack: float) -> Singles:
+        """Up to which first 16 digits each item may be above the bar."""
         digits = 65536 * (1 + _MARGIN + slack)
         with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
             if self._law.exponential_tail:  # what is above 65536 is not looked at more closely
@@ -123,7 +130,7 @@ class Screen:
                 reach *= np.float32(digits)
             if self._sizes is not None:
                 reach[self._groups] *= self._sizes
-        return (first <= reach).nonzero()[0]
+        return reach
 
     def _strata(self, top: int) -> _Strata:
         """The largest items and the groups as they are; of the others every so-manieth."""

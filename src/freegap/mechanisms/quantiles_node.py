@@ -21,7 +21,7 @@ together; so cells near the target whose utilities differ by much are taken apar
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from freegap.bits import BitSource
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import bernoulli_exp, uniform_below
-from freegap.exact.ranking import NoisyRanking
+from freegap.exact.ranking import NoisyRanking, Screened
 from freegap.laws import GUMBEL
 from freegap.values.rationals import double
 
@@ -65,6 +65,11 @@ class Spread:
     def before(self) -> Integers:
         """How many people stand in cells before each of these; at the end, how many there are."""
         return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @cached_property
+    def drawn_from(self) -> dict[tuple[Fraction, Fraction], _Items]:
+        """What was ranked of all places, by share and scale: whoever draws once more need not make it again."""
+        return {}
 
     @property
     def end(self) -> int:
@@ -111,11 +116,12 @@ class _Groups:
         """u of one place."""
         return -abs(int(self.distances[group]) + member * int(self.steps[group]))
 
-    def taken_apart(self, scale: float) -> _Items:
+    def taken_apart(self, scale: Fraction) -> _Items:
         """What is ranked: groups, but those near the target whose utilities differ by much place by place."""
+        width = double(scale)
         nearest = self.nearest.astype(float)
-        apart = nearest - nearest.min() < _FAR * scale
-        apart &= self.rises.astype(float) > _FLAT * scale
+        apart = nearest - nearest.min() < _FAR * width
+        apart &= self.rises.astype(float) > _FLAT * width
         kept, divided = (~apart).nonzero()[0], apart.nonzero()[0].tolist()
         bounds = list(accumulate((int(self.sizes[group]) for group in divided), initial=len(kept)))
         utilities = np.empty(bounds[-1], self.distances.dtype)
@@ -126,7 +132,7 @@ class _Groups:
             utilities[begin:end] = members * self.steps[group] + self.distances[group]
         np.abs(utilities, out=utilities)
         np.negative(utilities, out=utilities)
-        return _Items(self, kept, divided, bounds, utilities, sizes)
+        return _Items(self, scale, kept, divided, bounds, utilities, sizes)
 
 
 @dataclass(frozen=True)
@@ -138,11 +144,39 @@ class _Items:
     """
 
     groups: _Groups
+    scale: Fraction
     kept: Integers
     divided: list[int]
     bounds: list[int]
     utilities: Integers
     sizes: Integers
+
+    screened: dict[int, Screened] = field(default_factory=dict)
+
+    @cached_property
+    def _values(self) -> Any:
+        """The utilities as they are ranked."""
+        return self.utilities if self.utilities.dtype == np.int64 else self.utilities.tolist()
+
+    @cached_property
+    def _several(self) -> Integers:
+        """Which stand for more than one place."""
+        several: Integers = (self.sizes[: len(self.kept)] > 1).nonzero()[0]
+        return several
+
+    def ranking(self, source: BitSource) -> NoisyRanking:
+        """All of them with noise."""
+        return NoisyRanking(
+            self._values,
+            grain=_ONE,
+            scale=self.scale,
+            resolution=_ONE,
+            law=GUMBEL,
+            digits=KeyedDigits(source, len(self.utilities)),
+            sizes=self.sizes,
+            groups=self._several,
+            screened=self.screened,
+        )
 
     def drawn(self, item: int, source: BitSource) -> tuple[int, int]:
         """One of the places that an item stands for, uniformly, and by how much its utility is below."""
@@ -161,21 +195,14 @@ def draw_place(
 ) -> int:
     """The place of a quantile between two places, of the law above; share: p."""
     scale = 2 * PLACES * max(share.numerator, share.denominator - share.numerator) / epsilon
-    items = _grouped(spread, first, last, share).taken_apart(double(scale))
-    values = items.utilities
-    several = (items.sizes[: len(items.kept)] > 1).nonzero()[0]
+    if first > 0 or last < spread.end:
+        items = _grouped(spread, first, last, share).taken_apart(scale)
+    else:  # where every draw begins that is made from these people
+        items = spread.drawn_from.get((share, scale))
+        if items is None:
+            items = spread.drawn_from[share, scale] = _grouped(spread, first, last, share).taken_apart(scale)
     while True:
-        ranking = NoisyRanking(
-            values if values.dtype == np.int64 else values.tolist(),
-            grain=_ONE,
-            scale=scale,
-            resolution=_ONE,
-            law=GUMBEL,
-            digits=KeyedDigits(source, len(values)),
-            sizes=items.sizes,
-            groups=several,
-        )
-        (item,) = ranking.largest(1).items
+        (item,) = items.ranking(source).largest(1).items
         place, behind = items.drawn(item, source)
         if behind == 0 or bernoulli_exp(behind / scale, source):
             return place

@@ -69,16 +69,16 @@ class RangeSearch:
         return cls(step, epsilon)
 
     @cached_property
-    def reaches(self) -> list[Fraction]:
+    def reaches(self) -> tuple[Fraction, ...]:
         """R_0, R_1, … as far as doubles tell the cells apart."""
-        reach = [self.step * 4**j for j in range(_FURTHEST + 1)]
-        return [one for one in reach if one * self.step.denominator <= LARGEST]
+        reach = (self.step * 4**j for j in range(_FURTHEST + 1))
+        return tuple(one for one in reach if one * self.step.denominator <= LARGEST)
 
     @cached_property
-    def _ends(self) -> tuple[list[float], list[float]]:
+    def _ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The reaches as doubles, and on the other side of 0, both rising."""
-        doubles = [float(reach) for reach in self.reaches]
-        return doubles, [-reach for reach in reversed(doubles)]
+        doubles = tuple(map(float, self.reaches))
+        return doubles, tuple(-reach for reach in reversed(doubles))
 
     @property
     def few(self) -> int:
