@@ -210,7 +210,7 @@ class QuantilesPlan:
         return level if isinstance(self.share, Pure) else root_below(8 * level)
 
     @cached_property
-    def halves(self) -> tuple[_Half, ...]:
+    def _order(self) -> tuple[_Half, ...]:
         """In which order the quantiles are drawn, without intervals: the same in all groups."""
         return _halves(self.q)
 
@@ -249,7 +249,7 @@ class DrawnQuantiles:
 def draw_quantiles(plan: QuantilesPlan, grid: Grid, spread: Spread, source: BitSource) -> DrawnQuantiles:
     """The mechanism itself: see the module's docstring."""
     if not plan.intervals:
-        places = _draw_halves(spread, plan.halves, plan.each, source)
+        places = _draw_halves(spread, plan._order, plan.each, source)
         return DrawnQuantiles(tuple(grid.value(place) for place in places), None)
     counted = int(spread.before[-1]) + two_sided_geometric(plan.counting, source)
     margin = _margin(plan, counted, spread.end)

@@ -116,13 +116,18 @@ class _Groups:
         """u of one place."""
         return -abs(int(self.distances[group]) + member * int(self.steps[group]))
 
-    def taken_apart(self, scale: Fraction) -> _Items:
-        """What is ranked: groups, but those near the target whose utilities differ by much place by place."""
-        width = double(scale)
+    def taken_apart(self, noise: Fraction) -> _Items:
+        """What is ranked: groups, but those near the target whose utilities differ by much place by place.
+
+        noise: the scale of the noise.
+        """
+        scale = double(noise)
         nearest = self.nearest.astype(float)
-        apart = nearest - nearest.min() < _FAR * width
-        apart &= self.rises.astype(float) > _FLAT * width
-        kept, divided = (~apart).nonzero()[0], apart.nonzero()[0].tolist()
+        differ = self.rises.astype(float) > _FLAT * scale
+        apart = np.flatnonzero(differ & (nearest - nearest.min() < _FAR * scale))
+        together = np.ones(len(differ), bool)
+        together[apart] = False
+        kept, divided = np.flatnonzero(together), apart.tolist()
         bounds = list(accumulate((int(self.sizes[group]) for group in divided), initial=len(kept)))
         utilities = np.empty(bounds[-1], self.distances.dtype)
         sizes = np.ones(bounds[-1], np.int64)
@@ -132,7 +137,7 @@ class _Groups:
             utilities[begin:end] = members * self.steps[group] + self.distances[group]
         np.abs(utilities, out=utilities)
         np.negative(utilities, out=utilities)
-        return _Items(self, scale, kept, divided, bounds, utilities, sizes)
+        return _Items(self, noise, kept, divided, bounds, utilities, sizes)
 
 
 @dataclass(frozen=True)

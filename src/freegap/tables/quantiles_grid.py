@@ -85,7 +85,11 @@ class PeopleListed:
 
     def _tally(self, expression: Callable[[], nw.Expr], cell: Callable[[Any], int]) -> Tally:
         if self._array is None:
-            return np.unique(np.array([cell(one) for one in self._others], np.int64), return_counts=True)
+            # By type as well: a double stands for the grid point next to it, and an equal fraction does not.
+            known = {(type(one), one): one for one in self._others}
+            cells = {key: cell(one) for key, one in known.items()}
+            found = [cells[type(one), one] for one in self._others]
+            return np.unique(np.array(found, np.int64), return_counts=True)
         # Zeros have one sign, as in a table.
         present = self._array[~np.isnan(self._array)].astype(np.float64) + 0.0
         frame = frame_of(pa.table({"item": present}))
