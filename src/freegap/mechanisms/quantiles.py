@@ -275,7 +275,7 @@ def _draw_halves(spread: Spread, halves: Sequence[_Half], each: Fraction, source
 
 
 def _halves(q: Sequence[Fraction]) -> tuple[_Half, ...]:
-    """Level by level the quantile in the middle of each part, and of which share of the people there it is."""
+    """Level by level the quantile in the middle of each part, and which share of the people there it is."""
     targets = {-1: Fraction(0), len(q): Fraction(1), **dict(enumerate(q))}
     found: list[_Half] = []
     level = [(-1, len(q))]

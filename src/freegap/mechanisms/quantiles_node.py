@@ -46,6 +46,7 @@ _FLAT = 0.5
 """Within a cell whose utilities differ by so many noise scales, more than half of the tries are kept."""
 _FITS = 2**60
 _ONE = Fraction(1)
+_MOST_RANKED = 4
 
 Integers = NDArray[Any]
 
@@ -67,8 +68,8 @@ class Spread:
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     @cached_property
-    def drawn_from(self) -> dict[tuple[Fraction, Fraction], _Items]:
-        """What was ranked of all places, by share and scale: whoever draws once more need not make it again."""
+    def ranked(self) -> dict[tuple[Fraction, Fraction], _Items]:
+        """What was ranked of all places, by share and scale, for whoever draws from the same people again."""
         return {}
 
     @property
@@ -100,12 +101,13 @@ class _Groups:
     @cached_property
     def rises(self) -> Integers:
         """By how much the distance rises from the first place of each to its last."""
-        return self.steps * (self.sizes - 1)
+        rises: Integers = self.steps * (self.sizes - 1)
+        return rises
 
     @cached_property
     def nearest(self) -> Integers:
         """How far the nearest place of each is from the target: the largest utility, without its sign."""
-        least = np.maximum(self.distances, -self.distances - self.rises)
+        least: Integers = np.maximum(self.distances, -self.distances - self.rises)
         for at in np.flatnonzero(least < 0).tolist():  # one at most: the only cell with the target in it
             step = int(self.steps[at])
             over = int(self.distances[at]) % step
@@ -146,6 +148,7 @@ class _Items:
 
     bounds: where, among all items, the places of each divided group begin, and where the last ones end.
     utilities: of a group the largest. sizes: how many places each item stands for.
+    scale: of the noise. screened: what earlier draws have found out about the utilities.
     """
 
     groups: _Groups
@@ -155,7 +158,6 @@ class _Items:
     bounds: list[int]
     utilities: Integers
     sizes: Integers
-
     screened: dict[int, Screened] = field(default_factory=dict)
 
     @cached_property
@@ -200,12 +202,12 @@ def draw_place(
 ) -> int:
     """The place of a quantile between two places, of the law above; share: p."""
     scale = 2 * PLACES * max(share.numerator, share.denominator - share.numerator) / epsilon
-    if first > 0 or last < spread.end:
+    whole = first == 0 and last == spread.end  # as every release from these people begins
+    items = spread.ranked.get((share, scale)) if whole else None
+    if items is None:
         items = _grouped(spread, first, last, share).taken_apart(scale)
-    else:  # where every draw begins that is made from these people
-        items = spread.drawn_from.get((share, scale))
-        if items is None:
-            items = spread.drawn_from[share, scale] = _grouped(spread, first, last, share).taken_apart(scale)
+        if whole and len(spread.ranked) < _MOST_RANKED:
+            spread.ranked[share, scale] = items
     while True:
         (item,) = items.ranking(source).largest(1).items
         place, behind = items.drawn(item, source)
@@ -214,14 +216,13 @@ def draw_place(
 
 
 def _grouped(spread: Spread, first: int, last: int, share: Fraction) -> _Groups:
-    """All places from first to last: what lies between and around the cells with people in them, and each of
-    these cells; those without a place are left out."""
+    """All places from first to last: what lies between and around the cells with people, then these cells."""
     low, high = spread.cells.searchsorted([first // PLACES, last // PLACES + 1]).tolist()
     weight = spread.weight(first)
     whole = spread.weight(last) - weight
-    cells, cell_starts = spread.cells[low:high], spread.cells[low:high] * PLACES
-    starts = np.maximum(cell_starts, first)
-    ends = np.minimum(cell_starts + PLACES, last + 1)
+    cells = spread.cells[low:high] * PLACES
+    starts = np.maximum(cells, first)
+    ends = np.minimum(cells + PLACES, last + 1)
     kind: Any = np.int64 if share.denominator * (spread.weight(spread.end) + PLACES) < _FITS else object
     between = len(cells) + 1
     runs = np.empty((4, between + len(cells)), kind)
@@ -229,11 +230,11 @@ def _grouped(spread: Spread, first: int, last: int, share: Fraction) -> _Groups:
     begins[0], begins[1:between], begins[between:] = first, ends, starts
     sizes[: between - 1], sizes[between - 1], sizes[between:] = starts, last + 1, ends
     sizes -= begins
-    # What lies between the cells has the weight of all that is before it.
     steps[:between], steps[between:] = 0, spread.counts[low:high]
+    # What lies between the cells has the weight of all that is before it.
     distances[:between], distances[between:] = spread.before[low : high + 1], spread.before[low:high]
     distances *= PLACES
-    distances[between:] += (starts - cell_starts) * steps[between:]
+    distances[between:] += (starts - cells) * steps[between:]
     distances -= weight
     distances *= share.denominator
     distances -= share.numerator * whole

@@ -40,7 +40,7 @@ from freegap.values.written import readable
 _NEIGHBOURS = "two tables of which one has all rows of one more person, who counts as one number"
 _IN_GROUPS = "two tables of which one has {}, who counts as one number in each of at most {:,} of the groups"
 _ROWS = "two tables of which one has one row more, which counts as one number"
-_FEW_CELLS, _MOST_KNOWN = 8, 64
+_FEW_CELLS, _MOST_KNOWN = 8, 64  # of groups that may be alike: what is made of more would take memory
 _RULES = {
     "median": "the lower median of a person's rows counts",
     "smallest": "the smallest of a person's rows counts",
@@ -329,7 +329,7 @@ def _spreads(tallies: Sequence[Tally], grid: Grid) -> Iterator[Spread]:
     known: dict[tuple[bytes, bytes], Spread] = {}
     for cells, counts in tallies:
         spread = Spread(cells, counts, grid.cells)
-        if len(cells) > _FEW_CELLS:  # hardly alike, and what is made of them takes memory
+        if len(cells) > _FEW_CELLS:
             yield spread
             continue
         if len(known) == _MOST_KNOWN:

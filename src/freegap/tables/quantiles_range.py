@@ -132,5 +132,5 @@ class RangeSearch:
             place = 0
             for place, many in enumerate(outside):
                 if ask.ask(-many):
-                    break
+                    return place
             return place
