@@ -126,6 +126,19 @@ def test_all_prefixes_of_some_cells(law: str) -> None:
     assert seen >= 3
 
 
+def test_the_bar_of_the_largest_with_gumbel_noise() -> None:
+    """None of all members is above it with probability e^−10.5, whichever of them are far apart."""
+    rng = np.random.default_rng(1)
+    for spread in (0, 1, 30 * PER_UNIT):
+        offsets = -rng.integers(0, spread + 1, 2000)
+        offsets[7] = 0
+        for large in (1, 10**6):
+            sizes = np.ones(2000, dtype=np.int64)
+            sizes[::100] = large
+            bar = screen("gumbel", offsets, sizes).bar(1)
+            assert np.sum(sizes * np.exp(offsets / PER_UNIT - bar)) == pytest.approx(10.5, rel=1e-4)
+
+
 def test_infinite_ratios_are_certain() -> None:
     """An answer so far above the bar that e^(z − s) is beyond single precision is above it, for every law."""
     for law in LAWS.values():

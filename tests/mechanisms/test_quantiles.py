@@ -87,28 +87,27 @@ def places_law(
 
 
 @pytest.mark.parametrize("scale", [1e-9, 3.0, 1e9])
-def test_groups_are_all_places_with_their_utilities(few_places: int, scale: float) -> None:
+def test_groups_are_all_places_with_their_utilities(
+    few_places: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whichever places are taken together: each is listed once, with its utility, below that of its group."""
     for counts in ([0, 3, 0, 0, 1], [2, 0, 5], [0, 0], [1, 1, 1, 1], [7]):
         end = few_places * len(counts)
         for a, b in ((0, end), (1, end - 2), (end // 2, end // 2), (2, end)):
             for share in (HALF, THIRD, Fraction(9, 10)):
-                groups = quantiles_node._grouped(spread_of(counts), a, b, share).taken_apart(scale)
-                found = {
-                    start + member: (groups.utility(number, member), -int(nearest))
-                    for number, (start, size, nearest) in enumerate(
-                        zip(
-                            groups.starts.tolist(),
-                            groups.sizes.tolist(),
-                            groups.nearest.tolist(),
-                            strict=True,
-                        )
-                    )
-                    for member in range(size)
-                }
+                groups = quantiles_node._grouped(spread_of(counts), a, b, share)
+                items = groups.taken_apart(Fraction(scale))
+                found = {}
+                for item, (best, size) in enumerate(
+                    zip(items.utilities.tolist(), items.sizes.tolist(), strict=True)
+                ):
+                    for member in range(size):
+                        monkeypatch.setattr(quantiles_node, "uniform_below", lambda n, _, m=member: m % n)
+                        place, behind = items.drawn(item, fg.SeededBits(1))
+                        found[place] = (best - behind, best)
                 expected = utilities(counts, a, b, share, few_places)
                 assert {place: u for place, (u, _) in found.items()} == expected
-                assert int(groups.sizes.sum()) == len(expected)
+                assert int(items.sizes.sum()) == len(expected)
                 bounds = Counter(bound for _, bound in found.values())
                 assert all(u <= bound for u, bound in found.values())
                 assert max(bounds) == max(expected.values())

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 import freegap as fg
+from freegap.mechanisms.arguments import DEFAULT_RESOLUTION
 from freegap.mechanisms.quantiles import Grid
 from freegap.receipts.keys import SigningKey
 from freegap.receipts.receipt import make_receipt
@@ -346,3 +347,29 @@ def test_what_is_no_number_is_left_out_of_a_list(missing: Any) -> None:
         fg.quantiles([1, 2, *more], **asked, bits=fg.SeededBits(1)).values for more in ([missing], [])
     )
     assert with_it == without
+
+
+@pytest.mark.parametrize("step", ["1", "1/3", "10", "1/1000000000", "1e14"])
+def test_how_far_out_a_number_is_whatever_its_type(step: str) -> None:
+    """As it is defined, one reach after the other; also next to the reaches, where no double is."""
+    search = RangeSearch.read(step, Fraction(1, 8))
+    reaches = [float(reach) for reach in search.reaches]
+    near = [reach * factor for reach in reaches for factor in (1, 1 + 2.0**-52, 1 - 2.0**-53)]
+    less = [Fraction(reach) + sign * Fraction(1, 10**40) for reach in reaches for sign in (-1, 1)]
+    exact: list[Any] = [kind(reach) for kind in (Fraction, Decimal, int) for reach in reaches]
+    for size in [0, 0.0, 5e-324, math.inf, Decimal("inf"), *near, *less, *exact]:
+        for number in (size, -size):
+            outside = sum(1 for reach in reaches if number > reach or number < -reach)
+            assert search.zone_of(number) == (-1 - outside if number < 0 else outside)
+
+
+def test_what_is_remembered_of_a_plan_is_no_ones_to_change() -> None:
+    """Releases by the same arguments have one plan, but each a record of its own."""
+    asked: dict[str, Any] = {"q": 0.5, "low": 0, "high": 2, "epsilon": 1}
+    first, second = (fg.quantiles([1] * 9, **asked, bits=fg.SeededBits(1)) for _ in range(2))
+    assert first.to_json() == second.to_json()
+    assert first.parameters is not second.parameters
+    fine = fg.quantiles([1] * 9, **asked, resolution=DEFAULT_RESOLUTION, bits=fg.SeededBits(1))
+    assert fine.resolution == DEFAULT_RESOLUTION
+    with pytest.raises(fg.InvalidArgument, match="intervals"):
+        fg.quantiles([1] * 9, **asked, intervals=0)  # type: ignore[arg-type]

@@ -228,6 +228,35 @@ def test_each_group_is_drawn_with_its_part(bound: dict[str, Any], parts: int, in
     assert release.rank_error == plan.rank_error(GRID.cells)
 
 
+@pytest.mark.parametrize("intervals", [False, True])
+def test_groups_that_are_alike_are_drawn_each_by_itself(
+    monkeypatch: pytest.MonkeyPatch, intervals: bool
+) -> None:
+    """What is ranked is made once for them; noise is not, and the release is as if nothing were shared."""
+    wards = range(40)
+    rows = [(ward, 5 * (person % 3)) for ward in wards for person in range(6 + ward % 2)]
+    table = pl.DataFrame(rows, schema=["ward", "cost"], orient="row")
+    asked: dict[str, Any] = {
+        "value": "cost",
+        "protect": "rows",
+        "group": "ward",
+        "groups": wards,
+        "low": 0,
+        "high": 12,
+    }
+
+    def made() -> tuple[Any, ...]:
+        source = fg.SeededBits(3)
+        release = fg.quantiles(table, **asked, q=[0.25, 0.5], epsilon=1, intervals=intervals, bits=source)
+        return release.values, release.intervals, source.bits(64)
+
+    shared = made()
+    assert len(set(zip(shared[0][::2], shared[0][1::2], strict=True))) > 5
+    for name, number in (("_MOST_KNOWN", 1), ("_FEW_CELLS", 0)):
+        monkeypatch.setattr(f"freegap.tables.quantiles.{name}", number)
+        assert made() == shared
+
+
 def test_in_rho_the_parts_add_up() -> None:
     release = fg.quantiles(_arrow(ROWS), **ASKED, groups_per_person=2, rho="3/4", bits=fg.SeededBits(7))
     alone = QuantilesPlan.read(ASKED["q"], ZeroConcentrated(Fraction(3, 8)), False, Fraction(0))

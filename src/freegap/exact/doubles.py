@@ -146,6 +146,8 @@ class DoubleNoise:
         the rest are below it too. At most `most` of a group can matter. They come in batches that
         double, for all groups that are still above the bar at once.
         """
+        if most == 1:
+            return largest
         sizes = self._group_sizes()
         found = largest
         limits = np.minimum(sizes[largest.items], most)

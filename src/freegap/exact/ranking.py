@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import gt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,14 @@ def _listed(numbers: NDArray[Any] | list[int]) -> list[int]:
     return numbers if isinstance(numbers, list) else numbers.tolist()
 
 
+class Screened(NamedTuple):
+    """A screen of some answers, what their offsets are relative to, and the bar that is tried first."""
+
+    screen: Screen
+    pivot: int
+    bar: float
+
+
 class NoisyRanking:
     """Answers with noise, of which the largest can be asked for. See the module's docstring."""
 
@@ -118,7 +126,9 @@ class NoisyRanking:
         filter_bits: int = FILTER_BITS,
         start_digits: int = START_DIGITS,
         screened_above: int = _SCREENED_USUALLY_ABOVE,
+        screened: dict[int, Screened] | None = None,
     ) -> None:
+        """screened: how the same answers are screened, by `top`, as far as other rankings have found out."""
         self._values = values
         self._grain = grain
         self._scale = scale
@@ -135,6 +145,7 @@ class NoisyRanking:
         self._slack = 2.0**-filter_bits
         self._start = start_digits
         self._screened_above = screened_above
+        self._known = {} if screened is None else screened
         self._reals: dict[tuple[int, int], Real] = {}
 
     @cached_property
@@ -186,6 +197,20 @@ class NoisyRanking:
 
     def _screened(self, top: int) -> Candidates:
         """Candidates that contain the `top` largest."""
+        if top not in self._known:
+            self._known[top] = self._screening(top)
+        screen, pivot, bar = self._known[top]
+        while True:
+            chosen = screen.passed(bar, self._first, self._slack)
+            candidates = self._drawn(chosen, pivot, bar, top)
+            if np.count_nonzero(candidates.low >= bar) >= top:
+                return candidates
+            if not bar >= -20.0 or len(chosen) == len(self._values):
+                return self._drawn(range(len(self._values)), pivot, -math.inf, top)
+            bar -= 1.0
+
+    def _screening(self, top: int) -> Screened:
+        """By what the answers are screened, whatever the noise is."""
         highest = None
         if isinstance(self._values, list):
             pivot = nth_largest(self._values, top)
@@ -195,15 +220,7 @@ class NoisyRanking:
         screen = Screen(
             self._values, pivot, self._rate, self._law, self._sizes, self._groups, highest, self._singles
         )
-        bar = screen.bar(top)
-        while True:
-            chosen = screen.passed(bar, self._first, self._slack)
-            candidates = self._drawn(chosen, pivot, bar, top)
-            if np.count_nonzero(candidates.low >= bar) >= top:
-                return candidates
-            if not bar >= -20.0 or len(chosen) == len(self._values):
-                return self._drawn(range(len(self._values)), pivot, -math.inf, top)
-            bar -= 1.0
+        return Screened(screen, pivot, screen.bar(top))
 
     def _drawn(self, items: Indices | range, pivot: int, bar: float, top: int) -> Candidates:
         """The chosen items, and the members of chosen groups, that may be above the bar."""
@@ -257,6 +274,8 @@ class NoisyRanking:
 
     def _gaps(self, ordered: Candidates) -> list[int]:
         """Each difference of neighbours in multiples of γ, rounded down."""
+        if len(ordered) == 1:
+            return []
         per_noise = self._per_noise
         unsure: list[int]
         if len(ordered) <= _ONE_BY_ONE + 1:

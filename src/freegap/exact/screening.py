@@ -72,6 +72,7 @@ class Screen:
         self._groups = groups
         self._sizes = None if sizes is None else sizes[groups].astype(np.float32)
         self._weights = _exponentials(values, pivot, rate, singles)
+        self._reach, self._reached = self._weights, (math.nan, math.nan)
         self._top: tuple[Singles, NDArray[np.bool_]] | None = None
         if top is not None and top.stride > 1 and not isinstance(values, list):
             self._top = self._weights[top.above], values[:: top.stride] > top.cut
@@ -86,6 +87,8 @@ class Screen:
         wanted = top + 4 * math.sqrt(top) + 4
         if not self._law.one_sided:  # a survival function may be a sixth above the true one
             wanted *= 7 / 6
+        if top == 1 and self._law.max_stable:  # none is above it with probability e^−wanted
+            return min(max(math.log(self._total() / wanted), _LOWEST_BAR), _HIGHEST_BAR)
         strata = self._strata(top)
         bar = 0.0
         for _ in range(8):
@@ -102,8 +105,21 @@ class Screen:
                 break
         return bar
 
+    def _total(self) -> float:
+        """The sum of e^offset over all members."""
+        total = float(np.add.reduce(self._weights))
+        if self._sizes is not None:
+            total += float(np.dot(self._weights[self._groups], self._sizes - 1))
+        return total
+
     def passed(self, bar: float, first: NDArray[np.uint16], slack: float) -> Indices:
         """Every item that may be above the bar, given its first 16 digits, in order of position."""
+        if (bar, slack) != self._reached:
+            self._reach, self._reached = self._reach_at(bar, slack), (bar, slack)
+        return (first <= self._reach).nonzero()[0]
+
+    def _reach_at(self, bar: float, slack: float) -> Singles:
+        """Up to which first 16 digits each item may be above the bar."""
         digits = 65536 * (1 + _MARGIN + slack)
         with np.errstate(over="ignore"):  # an infinite e^(offset − bar) has S = 1, as it should
             if self._law.exponential_tail:  # what is above 65536 is not looked at more closely
@@ -114,7 +130,7 @@ class Screen:
                 reach *= np.float32(digits)
             if self._sizes is not None:
                 reach[self._groups] *= self._sizes
-        return (first <= reach).nonzero()[0]
+        return reach
 
     def _strata(self, top: int) -> _Strata:
         """The largest items and the groups as they are; of the others every so-manieth."""
@@ -269,5 +285,7 @@ def _cut(sampled: NDArray[Any], top: int, stride: int) -> Any:
     """What a little more than `top` of all items are above, as far as every stride-th of them tells."""
     expected = top / stride
     rank = top if stride == 1 else 1 + int(expected + 4 * math.sqrt(expected) + 4)
+    if rank == 1:
+        return largest(sampled)
     place = max(len(sampled) - rank, 0)
     return np.partition(sampled, place)[place]

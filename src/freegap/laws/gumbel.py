@@ -92,4 +92,5 @@ GUMBEL = ExactLaw(
     quantile=lambda u: -((-((1 - u).log())).log()),
     estimate=_estimate,
     survival=_survival,
+    max_stable=True,
 )

@@ -133,6 +133,8 @@ class ExactLaw(Law):
     uses_complement: whether `estimate` uses its second argument.
     survival: replaces r = e^−x by S(x), in single precision and in place, with the bound stated above.
     exponential_tail: whether S(x) is min(e^−x, 1), so that the screen need not ask for it.
+    max_stable: whether S(x) is 1 − exp(−e^−x), so that of answers z with noise all are below s with
+        probability exp(−Σ e^(z − s)).
     """
 
     quantile: Callable[[Any], Any]
@@ -140,6 +142,7 @@ class ExactLaw(Law):
     survival: Callable[[Singles], None]
     uses_complement: bool = True
     exponential_tail: bool = False
+    max_stable: bool = False
 
     def __post_init__(self) -> None:
         if self.sample is _not_known:

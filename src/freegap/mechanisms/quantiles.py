@@ -43,8 +43,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -70,6 +71,15 @@ _FINE = 2**16
 """Of intervals, t is a multiple of about 1/_FINE."""
 
 Bounds = tuple[Fraction, Fraction]
+
+
+class _Half(NamedTuple):
+    """Between which two of the quantiles, −1 and m for the ends, one is drawn: the share of people there."""
+
+    low: int
+    middle: int
+    high: int
+    share: Fraction
 
 
 @dataclass(frozen=True)
@@ -128,12 +138,12 @@ class Grid:
             )
         return grid
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """How many numbers there are."""
         return int((self.high - self.low) / self.step) + 1
 
-    @property
+    @cached_property
     def first(self) -> int:
         """Of which multiple of the step the first cell is."""
         return int(self.low / self.step)
@@ -181,23 +191,28 @@ class QuantilesPlan:
         require_scale(2 / plan.each, self.asked.spent, self.asked.name)
         return plan
 
-    @property
+    @cached_property
     def levels(self) -> int:
         """L: how often as many quantiles as are drawn can be halved."""
         return (len(self.q) * (3 if self.intervals else 1)).bit_length()
 
-    @property
+    @cached_property
     def counting(self) -> Fraction:
         """θ: the ε of what counts the people; 0 where there are no intervals."""
         if not self.intervals:
             return Fraction(0)
         return pure_within(self.share.of(self.share.spent * COUNTING)).epsilon
 
-    @property
+    @cached_property
     def each(self) -> Fraction:
         """ε of each level."""
         level = self.share.spent * ((1 - COUNTING) if self.intervals else 1) / self.levels
         return level if isinstance(self.share, Pure) else root_below(8 * level)
+
+    @cached_property
+    def _order(self) -> tuple[_Half, ...]:
+        """In which order the quantiles are drawn, without intervals: the same in all groups."""
+        return _halves(self.q)
 
     @property
     def charge(self) -> Fraction:
@@ -234,7 +249,7 @@ class DrawnQuantiles:
 def draw_quantiles(plan: QuantilesPlan, grid: Grid, spread: Spread, source: BitSource) -> DrawnQuantiles:
     """The mechanism itself: see the module's docstring."""
     if not plan.intervals:
-        places = draw_places(spread, plan.q, plan.each, source)
+        places = _draw_halves(spread, plan._order, plan.each, source)
         return DrawnQuantiles(tuple(grid.value(place) for place in places), None)
     counted = int(spread.before[-1]) + two_sided_geometric(plan.counting, source)
     margin = _margin(plan, counted, spread.end)
@@ -248,17 +263,30 @@ def draw_quantiles(plan: QuantilesPlan, grid: Grid, spread: Spread, source: BitS
 
 def draw_places(spread: Spread, q: Sequence[Fraction], each: Fraction, source: BitSource) -> list[int]:
     """A place for each of the rising quantiles; each: ε of a level."""
-    places: dict[int, int] = {-1: 0, len(q): spread.end}
+    return _draw_halves(spread, _halves(q), each, source)
+
+
+def _draw_halves(spread: Spread, halves: Sequence[_Half], each: Fraction, source: BitSource) -> list[int]:
+    """The same, in this order."""
+    places: dict[int, int] = {-1: 0, len(halves): spread.end}
+    for low, middle, high, share in halves:
+        places[middle] = draw_place(spread, places[low], places[high], share, each, source)
+    return [places[number] for number in range(len(halves))]
+
+
+def _halves(q: Sequence[Fraction]) -> tuple[_Half, ...]:
+    """Level by level the quantile in the middle of each part, and which share of the people there it is."""
     targets = {-1: Fraction(0), len(q): Fraction(1), **dict(enumerate(q))}
+    found: list[_Half] = []
     level = [(-1, len(q))]
     while level:
         level = [(low, high) for low, high in level if high - low > 1]
         halves = [(low, (low + high) // 2, high) for low, high in level]
         for low, middle, high in halves:
             share = (targets[middle] - targets[low]) / (targets[high] - targets[low])
-            places[middle] = draw_place(spread, places[low], places[high], share, each, source)
+            found.append(_Half(low, middle, high, share))
         level = [pair for three in halves for pair in pairwise(three)]
-    return [places[number] for number in range(len(q))]
+    return tuple(found)
 
 
 def _margin(plan: QuantilesPlan, counted: int, places: int) -> Fraction:

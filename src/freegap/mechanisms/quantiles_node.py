@@ -20,10 +20,12 @@ together; so cells near the target whose utilities differ by much are taken apar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 from freegap.bits import BitSource
 from freegap.exact.digits import KeyedDigits
 from freegap.exact.integers import bernoulli_exp, uniform_below
-from freegap.exact.ranking import NoisyRanking
+from freegap.exact.ranking import NoisyRanking, Screened
 from freegap.laws import GUMBEL
 from freegap.values.rationals import double
 
@@ -43,6 +45,8 @@ _FAR = 60.0
 _FLAT = 0.5
 """Within a cell whose utilities differ by so many noise scales, more than half of the tries are kept."""
 _FITS = 2**60
+_ONE = Fraction(1)
+_MOST_RANKED = 4
 
 Integers = NDArray[Any]
 
@@ -62,6 +66,11 @@ class Spread:
     def before(self) -> Integers:
         """How many people stand in cells before each of these; at the end, how many there are."""
         return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @cached_property
+    def ranked(self) -> dict[tuple[Fraction, Fraction], _Items]:
+        """What was ranked of all places, by share and scale, for whoever draws from the same people again."""
+        return {}
 
     @property
     def end(self) -> int:
@@ -90,41 +99,102 @@ class _Groups:
     steps: Integers
 
     @cached_property
+    def rises(self) -> Integers:
+        """By how much the distance rises from the first place of each to its last."""
+        rises: Integers = self.steps * (self.sizes - 1)
+        return rises
+
+    @cached_property
     def nearest(self) -> Integers:
         """How far the nearest place of each is from the target: the largest utility, without its sign."""
-        first, last = self.distances, self.distances + self.steps * (self.sizes - 1)
-        least = np.where(first >= 0, first, -last)
-        across = np.flatnonzero((first < 0) & (last > 0))
-        for at in across.tolist():  # one at most: the only cell with the target in it
-            over = int(first[at]) % int(self.steps[at])
-            least[at] = min(over, int(self.steps[at]) - over)
+        least: Integers = np.maximum(self.distances, -self.distances - self.rises)
+        for at in np.flatnonzero(least < 0).tolist():  # one at most: the only cell with the target in it
+            step = int(self.steps[at])
+            over = int(self.distances[at]) % step
+            least[at] = min(over, step - over)
         return least
 
     def utility(self, group: int, member: int) -> int:
         """u of one place."""
         return -abs(int(self.distances[group]) + member * int(self.steps[group]))
 
-    def taken_apart(self, scale: float) -> Self:
-        """Groups near the target whose utilities differ by much, place by place."""
+    def taken_apart(self, noise: Fraction) -> _Items:
+        """What is ranked: groups, but those near the target whose utilities differ by much place by place.
+
+        noise: the scale of the noise.
+        """
+        scale = double(noise)
         nearest = self.nearest.astype(float)
-        differ = (self.steps * (self.sizes - 1)).astype(float) > _FLAT * scale
+        differ = self.rises.astype(float) > _FLAT * scale
         apart = np.flatnonzero(differ & (nearest - nearest.min() < _FAR * scale))
-        if not len(apart):
-            return self
-        kept = np.delete(np.arange(len(self.sizes)), apart)
-        sizes = self.sizes[apart].astype(np.int64)
-        at = np.repeat(apart, sizes)
-        members = (np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(
-            self.distances.dtype
+        together = np.ones(len(differ), bool)
+        together[apart] = False
+        kept, divided = np.flatnonzero(together), apart.tolist()
+        bounds = list(accumulate((int(self.sizes[group]) for group in divided), initial=len(kept)))
+        utilities = np.empty(bounds[-1], self.distances.dtype)
+        sizes = np.ones(bounds[-1], np.int64)
+        utilities[: len(kept)], sizes[: len(kept)] = self.nearest[kept], self.sizes[kept]
+        for group, (begin, end) in zip(divided, pairwise(bounds), strict=True):
+            members = np.arange(end - begin).astype(utilities.dtype, copy=False)
+            utilities[begin:end] = members * self.steps[group] + self.distances[group]
+        np.abs(utilities, out=utilities)
+        np.negative(utilities, out=utilities)
+        return _Items(self, noise, kept, divided, bounds, utilities, sizes)
+
+
+@dataclass(frozen=True)
+class _Items:
+    """What is ranked: the groups that are kept, and behind them each place of those that are divided.
+
+    bounds: where, among all items, the places of each divided group begin, and where the last ones end.
+    utilities: of a group the largest. sizes: how many places each item stands for.
+    scale: of the noise. screened: what earlier draws have found out about the utilities.
+    """
+
+    groups: _Groups
+    scale: Fraction
+    kept: Integers
+    divided: list[int]
+    bounds: list[int]
+    utilities: Integers
+    sizes: Integers
+    screened: dict[int, Screened] = field(default_factory=dict)
+
+    @cached_property
+    def _values(self) -> Any:
+        """The utilities as they are ranked."""
+        return self.utilities if self.utilities.dtype == np.int64 else self.utilities.tolist()
+
+    @cached_property
+    def _several(self) -> Integers:
+        """Which stand for more than one place."""
+        several: Integers = (self.sizes[: len(self.kept)] > 1).nonzero()[0]
+        return several
+
+    def ranking(self, source: BitSource) -> NoisyRanking:
+        """All of them with noise."""
+        return NoisyRanking(
+            self._values,
+            grain=_ONE,
+            scale=self.scale,
+            resolution=_ONE,
+            law=GUMBEL,
+            digits=KeyedDigits(source, len(self.utilities)),
+            sizes=self.sizes,
+            groups=self._several,
+            screened=self.screened,
         )
-        alone = (
-            self.starts[at] + members,
-            np.ones_like(members),
-            self.distances[at] + members * self.steps[at],
-            np.zeros_like(members),
-        )
-        rest = (self.starts[kept], self.sizes[kept], self.distances[kept], self.steps[kept])
-        return type(self)(*(np.concatenate(columns) for columns in zip(rest, alone, strict=True)))
+
+    def drawn(self, item: int, source: BitSource) -> tuple[int, int]:
+        """One of the places that an item stands for, uniformly, and by how much its utility is below."""
+        groups = self.groups
+        if item >= len(self.kept):
+            at = bisect_right(self.bounds, item) - 1
+            return int(groups.starts[self.divided[at]]) + item - self.bounds[at], 0
+        group = int(self.kept[item])
+        member = uniform_below(int(groups.sizes[group]), source)
+        behind = int(self.utilities[item]) - groups.utility(group, member)
+        return int(groups.starts[group]) + member, behind
 
 
 def draw_place(
@@ -132,45 +202,41 @@ def draw_place(
 ) -> int:
     """The place of a quantile between two places, of the law above; share: p."""
     scale = 2 * PLACES * max(share.numerator, share.denominator - share.numerator) / epsilon
-    groups = _grouped(spread, first, last, share).taken_apart(double(scale))
-    values = -groups.nearest
-    sizes = groups.sizes.astype(np.int64)
+    whole = first == 0 and last == spread.end  # as every release from these people begins
+    items = spread.ranked.get((share, scale)) if whole else None
+    if items is None:
+        items = _grouped(spread, first, last, share).taken_apart(scale)
+        if whole and len(spread.ranked) < _MOST_RANKED:
+            spread.ranked[share, scale] = items
     while True:
-        ranking = NoisyRanking(
-            values if values.dtype == np.int64 else values.tolist(),
-            grain=Fraction(1),
-            scale=scale,
-            resolution=Fraction(1),
-            law=GUMBEL,
-            digits=KeyedDigits(source, len(values)),
-            sizes=sizes,
-        )
-        (group,) = ranking.largest(1).items
-        member = uniform_below(int(sizes[group]), source)
-        behind = int(values[group]) - groups.utility(group, member)
+        (item,) = items.ranking(source).largest(1).items
+        place, behind = items.drawn(item, source)
         if behind == 0 or bernoulli_exp(behind / scale, source):
-            return int(groups.starts[group]) + member
+            return place
 
 
 def _grouped(spread: Spread, first: int, last: int, share: Fraction) -> _Groups:
-    """All places from first to last: each cell with people in it, and what lies between and around them."""
-    low, high = np.searchsorted(spread.cells, [first // PLACES, last // PLACES + 1]).tolist()
-    weight, whole = spread.weight(first), spread.weight(last) - spread.weight(first)
-    cells, counts = spread.cells[low:high], spread.counts[low:high]
-    starts = np.maximum(cells * PLACES, first)
-    ends = np.minimum((cells + 1) * PLACES, last + 1)
-    # What lies between the cells has the weight of all that is before it.
-    gap_starts, gap_ends = np.append(first, ends), np.append(starts, last + 1)
+    """All places from first to last: what lies between and around the cells with people, then these cells."""
+    low, high = spread.cells.searchsorted([first // PLACES, last // PLACES + 1]).tolist()
+    weight = spread.weight(first)
+    whole = spread.weight(last) - weight
+    cells = spread.cells[low:high] * PLACES
+    starts = np.maximum(cells, first)
+    ends = np.minimum(cells + PLACES, last + 1)
     kind: Any = np.int64 if share.denominator * (spread.weight(spread.end) + PLACES) < _FITS else object
-    before = PLACES * spread.before[low : high + 1].astype(kind)
-    inside = before[:-1] + (starts - cells * PLACES) * counts.astype(kind)
-    weights = np.concatenate([before, inside]) - weight
-    steps = np.concatenate([np.zeros(len(before), kind), counts.astype(kind)]) * share.denominator
-    groups = (
-        np.concatenate([gap_starts, starts]),
-        np.concatenate([gap_ends - gap_starts, ends - starts]),
-        weights * share.denominator - share.numerator * whole,
-        steps,
-    )
-    present = groups[1] > 0
-    return _Groups(*(column[present] for column in groups))
+    between = len(cells) + 1
+    runs = np.empty((4, between + len(cells)), kind)
+    begins, sizes, distances, steps = runs
+    begins[0], begins[1:between], begins[between:] = first, ends, starts
+    sizes[: between - 1], sizes[between - 1], sizes[between:] = starts, last + 1, ends
+    sizes -= begins
+    steps[:between], steps[between:] = 0, spread.counts[low:high]
+    # What lies between the cells has the weight of all that is before it.
+    distances[:between], distances[between:] = spread.before[low : high + 1], spread.before[low:high]
+    distances *= PLACES
+    distances[between:] += (starts - cells) * steps[between:]
+    distances -= weight
+    distances *= share.denominator
+    distances -= share.numerator * whole
+    steps *= share.denominator
+    return _Groups(*runs[:, sizes > 0])

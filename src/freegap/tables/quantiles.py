@@ -8,7 +8,7 @@ makes the histogram; at most as many rows travel as the public grid has cells.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +19,7 @@ import numpy as np
 from freegap.bits import BitSource, source_or_system
 from freegap.charges import LedgerAndDataset, charged, ledger_argument, require
 from freegap.errors import REDACTED, InvalidArgument
+from freegap.mechanisms.arguments import remembered
 from freegap.mechanisms.quantiles import Grid, QuantilesPlan, draw_quantiles
 from freegap.mechanisms.quantiles_node import Spread
 from freegap.tables.described import ProtectName, described, groups_of
@@ -28,7 +29,7 @@ from freegap.tables.groups import read_groups
 from freegap.tables.quantiles_dates import Calendar
 from freegap.tables.quantiles_grid import PeopleListed, numbers_of
 from freegap.tables.quantiles_people import GroupsOfPeople, PeopleInTable, PerPerson, per_person_argument
-from freegap.tables.quantiles_range import SEARCHING, RangeSearch
+from freegap.tables.quantiles_range import SEARCHING, RangeSearch, Tally
 from freegap.tables.quantiles_result import Quantiles
 from freegap.tables.results import PrivacyUnit, privacy_in_groups, privacy_of
 from freegap.tables.sources import TableSource, open_source
@@ -39,6 +40,7 @@ from freegap.values.written import readable
 _NEIGHBOURS = "two tables of which one has all rows of one more person, who counts as one number"
 _IN_GROUPS = "two tables of which one has {}, who counts as one number in each of at most {:,} of the groups"
 _ROWS = "two tables of which one has one row more, which counts as one number"
+_FEW_CELLS, _MOST_KNOWN = 8, 64  # of groups that may be alike: what is made of more would take memory
 _RULES = {
     "median": "the lower median of a person's rows counts",
     "smallest": "the smallest of a person's rows counts",
@@ -148,7 +150,7 @@ def quantiles(
             said = _named(calendar, grid)
             privacy = _privacy(opened.protected, said, opened.rule)
             grid = spreads_on(grid) if rule == "spread" else grid
-            drawn = [draw_quantiles(plan, grid, Spread(*tally, grid.cells), source) for tally in tallies]
+            drawn = [draw_quantiles(plan, grid, spread, source) for spread in _spreads(tallies, grid)]
             bounds = [one.intervals for one in drawn if one.intervals is not None]
             name = _names(calendar, rule)
             return Quantiles(
@@ -176,7 +178,15 @@ def read_plan(
     q: Any, low: Any, high: Any, resolution: Any, *, intervals: Any, asked: Pure | ZeroConcentrated
 ) -> tuple[Calendar | None, QuantilesPlan, Grid | RangeSearch]:
     """What the numbers mean, what is asked for, and the range, or the search for one where none is given."""
-    dated = Calendar.read(low, high, resolution)
+    return _read_plan(q=q, low=low, high=high, step=resolution, intervals=intervals, **asked.arguments())
+
+
+@remembered
+def _read_plan(
+    *, q: Any, low: Any, high: Any, step: Any, intervals: Any, **amount: Fraction
+) -> tuple[Calendar | None, QuantilesPlan, Grid | RangeSearch]:
+    asked = measure_argument(**amount)
+    dated = Calendar.read(low, high, step)
     searched = low is None and high is None
     plan = QuantilesPlan.read(q, asked, intervals, SEARCHING if searched else Fraction(0))
     range_: Grid | RangeSearch
@@ -185,10 +195,10 @@ def read_plan(
         ends = {"low": str(calendar.named(range_.low)), "high": str(calendar.named(range_.high))}
         said: dict[str, Any] = {**ends, "resolution": calendar.length(range_.step)}
     elif searched:
-        range_ = RangeSearch.read(resolution, plan.search)
+        range_ = RangeSearch.read(step, plan.search)
         said = {"resolution": range_.step}
     else:
-        range_ = Grid.read(low, high, resolution)
+        range_ = Grid.read(low, high, step)
         said = {"low": range_.low, "high": range_.high, "resolution": range_.step}
     plan = replace(plan, parameters={**plan.parameters, **said, "noise": "Gumbel"})
     return None if dated is None else dated[0], plan, range_
@@ -213,6 +223,8 @@ def in_parts(
     plan: QuantilesPlan, range_: Grid | RangeSearch, touched: int
 ) -> tuple[QuantilesPlan, Grid | RangeSearch]:
     """The same in groups, of which one person can change so many: they share what is for the quantiles."""
+    if touched == 1:
+        return plan, range_
     wider = range_ if isinstance(range_, Grid) else replace(range_, touched=touched)
     return plan.in_parts(touched), wider
 
@@ -310,6 +322,19 @@ def _source(table: Any, value: str | None, person: str | None, group: str | None
             remedy = error.remedy.replace("item", "value")
             raise InvalidArgument("value", error.value, error.constraint, remedy) from None
         yield source
+
+
+def _spreads(tallies: Sequence[Tally], grid: Grid) -> Iterator[Spread]:
+    """The people of each group on the places; groups of few people are often alike, and have one then."""
+    known: dict[tuple[bytes, bytes], Spread] = {}
+    for cells, counts in tallies:
+        spread = Spread(cells, counts, grid.cells)
+        if len(cells) > _FEW_CELLS:
+            yield spread
+            continue
+        if len(known) == _MOST_KNOWN:
+            known.clear()
+        yield known.setdefault((cells.tobytes(), counts.tobytes()), spread)
 
 
 def _is_list(table: Any) -> bool:

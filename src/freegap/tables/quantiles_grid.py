@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -77,20 +77,24 @@ class PeopleListed:
 
     def cells(self, grid: Grid) -> Sequence[Tally]:
         """How many people are in each cell: one tally, of all."""
-        return [self._tally(cell_expression("item", grid), [cell_of(one, grid) for one in self._others])]
+        return [self._tally(lambda: cell_expression("item", grid), lambda one: cell_of(one, grid))]
 
     def zones(self, search: RangeSearch) -> Sequence[Tally]:
         """How many people are in each zone, likewise."""
-        return [self._tally(search.zone_expression("item"), [search.zone_of(one) for one in self._others])]
+        return [self._tally(lambda: search.zone_expression("item"), search.zone_of)]
 
-    def _tally(self, cell: nw.Expr, others: list[int]) -> Tally:
+    def _tally(self, expression: Callable[[], nw.Expr], cell: Callable[[Any], int]) -> Tally:
         if self._array is None:
-            return np.unique(np.array(others, dtype=np.int64), return_counts=True)
+            # By type as well: a double stands for the grid point next to it, and an equal fraction does not.
+            known = {(type(one), one): one for one in self._others}
+            cells = {key: cell(one) for key, one in known.items()}
+            found = [cells[type(one), one] for one in self._others]
+            return np.unique(np.array(found, np.int64), return_counts=True)
         # Zeros have one sign, as in a table.
         present = self._array[~np.isnan(self._array)].astype(np.float64) + 0.0
         frame = frame_of(pa.table({"item": present}))
         return np.unique(
-            frame.select(cell.alias("cell")).lazy().collect()["cell"].to_numpy(), return_counts=True
+            frame.select(expression().alias("cell")).lazy().collect()["cell"].to_numpy(), return_counts=True
         )
 
 

@@ -21,9 +21,11 @@ the range, for the exponential mechanism needs but its order of magnitude.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -66,11 +68,17 @@ class RangeSearch:
             )
         return cls(step, epsilon)
 
-    @property
-    def reaches(self) -> list[Fraction]:
+    @cached_property
+    def reaches(self) -> tuple[Fraction, ...]:
         """R_0, R_1, … as far as doubles tell the cells apart."""
-        reach = [self.step * 4**j for j in range(_FURTHEST + 1)]
-        return [one for one in reach if one * self.step.denominator <= LARGEST]
+        reach = (self.step * 4**j for j in range(_FURTHEST + 1))
+        return tuple(one for one in reach if one * self.step.denominator <= LARGEST)
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The reaches as doubles, and on the other side of 0, both rising."""
+        doubles = tuple(map(float, self.reaches))
+        return doubles, tuple(-reach for reach in reversed(doubles))
 
     @property
     def few(self) -> int:
@@ -84,22 +92,24 @@ class RangeSearch:
         """
         number = nw.col(column)
         zone = nw.when(number < 0.0).then(nw.lit(-1)).otherwise(nw.lit(0))
-        for reach in map(float, self.reaches):
+        for reach in self._ends[0]:
             zone = zone + nw.when(number > reach).then(nw.lit(1)).otherwise(nw.lit(0))
             zone = zone - nw.when(number < -reach).then(nw.lit(1)).otherwise(nw.lit(0))
         return zone.cast(nw.Int64)
 
     def zone_of(self, number: Any) -> int:
         """The zone of one number."""
-        outside = sum(1 for reach in map(float, self.reaches) if number > reach or number < -reach)
-        return -1 - outside if number < 0 else outside
+        above, below = self._ends
+        if number < 0:
+            return bisect_right(below, number) - len(below) - 1
+        return bisect_left(above, number)
 
     def find(self, tallies: Sequence[Tally], source: BitSource) -> Grid:
         """The grid, from how many people are in each zone, group by group."""
         reaches = self.reaches
         zones, people = (np.concatenate(columns) for columns in zip(*tallies, strict=True))
-        above = [int(people[zones > j].sum()) for j in range(len(reaches))]
-        below = [int(people[zones < -j].sum()) for j in range(len(reaches) + 1)]
+        above = (int(people[zones > j].sum()) for j in range(len(reaches)))
+        below = (int(people[zones < -j].sum()) for j in range(len(reaches) + 1))
         high = reaches[self._first(above, source)]
         place = self._first(below, source)
         low = reaches[place - 1] if place else Fraction(0)
@@ -108,7 +118,7 @@ class RangeSearch:
             step *= 4
         return Grid(-(math.ceil(low / step) * step), math.ceil(high / step) * step, step)
 
-    def _first(self, outside: Sequence[int], source: BitSource) -> int:
+    def _first(self, outside: Iterable[int], source: BitSource) -> int:
         """The first place with few people outside, as the sparse vector sees it; else the last."""
         with SparseVector(
             -self.few,
@@ -119,4 +129,8 @@ class RangeSearch:
             gap=False,
             bits=source,
         ) as ask:
-            return next((place for place, many in enumerate(outside) if ask.ask(-many)), len(outside) - 1)
+            place = 0
+            for place, many in enumerate(outside):
+                if ask.ask(-many):
+                    return place
+            return place

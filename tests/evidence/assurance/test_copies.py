@@ -85,7 +85,9 @@ def test_one_of_many_quantiles_is_the_release_on_the_same_bits(title: str) -> No
         assert tuple(row.at_once(row.answers, EPSILON, SeededBits(seed), 1)[0].tolist()) == single
         outputs.add(single)
     assert len(outputs) > 1
-    assert row.at_once(row.answers, EPSILON, SeededBits(1), 30).shape == (30, 2)
+    many = row.at_once(row.answers, EPSILON, SeededBits(1), 30)
+    assert many.shape == (30, len(single))
+    assert len({tuple(one) for one in many.tolist()}) > 1
 
 
 def test_the_people_of_a_copy_are_in_no_other() -> None:

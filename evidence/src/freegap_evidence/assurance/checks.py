@@ -229,6 +229,8 @@ ONE_BY_ONE = "releases are made one by one"
 COUNTED = "what is counted for a release takes longer than what is drawn"
 SEARCHED = 14
 """One release is searched with for so many that confirm."""
+ONE_CALL, MANY_AT_ONCE = 10, 600
+"""Seconds that a call may take: one that makes many releases at once makes up to 50,000."""
 
 
 def _audited(
@@ -256,6 +258,7 @@ def _audited(
         search_samples=search,
         stop_early=not tight,
         shrink=False,
+        run_limit=ONE_CALL if at_once is None else MANY_AT_ONCE,
         jobs=1,
         seed=seed,
         progress=False,

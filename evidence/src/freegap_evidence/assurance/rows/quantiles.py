@@ -15,7 +15,7 @@ import freegap as fg
 from freegap.bits import BitSource
 from freegap.values.measures import ZeroConcentrated
 from freegap_evidence.assurance.at_once import ReleaseMany
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Cited, NoFastPath, Pair, Released, Row
 from freegap_evidence.assurance.threshold_laws import ThresholdSetting, sparse_vector_law
 
 _PLACES = 1024
@@ -27,8 +27,6 @@ _SHARES = (
 _AS_ALL = NoFastPath(
     "cells are chosen by the core of exponential_mechanism; tests compare them with all places"
 )
-FEW = 15_000
-"""How many releases an audit looks at: each takes a millisecond."""
 # By the exact laws these lose most, of all with up to eight people in each of three cells.
 PAIRS_OF_ONE: tuple[Pair, ...] = (((8, 2, 5), (8, 2, 6)),)
 PAIRS_OF_TWO: tuple[Pair, ...] = (((3, 2, 0), (3, 2, 1)), ((5, 3, 1), (5, 3, 2)))
@@ -56,8 +54,7 @@ def _two() -> Row:
         law=lambda: _law_of_two((4, 1, 1), float(EPSILON) / 2),
         law_at=lambda answers, epsilon: _law_of_two(tuple(map(int, answers)), float(epsilon) / 2),
         at_once=_copied(1, q=[0.5, 0.75]),
-        most_at_once=FEW,
-        few="quantiles are drawn group by group",
+        most_at_once=ENOUGH,
         pairs=PAIRS_OF_TWO,
         regimes=_AS_ALL,
         costly=True,
@@ -89,8 +86,7 @@ def _in_rho() -> Row:
         answers=(4, 1, 1),
         law=partial(law_at, (4, 1, 1), EPSILON),
         at_once=_copied(1, 4, q=[0.5, 0.75]),
-        most_at_once=FEW,
-        few="quantiles are drawn group by group",
+        most_at_once=ENOUGH,
         pairs=(*_NEAR, ((4, 1, 0), (4, 1, 1))),
         regimes=_AS_ALL,
         measure=ZeroConcentrated,
@@ -134,8 +130,7 @@ def _in_groups() -> Row:
         law=partial(law_at, (1, 4, 1, 1, 4, 1), EPSILON),
         law_at=law_at,
         at_once=_copied(2, q=0.5),
-        most_at_once=FEW,
-        few="quantiles are drawn group by group",
+        most_at_once=ENOUGH,
         pairs=tuple((one + one, other + other) for one, other in PAIRS_OF_ONE),
         regimes=_AS_ALL,
         costly=True,
@@ -148,6 +143,10 @@ def _searched() -> Row:
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
         found = fg.quantiles(_people(answers), q=0.5, epsilon=epsilon, bits=bits)
         return Released((int(found.low), int(found.high), int(found.values[0])), found.spent)
+
+    def at_once(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> NDArray[np.int64]:
+        # Of groups there would be one range for all.
+        return np.array([release(answers, epsilon, bits).output for _ in range(size)], np.int64)
 
     def law() -> Mapping[Any, float]:
         # 4/ε₀ = 64/3 people may be outside; 0 are above 1, 4, 16, …, and none is below 0.
@@ -175,6 +174,8 @@ def _searched() -> Row:
         release=release,
         answers=(4, 1),
         law=law,
+        at_once=at_once,
+        most_at_once=ENOUGH,
         pairs=(((5, 5), (5, 6)), ((20, 20), (20, 21))),
         regimes=_AS_ALL,
         costly=True,
@@ -209,6 +210,8 @@ def _with_intervals() -> Row:
         release=release,
         answers=(9, 4, 0),
         law=law,
+        at_once=_copied(1, q=0.5, intervals=True),
+        most_at_once=ENOUGH,
         pairs=(((6, 5, 0), (6, 6, 0)), ((0, 4, 4), (0, 4, 5))),
         regimes=_AS_ALL,
         blatant=16,
@@ -240,7 +243,9 @@ def _copied(groups: int, divisor: int | None = None, **options: Any) -> ReleaseM
         asked |= {"one_group_per_person": True} if groups == 1 else {"groups_per_person": groups}
         table = _table(tuple(int(answer) for answer in answers), size, groups)
         found = fg.quantiles(table, groups=range(size * groups), bits=bits, **asked, **options)
-        return np.array([int(value) for value in found.values]).reshape(size, -1)
+        drawn = np.array([int(value) for value in found.values]).reshape(size, -1)
+        ends = np.array([int(end) for pair in found.intervals or () for end in pair], drawn.dtype)
+        return np.concatenate([drawn, ends.reshape(size, -1)], axis=1)
 
     return release
 
