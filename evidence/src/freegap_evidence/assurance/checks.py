@@ -229,6 +229,8 @@ ONE_BY_ONE = "releases are made one by one"
 COUNTED = "what is counted for a release takes longer than what is drawn"
 SEARCHED = 14
 """One release is searched with for so many that confirm."""
+CALL_SECONDS = 1_200
+"""A call that makes tens of thousands of releases may take so long, however busy the machine is."""
 
 
 def _audited(
@@ -259,6 +261,7 @@ def _audited(
         jobs=1,
         seed=seed,
         progress=False,
+        run_limit=CALL_SECONDS,
     )
 
 
