@@ -366,7 +366,10 @@ def source_or_system(bits: BitSource | None) -> BitSource:
     """The source that a caller passed as `bits=`, or the system's where they passed none."""
     if bits is None:
         return _SYSTEM
-    if type(bits) not in _OWN and not isinstance(bits, BitSource):  # which takes long to ask
+    # By type and not by class: a subclass may draw in a way of its own.
+    if type(bits) in _OWN:
+        return bits
+    if not isinstance(bits, BitSource):
         raise InvalidArgument(
             "bits",
             bits,

@@ -125,6 +125,15 @@ def test_equal_numbers_and_odd_kinds() -> None:
     assert chosen_here([(1, "a"), (2, "a"), (object(), "a")], 5) == ([1, 2], [1, 1])
 
 
+def test_of_what_one_person_has_for_equal_items_the_larger_counts() -> None:
+    """However often, and whatever comes first; less than nothing is a number too."""
+    pairs = [("a", 7), ("b", 7), ("a", 7), ("a", 8), ("b", 7)]
+    for most in (None, 2):
+        assert chosen_here(pairs, most) == (["a", "b"], [2, 1])
+        assert chosen_here(pairs, most, [2, -4, 3, 5, -6]) == (["a", "b"], [8, -4])
+        assert chosen_here(pairs, most, [3, -6, 2, 5, -4]) == (["a", "b"], [8, -4])
+
+
 def test_how_an_item_is_written_is_not_for_one_person_to_say() -> None:
     """pandas takes equal objects for one and names it by the first; so they are told apart by their types."""
     for usual, odd in ((1, True), (1, 1.0), (0.0, -0.0), (Decimal("1.0"), Decimal("1.00"))):

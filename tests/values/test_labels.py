@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ import freegap as fg
 from freegap import base2
 from freegap.errors import InvalidArgument
 from freegap.values.answers import read_answers
-from freegap.values.labels import order_of_labels
+from freegap.values.labels import key_of_label, order_of_labels
 
 COUNTS = {"flu": 812, "cold": 790, "measles": 31, "mumps": 12, "gout": 650}
 BASE2: dict[str, Any] = {"k": 2, "eta": base2.share_epsilon(1, k=2), "low": 0, "high": 1000, "width": 200}
@@ -212,3 +214,21 @@ def test_candidates_by_label_have_no_position() -> None:
     assert (labelled.index, labelled.label in candidates) == (None, True)
     listed = fg.best_private_candidate(list(candidates.values()), float, **shared)
     assert listed.index == listed.label
+
+
+@given(st.integers() | st.text())
+def test_the_short_way_to_a_key_is_the_long_one(label: int | str) -> None:
+    """Of a whole number or a text of a type of its own, and of the same name, the key is the same."""
+    kind = type(label)
+    key, other = key_of_label(label), key_of_label(type(kind.__name__, (kind,), {})(label))
+    assert key is not None
+    assert other is not None
+    assert key == other
+    assert [type(part) for part in key] == [type(part) for part in other]
+
+
+def test_what_is_written_differently_has_a_key_of_its_own() -> None:
+    ones = [1, True, 1.0, np.int64(1), np.int32(1), np.float64(1), np.True_, Fraction(1), Decimal(1), "1"]
+    zeros = [0.0, -0.0, np.str_("1"), "\u00e9", "e\u0301"]
+    found = [key for key in map(key_of_label, [*ones, *zeros]) if key is not None]
+    assert len(set(found)) == len(found) == len(ones) + len(zeros) - 1  # NumPy's truth values are no numbers

@@ -19,7 +19,7 @@ person travels here.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, TypeVar
@@ -78,7 +78,7 @@ def persons_here(column: nw.Series[Any]) -> list[Any]:
 def chosen_here(
     pairs: Iterable[tuple[Any, Any]],
     most: int | None,
-    values: Iterable[int] = repeat(1),
+    values: Iterable[int] | None = None,
     *,
     by_line: bool = False,
 ) -> tuple[list[Any], list[int]]:
@@ -91,20 +91,21 @@ def chosen_here(
     Items are told apart by their keys, so that how an item is written is not for whoever comes first to say;
     one without a key, which could not come out, is left out.
     """
-    people: dict[Any, dict[tuple[Any, ...], Any]] = {}
+    people: dict[Any, dict[tuple[Any, ...], Any]] = defaultdict(dict)
     worth: dict[tuple[Any, Any], int] = {}
-    for (item, person), value in zip(pairs, values, strict=False):
+    for (item, person), value in zip(pairs, repeat(1) if values is None else values, strict=False):
         key = key_of_label(item)
         if key is not None:
-            people.setdefault(person, {})[key] = item
-            worth[key, person] = max(worth.get((key, person), value), value)
+            people[person][key] = item
+            if values is not None:
+                worth[key, person] = max(worth.get((key, person), value), value)
     labels: dict[tuple[Any, ...], Any] = {}
-    totals: Counter[tuple[Any, ...]] = Counter()
+    totals: dict[tuple[Any, ...], int] = {}
     for person, items in people.items():
         for key, item in of_one(person, items, most, by_line=by_line):
             labels[key] = item
-            totals[key] += worth[key, person]
-    return list(labels.values()), [totals[key] for key in labels]
+            totals[key] = totals.get(key, 0) + (1 if values is None else worth[key, person])
+    return list(labels.values()), list(totals.values())
 
 
 def of_one(

@@ -16,11 +16,12 @@ The counts of all pairs of group and item that occur travel here, of `above` tho
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -260,14 +261,14 @@ def _counted_here(rows: Frame, groups: ListedDomain, most: int | None, limit: in
     """As the engine does it, here: each person's groups, those that count of them, and their items there."""
     found = rows.lazy().collect()
     places = places_of(found["cohort"], groups, "").tolist()
-    has: dict[Any, dict[int, list[Any]]] = {}
+    has: dict[Any, dict[int, list[Any]]] = defaultdict(dict)
     for person, g, item in zip(persons_here(found["person"]), places, found["item"].to_list(), strict=True):
         if g >= 0:
-            has.setdefault(person, {}).setdefault(g, []).append(item)
+            has[person].setdefault(g, []).append(item)
     counting: list[list[tuple[Any, Any]]] = [[] for _ in groups.items]
     for person, by_group in has.items():
         for g, _ in of_one(person, {g: groups.items[g] for g in by_group}, most):
-            counting[g] += [(item, person) for item in by_group[g]]
+            counting[g].extend(zip(by_group[g], repeat(person)))
     return [chosen_here(pairs, limit) for pairs in counting]
 
 

@@ -22,6 +22,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,47 @@ def watch(
     >>> watch(visits, **asked, state=state, question="Tuesday", bits=fg.SeededBits(1)).alert
     True
     """
+    watched = watched_table(
+        table, item=item, of=of, person=person, where=where, threshold=threshold, k=k, epsilon=epsilon
+    )
+    return reply_to(question, watched, state=state, ledger=ledger, bits=bits)
+
+
+@dataclass(frozen=True)
+class WatchedTable:
+    """What is asked of a table, and the table, which is counted once at most, and only where it has to be.
+
+    said: all of the former, which is public.
+    """
+
+    plan: ThresholdPlan
+    bar: Fraction
+    said: dict[str, Any]
+    table: SourceTable
+    item: str | list[str]
+    of: Any
+    person: str
+
+    @cached_property
+    def offset(self) -> Fraction:
+        """By how much its people are more than the threshold."""
+        return _people(self.table, self.item, self.of, self.person) - self.bar
+
+
+def watched_table(
+    table: Any,
+    *,
+    item: str | Sequence[str],
+    of: Any,
+    person: str,
+    where: Any = None,
+    threshold: Rational,
+    k: int,
+    epsilon: Rational,
+) -> WatchedTable:
+    """The arguments of `watch` that say what is asked, read; nothing is counted yet."""
     plan = ThresholdPlan.read("SparseVector", k=k, epsilon=epsilon, monotonic=True)
     bar = read_threshold(threshold, discrete=False)
-    name = _question_argument(question)
     columns: Any = list(item) if isinstance(item, list | tuple) else item
     _require_columns(columns, person)
     described_table = described(table, where=where)
@@ -156,22 +195,33 @@ def watch(
     said["epsilon"] = str(plan.epsilon)
     if described_table.where is not None:
         said["where"] = str(described_table.where)
+    return WatchedTable(plan, bar, said, described_table, columns, of, person)
+
+
+def reply_to(
+    question: str,
+    watched: WatchedTable,
+    *,
+    state: str | Path,
+    ledger: LedgerAndDataset | None = None,
+    bits: BitSource | None = None,
+) -> WatchReport:
+    """The replies of a watch with that to this question, which is asked of the table if it has none yet."""
+    name, plan = _question_argument(question), watched.plan
     source = source_or_system(bits)
     account = ledger_argument(ledger)
-    offset: Fraction | None = None
-    with opened_state(state, plan.asked, said, account) as kept:
+    with opened_state(state, plan.asked, watched.said, account) as kept:
         while name not in kept.replies:
             _require_left(plan, kept.replies)
-            if offset is None:
-                kept.require_budget()
-                offset = _people(described_table, columns, of, person) - bar
+            kept.require_budget()
+            offset = watched.offset
             # An error until here has drawn nothing.
             if not kept.begun:
                 kept.begin(source)
             bar_with_noise = noisy_threshold(plan, KeyedDigits(_KeptKey(kept.key), 0))
             branch, multiple = bar_with_noise.one(_number(name, kept.key), offset)
             kept.add(name, None if branch == BELOW else multiple)
-        return _report(plan, said, kept.private, kept.replies, name, bar)
+        return _report(plan, watched.said, kept.private, kept.replies, name, watched.bar)
 
 
 class _KeptKey:

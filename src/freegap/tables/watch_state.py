@@ -381,7 +381,7 @@ def _replace(path: Path, record: dict[str, Any]) -> None:
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(descriptor, 0o600)
-        json.dump(record, file)
+        file.write(json.dumps(record))
         file.flush()
         os.fsync(descriptor)
     new.replace(path)

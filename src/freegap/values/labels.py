@@ -70,8 +70,12 @@ def key_of_label(label: Any) -> tuple[Any, ...] | None:
     >>> sorted(["tea", 10, "milk", 9.5], key=key_of_label), key_of_label(object())
     ([9.5, 10, 'milk', 'tea'], None)
     """
+    if type(label) is str:  # most are
+        return 1, label, "str"
+    if type(label) is int:
+        return 0, label, "int", ""
     kind = type(label).__name__
-    if isinstance(label, str):  # most are
+    if isinstance(label, str):
         return 1, str(label), kind
     if isinstance(label, numbers.Real | Decimal):
         number = _exactly(label)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from freegap_evidence.assurance.at_once import NOT_ASKED
+from freegap_evidence.assurance.at_once import BELOW, NOT_ASKED
 from freegap_evidence.assurance.copies import table_of_copies
-from freegap_evidence.assurance.row import EPSILON, Row
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Row
 from freegap_evidence.assurance.rows import bins, groups, quantiles, tables, unknown
 from freegap_evidence.assurance.rows.selection import WIDE
 
 from freegap.bits import SeededBits
+from freegap.tables import watch as watching
+from freegap.tables import watch_state
 
 ROWS = {
     row.title: row
@@ -22,10 +25,11 @@ ROWS = {
 BINS = {row.title: row for row in bins.rows()}
 
 
-def test_all_releases_from_tables_are_audited_at_once() -> None:
-    """All but a watch, each of which has a file and a key of its own."""
-    found = [*tables.rows(), *bins.rows(), *groups.rows(), *unknown.rows()]
-    assert [row.function for row in found if row.at_once is None] == ["watch"]
+def test_all_releases_from_tables_are_audited_at_once_and_often_enough() -> None:
+    for row in [*tables.rows(), *bins.rows(), *groups.rows(), *unknown.rows()]:
+        assert row.at_once is not None
+        assert row.most_at_once is None or row.most_at_once >= ENOUGH
+        assert not row.few
 
 
 def flat(output: Any) -> list[tuple[int, ...]]:
@@ -88,6 +92,51 @@ def test_one_of_many_quantiles_is_the_release_on_the_same_bits(title: str) -> No
     many = row.at_once(row.answers, EPSILON, SeededBits(1), 30)
     assert many.shape == (30, len(single))
     assert len({tuple(one) for one in many.tolist()}) > 1
+
+
+def test_many_watches_are_the_releases_one_after_the_other_on_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each has a key and a state of its own, which is read for each day; the tables are counted once each."""
+    row = next(row for row in tables.rows() if row.function == "watch")
+    assert row.at_once is not None
+    counted, people = [], watching._people
+    states: list[watch_state._InFile] = []
+
+    def counting(*arguments: Any) -> int:
+        counted.append(arguments)
+        return people(*arguments)
+
+    class Opened(watch_state._InFile):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            states.append(self)
+
+    monkeypatch.setattr(watching, "_people", counting)
+    monkeypatch.setattr(watch_state, "_InFile", Opened)
+    one_by_one, at_once = SeededBits(1), SeededBits(1)
+    singles: list[Any] = [row.release((2, 2), EPSILON, one_by_one).output for _ in range(40)]
+    asked, counted[:] = [len(states), len(counted)], []
+    entries, gaps = row.at_once((2, 2), EPSILON, at_once, 40)
+    assert [len(states) - asked[0], len(counted)] == [asked[1], 2]
+    assert len({state.key for state in states}) == 40
+    assert {tuple(state.replies) for state in states} == {("day 0",), ("day 0", "day 1")}
+    for run, single in enumerate(singles):
+        found = [entry for entry in entries[run].tolist() if entry != NOT_ASKED]
+        assert [entry == BELOW for entry in found] == [entry is None for entry in single]
+        above = [(0, gap) for gap in (np.ma.compressed(gaps[run]) // WIDE).tolist()]
+        assert above == [entry for entry in single if entry is not None]
+    assert len(set(singles)) > 3
+    assert one_by_one.bits(64) == at_once.bits(64)
+
+
+def test_the_states_of_watches_lie_in_memory_where_there_is_such_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = tables._folder_in_memory()
+    assert place is None or place.is_dir()
+    monkeypatch.setattr(Path, "is_dir", lambda _: False)
+    assert tables._folder_in_memory() is None
 
 
 def test_the_people_of_a_copy_are_in_no_other() -> None:

@@ -31,7 +31,7 @@ from freegap.values.measures import ZeroConcentrated
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.regimes.matrix import walk
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Proved, Row
+from freegap_evidence.assurance.row import EPSILON, MILLION, Cited, NoFastPath, Proved, Row
 
 NARROW = Fraction(9, 10)
 MOST_SHOWN = 5
@@ -44,8 +44,7 @@ class CheckEffort:
     claims: at most so many proofs per row; None for all.
     draws: releases for the test of the distribution.
     narrow: how much too narrow the noise is of the twin in that test.
-    samples, search: of the audit; 0 to leave it out.
-    at_once: its samples where releases are made at once.
+    audited: releases on each input that confirm what an audit finds; 0 to leave it out.
     first, more: cases of the regime matrix: so many of those that visit every cell (None for all), and how
         many whose levels are drawn.
     """
@@ -53,25 +52,21 @@ class CheckEffort:
     claims: int | None
     draws: int
     narrow: Fraction
-    samples: int
-    search: int
+    audited: int
     first: int | None
     more: int
-    at_once: int = 0
 
 
 FULL = CheckEffort(
     claims=None,
     draws=16_000,
     narrow=Fraction(4, 5),
-    samples=14_000,
-    search=1_000,
+    audited=1_050_000,
     first=None,
     more=300,
-    at_once=1_050_000,
 )
-COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4), samples=2_000, search=300)
-QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), samples=0, search=0, first=0, more=8)
+COSTLY = replace(FULL, draws=2_000, narrow=Fraction(3, 4))
+QUICK = CheckEffort(claims=1, draws=800, narrow=Fraction(1, 3), audited=0, first=0, more=8)
 COSTLY_QUICK = replace(QUICK, draws=400)
 
 
@@ -205,8 +200,8 @@ def _drawn(row: Row, epsilon: Fraction, draws: int) -> tuple[Counter[Any], Fract
 
 
 def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
-    """At the charge no violation is found; with noise a quarter as wide, one is."""
-    if not effort.samples:
+    """At the charge no violation is found, in a million releases; with noise a quarter as wide, one is."""
+    if not effort.audited:
         return {"left_out": "the short form makes no audits", "ok": True}
     charge = row.charge(EPSILON)
     honest = _audited(row, EPSILON, charge, effort, tight=True)
@@ -218,50 +213,42 @@ def check_audit(row: Row, effort: CheckEffort) -> dict[str, Any]:
         "tightness": honest.lower_bound / float(charge),
         "loss_of_pairs": loss_of_pairs(row),
         "runs": honest.runs,
-        "few": row.few or (ONE_BY_ONE if row.at_once is None else COUNTED if row.most_at_once else ""),
         "twin_bound": twin.lower_bound,
         "twin_caught": twin.violated,
-        "ok": not honest.violated and twin.violated,
+        "ok": not honest.violated and twin.violated and honest.runs >= MILLION,
     }
 
 
-ONE_BY_ONE = "releases are made one by one"
-COUNTED = "what is counted for a release takes longer than what is drawn"
 SEARCHED = 14
 """One release is searched with for so many that confirm."""
-ONE_CALL, MANY_AT_ONCE = 10, 600
-"""Seconds that a call may take: one that makes many releases at once makes up to 50,000."""
+CALL_SECONDS = 1_200
+"""A call that makes tens of thousands of releases may take so long, however busy the machine is."""
 
 
 def _audited(
     row: Row, epsilon: Fraction, claimed: Fraction, effort: CheckEffort, *, tight: bool, seed: int = 1
 ) -> Any:
-    at_once = row.at_once
-
-    def single(answers: Sequence[float], rng: np.random.Generator) -> Any:
-        return row.release(answers, epsilon, SeededBits(rng.bytes(16))).output
-
     def many(answers: Sequence[float], rng: np.random.Generator, size: int) -> Any:
-        return at_once(answers, epsilon, SeededBits(rng.bytes(16)), size) if at_once else None
+        bits = SeededBits(rng.bytes(16))
+        if row.at_once is not None:
+            return row.at_once(answers, epsilon, bits, size)
+        return [row.release(answers, epsilon, bits).output for _ in range(size)]
 
     claim: dict[str, Any] = row.measure.of(claimed, row.delta).arguments()
-    samples, search = effort.samples, effort.search
-    if at_once is not None:
-        samples = min(effort.at_once, row.most_at_once or effort.at_once)
-        search = samples // SEARCHED
+    samples = min(effort.audited, row.most_at_once or effort.audited)
     return audit(
-        single if at_once is None else many,
+        many,
         **claim,
         neighbours="each",
         inputs=list(row.pairs),
         samples=samples,
-        search_samples=search,
+        search_samples=samples // SEARCHED,
         stop_early=not tight,
         shrink=False,
-        run_limit=ONE_CALL if at_once is None else MANY_AT_ONCE,
         jobs=1,
         seed=seed,
         progress=False,
+        run_limit=CALL_SECONDS,
     )
 
 

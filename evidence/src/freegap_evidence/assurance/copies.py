@@ -8,7 +8,9 @@ happens in the engine, and a test compares a single copy with the row's own rele
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -94,7 +96,8 @@ class TableQuestion:
             asked |= {"group": "group", "groups": range(size * groups)}
             asked |= {"groups_per_person": groups} if groups > 1 else {"one_group_per_person": True}
         table = table_of_copies(counts, size, number, apart=self.apart)
-        return self.function(table, **{**asked, **self.options})
+        with _no_search_for_cycles():
+            return self.function(table, **{**asked, **self.options})
 
     def _cells(self, rows: Sequence[Any]) -> Any:
         """Items, gaps and estimates of one group."""
@@ -102,6 +105,22 @@ class TableQuestion:
         numbers = ["gap", *(["estimate"] if estimates else [])]
         wide = (tuple(int(getattr(row, name) // WIDE) for row in rows) for name in numbers)
         return (tuple(row.item for row in rows), *wide)
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Meanwhile Python does not collect garbage that is in cycles.
+
+    Each of many people is some small objects, all of which stay: to look through them time and again would
+    take as long as to count them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def copied(

@@ -14,8 +14,10 @@ from freegap_evidence.assurance.regimes.case import Matrix
 
 EPSILON = Fraction(3, 2)
 """What the mechanisms are asked for in all checks; the laws are worked out at it."""
-ENOUGH = 450_000
-"""So many samples on each input, with those of the search, are a million releases and more of an audit."""
+MILLION = 1_000_000
+"""So many releases, at least, an audit looks at."""
+ENOUGH = 410_000
+"""So many that confirm on each input, with those of the search, are a million."""
 
 
 class Released(NamedTuple):
@@ -83,9 +85,8 @@ class Row:
     delta: the δ that goes with it.
     blatant: how many times too narrow the noise is of the audit's twin.
     costly: a release takes milliseconds, so there are fewer of them.
-    at_once: many releases by the same function, for the audit, which can then look at many more.
-    most_at_once: how many of them are looked at, where they take longer than others.
-    few: why the audit looks at few releases, where it does.
+    at_once: many releases by the same function, for the audit; without it they are made one by one.
+    most_at_once: how many of them confirm, on each input, where they take longer than others.
     """
 
     function: str
@@ -106,7 +107,6 @@ class Row:
     costly: bool = False
     at_once: ReleaseMany | None = None
     most_at_once: int | None = None
-    few: str = ""
 
     @property
     def title(self) -> str:

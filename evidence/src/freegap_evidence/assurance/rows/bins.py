@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import freegap as fg
 from freegap.bits import BitSource
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Row, releasing
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Cited, NoFastPath, Row, releasing
 from freegap_evidence.assurance.rows.tables import CLIPPED, COUNTS, MOST, row_of_counts
 
 _OWN_NOISE = NoFastPath("each bin has noise of its own, as those of the histogram that is compared")
@@ -76,7 +76,7 @@ def _row(variant: str, theorem: str, proof: str, law_at: Any, options: Mapping[s
         law=lambda: law_at(COUNTS, EPSILON),
         law_at=law_at,
         regimes=_OWN_NOISE,
-        most_at_once=300_000,
+        most_at_once=ENOUGH,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -9,18 +10,20 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import freegap as fg
 from freegap.bits import BitSource
 from freegap.laws import CONTINUOUS_NOISES, ContinuousNoiseName, law_named
-from freegap.tables.watch import watch
+from freegap.tables.watch import WatchReport, reply_to, watch, watched_table
 from freegap.values.measures import ZeroConcentrated
+from freegap_evidence.assurance.at_once import BELOW, NOT_ASKED
 from freegap_evidence.assurance.copies import copied
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
 from freegap_evidence.assurance.regimes import tables as regimes
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Pair, Released, Row, releasing
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Cited, NoFastPath, Pair, Released, Row, releasing
 from freegap_evidence.assurance.rows.concentrated import CELLS, gaussian_cells
 from freegap_evidence.assurance.rows.selection import WIDE, wide, with_measurement
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting, sparse_vector_law
@@ -303,16 +306,39 @@ def _watch() -> Row:
     }
 
     def release(answers: Sequence[float], epsilon: Fraction, bits: BitSource) -> Released:
-        entries: list[Any] = []
         with tempfile.TemporaryDirectory() as folder:
-            for day, count in enumerate(answers):
-                table, state = table_of((int(count), 1)), Path(folder, "of.watch")
-                said = watch(table, **asked, epsilon=epsilon, state=state, question=f"day {day}", bits=bits)
-                (*_, multiple) = said.gap_multiples
-                entries.append(None if multiple is None else (0, int(multiple * said.resolution // WIDE)))
-                if said.alert:
-                    break
-        return Released(tuple(entries), said.spent)
+            same: dict[str, Any] = {
+                **asked,
+                "epsilon": epsilon,
+                "state": Path(folder, "of.watch"),
+                "bits": bits,
+            }
+
+            def ask(day: int) -> WatchReport:
+                return watch(table_of((int(answers[day]), 1)), question=f"day {day}", **same)
+
+            reports = _until_alert(ask, len(answers))
+        gaps = map(_above_by, reports)
+        return Released(tuple(None if gap is None else (0, gap // WIDE) for gap in gaps), reports[-1].spent)
+
+    def at_once(answers: Sequence[float], epsilon: Fraction, bits: BitSource, size: int) -> Any:
+        """One watch after the other, each with a file of its own; the table of a day is counted once."""
+        days = [watched_table(table_of((int(count), 1)), **asked, epsilon=epsilon) for count in answers]
+        entries = np.full((size, len(days)), NOT_ASKED)
+        gaps: Any = np.ma.array(np.zeros(entries.shape, dtype=np.int64), mask=True)
+        with tempfile.TemporaryDirectory(dir=_folder_in_memory()) as folder:
+            state = Path(folder, "of.watch")
+
+            def ask(day: int) -> WatchReport:
+                return reply_to(f"day {day}", days[day], state=state, bits=bits)
+
+            for run in range(size):
+                for day, gap in enumerate(map(_above_by, _until_alert(ask, len(days)))):
+                    entries[run, day] = BELOW if gap is None else 0
+                    if gap is not None:
+                        gaps[run, day] = gap
+                state.unlink()
+        return entries, gaps
 
     def law() -> Mapping[Any, float]:
         setting = ThresholdSetting("exponential", float(EPSILON), 1, 1 / 2, c=1.0)
@@ -324,8 +350,29 @@ def _watch() -> Row:
         theorem="Ding 2020, theorem 5.3, monotonic",
         proof=Cited(COUNTED + "SparseVector, proved in this table; all days are the answers of one of them"),
         release=release,
+        at_once=at_once,
         law=law,
         pairs=(((2, 2), (3, 2)), ((1, 2), (2, 2))),
-        few="each watch has a file and a key of its own",
+        most_at_once=ENOUGH,
         regimes=NoFastPath("each question is compared by itself, as SparseVector.ask compares it"),
     )
+
+
+def _until_alert(ask: Callable[[int], WatchReport], days: int) -> list[WatchReport]:
+    """What a watch says, day after day, until there is an alert."""
+    reports: list[WatchReport] = []
+    while len(reports) < days and not (reports and reports[-1].alert):
+        reports.append(ask(len(reports)))
+    return reports
+
+
+def _above_by(report: WatchReport) -> int | None:
+    """By how many people the newest question was above; None below."""
+    (*_, multiple) = report.gap_multiples
+    return None if multiple is None else int(multiple * report.resolution // 1)
+
+
+def _folder_in_memory() -> Path | None:
+    """Where a file that is asked to be on the disk need not wait for one, if this system has such a place."""
+    shared = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+    return shared if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK) else None

@@ -20,7 +20,7 @@ from freegap_evidence.assurance.at_once import NOT_ASKED
 from freegap_evidence.assurance.copies import TableQuestion, copied
 from freegap_evidence.assurance.densities import NoiseDensity
 from freegap_evidence.assurance.gumbel_law import gumbel_cells
-from freegap_evidence.assurance.row import EPSILON, Cited, NoFastPath, Released, Row
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, Cited, NoFastPath, Released, Row
 from freegap_evidence.assurance.rows.groups import of_both, twice
 from freegap_evidence.assurance.rows.selection import WIDE, with_measurement
 from freegap_evidence.assurance.threshold_laws import HybridSparseVector, ThresholdSetting
@@ -137,7 +137,7 @@ def _unknown_top_k(noise: UnknownNoiseName) -> Row:
         pairs=(LEVEL,),
         regimes=NoFastPath("the core is that of hybrid_top_k: a test compares the two on the same bits"),
         delta=FEW["delta"],
-        most_at_once=300_000,
+        most_at_once=ENOUGH,
     )
 
 
@@ -233,7 +233,7 @@ def _top_items(noise: UnknownNoiseName, *, measured: bool = False) -> Row:
         law,
         answers=(5, 4),
         pairs=(LEVEL,),
-        most_at_once=300_000,
+        most_at_once=ENOUGH,
     )
 
 
@@ -253,7 +253,7 @@ def _items_above() -> Row:
         law,
         answers=(5, 3),
         pairs=(((7, 7), (6, 6)),),
-        most_at_once=300_000,
+        most_at_once=ENOUGH,
     )
 
 
@@ -287,7 +287,7 @@ def _items_in_groups(function: str, noise: str) -> Row:
         above_law if above else ranked_law,
         answers=(8, 7, 7, 8) if above else (9, 8, 7, 9),
         pairs=(twice(((9, 0), (10, 0))) if above else twice(((11, 12), (12, 12))),),
-        most_at_once=200_000,
+        most_at_once=ENOUGH,
     )
 
 
@@ -332,7 +332,7 @@ def _groups(function: str) -> Row:
         law,
         answers=(8, 7, 7, 9),
         pairs=(twice(((8, 8), (8, 9)) if above else ((7, 8), (8, 8))),),
-        most_at_once=150_000,
+        most_at_once=ENOUGH,
     )
 
 
@@ -366,5 +366,5 @@ def _both(function: str, noise: str) -> Row:
         law,
         answers=(20, 17, 16, 19),
         pairs=(twice(((18, 0), (19, 0)) if above else ((22, 0), (23, 0))),),
-        most_at_once=100_000,
+        most_at_once=ENOUGH,
     )
