@@ -349,6 +349,21 @@ def test_what_is_no_number_is_left_out_of_a_list(missing: Any) -> None:
     assert with_it == without
 
 
+class Unhashable(Fraction):
+    """A number that cannot be looked up."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("asked", [{"low": 0, "high": 4}, {}])
+def test_a_number_counts_whether_or_not_it_can_be_looked_up(asked: dict[str, Any]) -> None:
+    plain = fg.quantiles([1, 2, 1, 3], q=0.5, epsilon=1, bits=fg.SeededBits(1), **asked)
+    for kind in (int, float, Fraction, Decimal, Unhashable):
+        numbers = [kind(1), 2, kind(1), kind(3), Decimal("sNaN")]
+        found = fg.quantiles(numbers, q=0.5, epsilon=1, bits=fg.SeededBits(1), **asked)
+        assert found.values == plain.values
+
+
 @pytest.mark.parametrize("step", ["1", "1/3", "10", "1/1000000000", "1e14"])
 def test_how_far_out_a_number_is_whatever_its_type(step: str) -> None:
     """As it is defined, one reach after the other; also next to the reaches, where no double is."""

@@ -85,10 +85,18 @@ class PeopleListed:
 
     def _tally(self, expression: Callable[[], nw.Expr], cell: Callable[[Any], int]) -> Tally:
         if self._array is None:
-            # By type as well: a double stands for the grid point next to it, and an equal fraction does not.
-            known = {(type(one), one): one for one in self._others}
-            cells = {key: cell(one) for key, one in known.items()}
-            found = [cells[type(one), one] for one in self._others]
+            # By type as well: a double stands for the grid point next to it. Of other types nothing is
+            # assumed, not even that they can be looked up.
+            known: dict[tuple[type, Any], int] = {}
+            found = []
+            for one in self._others:
+                if type(one) not in (int, float):
+                    found.append(cell(one))
+                    continue
+                key = type(one), one
+                if key not in known:
+                    known[key] = cell(one)
+                found.append(known[key])
             return np.unique(np.array(found, np.int64), return_counts=True)
         # Zeros have one sign, as in a table.
         present = self._array[~np.isnan(self._array)].astype(np.float64) + 0.0

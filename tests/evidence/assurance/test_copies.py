@@ -29,7 +29,6 @@ def test_all_releases_from_tables_are_audited_at_once_and_often_enough() -> None
     for row in [*tables.rows(), *bins.rows(), *groups.rows(), *unknown.rows()]:
         assert row.at_once is not None
         assert row.most_at_once is None or row.most_at_once >= ENOUGH
-        assert not row.few
 
 
 def flat(output: Any) -> list[tuple[int, ...]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freegap_evidence.assurance import checks
 from freegap_evidence.assurance.checks import (
     FULL,
     QUICK,
@@ -185,8 +186,6 @@ def test_a_claim_that_is_not_proved_is_red() -> None:
     row = replace(MAX, proof=Proved("noisy top-k with gap", {"k": 1}))
     assert check_proof(row, QUICK)["ok"]
     entry, claim = next(pair for pair in claims_of(row) if pair[1].queries is not None)
-    from freegap_evidence.assurance import checks
-
     with pytest.MonkeyPatch.context() as patch:
         wrong = replace(entry, claims=(replace(claim, epsilon=Fraction(99, 100), tight=None),))
         patch.setattr(checks, "LIBRARY", (wrong,))
@@ -196,16 +195,26 @@ def test_a_claim_that_is_not_proved_is_red() -> None:
 
 def test_the_audit_of_a_row() -> None:
     """Honest: no violation, and a bound near the charge. With too little noise: red."""
-    effort = replace(FULL, samples=2_000, search=1_000)
+    effort = replace(FULL, audited=2_000)
     measured = replace(row_named("measure, laplace"), at_once=None)
-    found = check_audit(measured, effort)
-    assert found["ok"]
-    assert 0.5 < found["tightness"] <= 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "MILLION", 4_000)
+        found = check_audit(measured, effort)
+        assert found["ok"]
+        assert 0.5 < found["tightness"] <= 1
 
-    def narrow(answers: Any, epsilon: Fraction, bits: Any) -> Released:
-        return measured.release(answers, 4 * epsilon, bits)
+        def narrow(answers: Any, epsilon: Fraction, bits: Any) -> Released:
+            return measured.release(answers, 4 * epsilon, bits)
 
-    assert not check_audit(replace(measured, release=narrow), effort)["ok"]
+        assert not check_audit(replace(measured, release=narrow), effort)["ok"]
+
+
+def test_an_audit_of_less_than_a_million_releases_is_red() -> None:
+    found = check_audit(replace(row_named("measure, laplace"), most_at_once=100_000), FULL)
+    assert found["runs"] < checks.MILLION == 1_000_000
+    assert found["twin_caught"]
+    assert found["lower_bound"] < found["charge"]
+    assert not found["ok"]
 
 
 IN_RHO = row_named("exponential_mechanism, in ρ, Gumbel")
@@ -232,10 +241,10 @@ def test_a_row_in_rho_without_power_is_red() -> None:
 
 
 def test_what_stays_below_is_on_the_page_with_its_reason() -> None:
-    """A bound far from the charge, and few releases; not one that is near, with many."""
+    """A bound far from the charge; not one that is near."""
     audit: dict[str, Any] = {"symbol": "ε", "charge": 1.5, "lower_bound": 0.6, "tightness": 0.4, "runs": 9000}
-    audit |= {"loss_of_pairs": 0.75, "few": "a reason", "twin_caught": True, "ok": True}
-    near = audit | {"tightness": 0.9, "runs": 2_000_000}
+    audit |= {"loss_of_pairs": 0.75, "twin_caught": True, "ok": True}
+    near = audit | {"tightness": 0.9}
     rest = {"proof": {"cited": "", "ok": True}, "distribution": {"p": 1.0, "twin_p": 0.0}}
     rest |= {"divergence": {"left_out": ""}, "regimes": {"no_fast_path": "none"}}
     records = [
@@ -243,9 +252,8 @@ def test_what_stays_below_is_on_the_page_with_its_reason() -> None:
         for name, found in (("far", audit), ("near", near))
     ]
     page = markdown(records, machine=machine_checks(sample=50), command="freegap assure", seconds=60)
-    assert (
-        "- far: 40% of the charge in 9,000 runs; by the exact laws the neighbours lose 50%; a reason." in page
-    )
+    known = "by the exact laws, with numbers in cells, the neighbours lose 50%"
+    assert f"- far: 40% of the charge in 9,000 runs; {known}." in page
     assert "- near:" not in page
 
 

@@ -38,7 +38,8 @@ Every mechanism with every noise that the library releases with has a row. A tes
 - **Audit**: the certified lower bound on ε (confidence 1 − 1e-6) against what is charged. The bound must not
   be above the charge. Every audit looks at a million releases and more of the released code: `size=`, a table
   of as many groups, each with people of its own, or as many calls; a test compares single ones on the same
-  bits. What stays below 85 % of the charge is listed below, with what is known of the reason. The neighbours were chosen by exact laws or with another seed than the audit's. The twin has noise a quarter as
+  bits. What stays below 85 % of the charge is listed below, with what is known of the reason. The
+  neighbours were chosen by exact laws or with another seed than the audit's. The twin has noise a quarter as
   wide (a sixteenth for intervals of quantiles) and must be caught; its audit ends as soon as it is.
 - **Divergence**, of rows in ρ: the Rényi divergences of several orders between the exact laws at neighbouring
   answers, each divided by its order, against what is charged. None may be above it; with noise a quarter as
@@ -187,7 +188,8 @@ def _below(records: list[dict[str, Any]]) -> list[str]:
         said = [f"{found['tightness']:.0%} of the charge in {found['runs']:,} runs"]
         loss, divergence = found["loss_of_pairs"], record["checks"]["divergence"]
         if loss is not None:
-            said.append(f"by the exact laws the neighbours lose {min(loss / found['charge'], 1):.0%}")
+            share = min(loss / found["charge"], 1)
+            said.append(f"by the exact laws, with numbers in cells, the neighbours lose {share:.0%}")
         if "divergence" in divergence:
             share = divergence["divergence"] / divergence["charge"]
             said.append(f"by the exact laws their divergences are {share:.0%}")
