@@ -10,26 +10,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
 from freegap.auditor.device_moves import Known, lengths_from, moved_events, reshaped, with_numbers_cut
-from freegap.auditor.device_runs import DeviceSource, countable
-from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, SeenThere, Weighed, best_of
+from freegap.auditor.device_pace import RUN_OFF_PART, SEARCH_PART, PacedStages, pace_of
+from freegap.auditor.device_runs import countable
+from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of
 from freegap.auditor.inputs import SearchCandidate
-from freegap.auditor.plan import BoundForecast, Plan
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
 from freegap.auditor.sampling import Progress
 from freegap.auditor.search import Lead, mutated
-from freegap.auditor.stages import BOUND_SHARE, Stages
+from freegap.auditor.stages import BOUND_SHARE
 from freegap.auditor.statistics import Spending
 from freegap.errors import MechanismFailed
 
-WEIGH_KEY, PACE_KEY = 6, 7
-RUN_OFF, RUN_OFF_EVENTS, RUN_OFF_PART = 7, 4, 0.08  # how many, by how many events, in how much of the time
+PACE_KEY = 7
+RUN_OFF, RUN_OFF_EVENTS = 7, 4  # how many, by how many events
 POOL, KEPT = 10, 2
-SEARCH_PART, WEIGHED_RUNS = 0.5, 200  # of the time; how many candidates are weighed in half of it, about
+WEIGHED_RUNS = 200  # how many candidates are weighed in half of the time of the search, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
 MOST_LOOKED_AT, SURVIVORS, FIRST_PART = (
@@ -40,38 +40,20 @@ MOST_LOOKED_AT, SURVIVORS, FIRST_PART = (
 DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
 BORNE_OUT = 0.9  # what inputs farther apart must lose, of what neighbours do, for each step
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
-LEAST_WEIGHED, NO_SLOWER = 2**14, 1.5  # runs; a batch in which they take at most so many times as long as few
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 
 
 @dataclass
-class DeviceStages(Stages):
+class DeviceStages(PacedStages):
     """The stages of an audit on a device."""
 
-    on: DeviceSource | None = None
-    seconds: float | None = None
-    started: float = field(default_factory=lambda: time.monotonic())
     deep: bool = False
-    weighings: int = 0
-    least: int = LEAST_WEIGHED
-    """Runs that take hardly longer than fewer: to start a batch takes its time, on a GPU that of millions."""
     lengths: tuple[int, ...] = ()
     """How many answers inputs may be given: as many as those of the patterns have, and some more."""
-    shortest: float = 0.0
-    """Seconds in which so many runs of each side are weighed."""
     times: int = 1
     """How many times as far apart as neighbours the inputs are that are weighed in the search."""
-    paces: dict[int, float] = field(default_factory=dict)
-    """Seconds a run, as last seen, by the length of the input."""
     phases: tuple[float, float] = (0.0, 0.0)
     """Seconds of the search in this process, and of that on the device."""
-
-    @property
-    def there(self) -> DeviceSource:
-        """Where the runs are made."""
-        if self.on is None:
-            raise ValueError("an audit on a device has one")
-        return self.on
 
     def search(self, progress: Progress) -> None:
         """The usual search, and then on the device."""
@@ -89,20 +71,6 @@ class DeviceStages(Stages):
             leads += self.search_rare(progress)
         self.state.leads = sorted(leads, key=lambda lead: -lead.merit) or self.state.leads
         self.phases = (here - self.started, time.monotonic() - here)
-
-    def _try_out(self, candidate: SearchCandidate) -> None:
-        """See how fast the runs of a candidate are: `least`, and its pace."""
-        most = self.there.batch(candidate.pair.first)
-        self.weigh(candidate, [], min(LEAST_WEIGHED, most))  # makes the library ready
-        seen: dict[int, float] = {}
-        runs = min(LEAST_WEIGHED, most)
-        while runs not in seen:
-            self.weigh(candidate, [], runs)
-            seen[runs] = 2 * runs * self.paces[len(candidate.pair.first)]
-            runs = min(4 * runs, most)
-        few = min(seen.values())
-        self.least = max(runs for runs, taken in seen.items() if taken <= NO_SLOWER * few)
-        self.shortest = seen[self.least]
 
     def search_rare(self, progress: Progress) -> list[Lead]:
         """Leads to what happens hardly ever, on a few plain pairs."""
@@ -134,24 +102,6 @@ class DeviceStages(Stages):
             f"{there:.1f} s of search there, {seconds - here - there:.1f} s of confirmation."
         )
         return super().record(seconds, interrupted)
-
-    def _plan_of(self, candidate: SearchCandidate) -> Plan:
-        """The plan, with as many runs for a confirmation as there is time for: of long inputs there are
-        fewer."""
-        if self.seconds is None:
-            return self.plan
-        return replace(self.plan, confirm=self._affordable(1 - SEARCH_PART - RUN_OFF_PART, candidate))
-
-    def _forecast(
-        self, candidate: SearchCandidate, runs: int, caution: float = CAUTION, times: int = 1
-    ) -> BoundForecast:
-        """How to judge counts of so many runs on each side, on inputs so many times as far apart."""
-        return replace(self._plan_of(candidate).forecast(runs, caution), distance=float(times))
-
-    def _affordable(self, part: float, candidate: SearchCandidate) -> int:
-        """How many runs of each side of a candidate fit into a part of the time."""
-        pace = self.paces.get(len(candidate.pair.first), max(self.paces.values()))
-        return max(100, int(part * (self.seconds or 0.0) / max(2 * pace, 1e-12)))
 
     # Search ------------------------------------------------------------------------------------------
 
@@ -195,10 +145,12 @@ class DeviceStages(Stages):
     def _times(self, best: Sequence[tuple[SearchCandidate, list[Known]]]) -> int:
         """How far apart pairs are weighed. For a small ε counts hardly differ between neighbours, and chance
         decides which candidate looks best; inputs seven times as far apart lose about seven times as much.
-        Neighbours they are not: so that is done if the best of the search before bears it out, and the
-        run-off is between neighbours."""
+        Neighbours they are not: so that is done if the best of the search before bears it out, the last word
+        is that of neighbours (`_as_neighbours`), and pairs that were given stay as they are."""
         times = self.plan.stretch
-        for candidate, known in best if times > 1 else ():
+        for candidate, known in best:
+            if times == 1 or candidate.pair.given:
+                break
             runs = self._size(candidate)
             try:
                 near, far = (self._looked_at(candidate, known, runs, times=t).merit for t in (1, times))
@@ -217,10 +169,7 @@ class DeviceStages(Stages):
         while runners:
             for done, runner in enumerate(runners):
                 candidate = runner.candidate
-                runs = 2 * self._size(candidate)
-                if self.seconds is not None:
-                    share = RUN_OFF_PART / RUN_OFF.bit_length() / len(runners)
-                    runs = max(self.least, self._affordable(share, candidate))
+                runs = self._run_off_size(candidate, RUN_OFF.bit_length() * len(runners))
                 seen = self.weigh(candidate, runner.known, runs, times=times)
                 runner.see(seen, runs)
                 progress.update("run-off on the device", done, len(runners), seen.merit)
@@ -233,6 +182,12 @@ class DeviceStages(Stages):
             runners = runners[: len(runners) // 2] if self.seconds is not None else []
         return last
 
+    def _run_off_size(self, candidate: SearchCandidate, parts: int) -> int:
+        """Runs of each side for one of so many parts of the run-off."""
+        if self.seconds is None:
+            return 2 * self._size(candidate)
+        return max(self.least, self._affordable(RUN_OFF_PART / parts, candidate))
+
     def _as_neighbours(
         self, last: Sequence[Weighed], before: Sequence[tuple[SearchCandidate, list[Known]]]
     ) -> list[Weighed]:
@@ -240,7 +195,7 @@ class DeviceStages(Stages):
         better there."""
         found: list[Weighed] = []
         for candidate, known in [*((weighed.candidate, weighed.known) for weighed in last[:1]), *before]:
-            runs = max(self.least, self._affordable(RUN_OFF_PART / 4, candidate))
+            runs = self._run_off_size(candidate, 4)
             found.append(self.weigh(candidate, known[:1], runs))
         return [max(found, key=lambda weighed: weighed.merit * (1 if weighed is found[0] else BORNE_OUT))]
 
@@ -278,14 +233,6 @@ class DeviceStages(Stages):
     def _search_part(self) -> float:
         """What of the time the search has, before that for what is rare."""
         return SEARCH_PART / 2 if self.deep else SEARCH_PART
-
-    @property
-    def _elapsed(self) -> float:
-        """What of the time is over."""
-        return 0.0 if self.seconds is None else (time.monotonic() - self.started) / self.seconds
-
-    def _over(self, part: float) -> bool:
-        return self._elapsed > part
 
     def _size(self, candidate: SearchCandidate) -> int:
         """Runs of each side on which a candidate is weighed: about as many as the time allows, and the more,
@@ -326,7 +273,7 @@ class DeviceStages(Stages):
         times: int | None = None,
     ) -> Weighed:
         """Weighed, if events are known; else half of the runs propose some, and half weigh them."""
-        apart = 1 if candidate.pair.given else times or self.times
+        apart = times or self.times
         if known:
             return self.weigh(candidate, known, runs, caution, apart)
         proposed = self.weigh(candidate, [], runs // 2, times=apart).known
@@ -335,26 +282,6 @@ class DeviceStages(Stages):
 
     def _cut(self, known: Sequence[Known], candidate: SearchCandidate) -> list[Known]:
         return with_numbers_cut(known, candidate.pair, self.proposals.scale)
-
-    def weigh(
-        self,
-        candidate: SearchCandidate,
-        known: Sequence[Known],
-        runs: int,
-        caution: float = CAUTION,
-        times: int = 1,
-    ) -> Weighed:
-        """How often these events happen on the device, and what they come to, on inputs so many times as far
-        apart."""
-        self.weighings += 1
-        started = time.perf_counter()
-        pair = candidate.pair if times == 1 else candidate.pair.stretched(times)
-        seen = SeenThere.on(
-            self.there, replace(candidate, pair=pair), known, runs, (WEIGH_KEY, self.weighings)
-        )
-        self.workers.runs += 2 * runs
-        self.paces[len(candidate.pair.first)] = (time.perf_counter() - started) / (2 * runs)
-        return seen.weighed(candidate, self._forecast(candidate, runs, caution, times))
 
     # Confirmation ------------------------------------------------------------------------------------
 
@@ -413,16 +340,3 @@ class DeviceStages(Stages):
             report=report,
         )
         self.workers.runs += result.counts.trials
-
-
-def pace_of(work: Callable[[int], None], batch: int, seconds: float) -> float:
-    """Seconds a run of work that makes a batch of runs on each of two sides, seen for about so many seconds.
-
-    The first call makes the library ready, and is not counted.
-    """
-    work(0)
-    started, calls = time.perf_counter(), 0
-    while (taken := time.perf_counter() - started) < seconds or calls == 0:
-        calls += 1
-        work(calls)
-    return taken / (2 * batch * calls)

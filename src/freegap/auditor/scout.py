@@ -58,6 +58,8 @@ def scout(source: OutputSource, task: tuple[SearchCandidate, Round, int, tuple[F
         apart = _scout(source, task, candidate.pair.stretched(round_.stretch), round_.apart)
     except MechanismFailed:  # on an input that nobody asked for
         return plain
+    if apart.refused:
+        return plain
     if round_.only_known:  # what the usual samples can show is judged on the pair itself, what may be afar
         soon = {(f.event, f.swapped): f.soon for f in plain.findings}
         at_best = {(f.event, f.swapped): f.at_best for f in apart.findings}

@@ -1,0 +1,114 @@
+"""For a small ε the search on a device looks at inputs farther apart than neighbours; verdicts never do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from freegap_evidence.catalogue import CATALOGUE
+
+import freegap as fg
+from freegap.auditor.device_runs import DeviceSource
+from freegap.auditor.device_stages import DeviceStages
+
+SETTINGS: dict[str, Any] = {
+    "epsilon": 0.2,
+    "samples": 20_000,
+    "search_samples": 2000,
+    "lengths": (2,),
+    "device": "cpu",
+    "stop_early": False,
+    "shrink": False,
+    "seed": 1,
+    "jobs": 1,
+}
+
+
+class Seen:
+    """How far apart an audit has weighed inputs, and what it has run and counted on the device."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.times: set[int] = set()
+        self.run: set[tuple[float, ...]] = set()
+        self.counted: set[tuple[float, ...]] = set()
+        weigh, run, count = DeviceStages.weigh, DeviceSource.run, DeviceSource.count
+
+        def weighing(stages: Any, *args: Any, times: int = 1, **named: Any) -> Any:
+            self.times.add(args[4] if len(args) > 4 else times)
+            return weigh(stages, *args, **(named if len(args) > 4 else named | {"times": times}))
+
+        def running(there: Any, answers: Any, *args: Any) -> Any:
+            self.run.add(tuple(answers))
+            return run(there, answers, *args)
+
+        def counting(there: Any, answers: Any, *args: Any) -> Any:
+            self.counted.add(tuple(answers))
+            return count(there, answers, *args)
+
+        monkeypatch.setattr(DeviceStages, "weigh", weighing)
+        monkeypatch.setattr(DeviceSource, "run", running)
+        monkeypatch.setattr(DeviceSource, "count", counting)
+
+
+def test_the_search_looks_far_apart_and_the_verdict_at_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen(monkeypatch)
+    report = fg.audit(CATALOGUE["noisy_max_laplace"].batch, neighbours="each", **SETTINGS)
+    assert seen.times == {1, 7}
+    assert report.closest is not None
+    first, second = report.closest.first, report.closest.second
+    assert max(abs(a - b) for a, b in zip(first, second, strict=True)) == 1
+    assert seen.counted == {tuple(first), tuple(second)}
+
+
+def test_at_a_large_epsilon_neighbours_are_far_enough_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen(monkeypatch)
+    fg.audit(CATALOGUE["noisy_max_laplace"].batch, neighbours="each", **(SETTINGS | {"epsilon": 1.5}))
+    assert seen.times == {1}
+
+
+def test_pairs_that_were_given_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen(monkeypatch)
+    pairs = [([3, 1], [2, 2]), ([0, 0], [1, 1])]
+    settings = {name: value for name, value in SETTINGS.items() if name != "lengths"}
+    fg.audit(CATALOGUE["noisy_max_laplace"].batch, neighbours="each", inputs=pairs, **settings)
+    assert seen.times == {1}
+    assert seen.run == {tuple(one) for pair in pairs for one in pair}
+
+
+def test_inputs_that_are_refused_far_apart_are_audited_as_neighbours() -> None:
+    """Without a device as well: a search that had no findings far apart ended in a KeyError."""
+    settings = SETTINGS | {"device": None, "leave_out": ["floating-point"]}
+    report = fg.audit(few_answers, neighbours="one", **settings)
+    assert not report.violated
+    assert report.lower_bound > 0.05
+
+
+def few_answers(answers: Any, epsilon: float, rng: Any, size: int) -> Any:
+    """Takes no other answers than the patterns have."""
+    if not {0, 1, 2}.issuperset(answers):
+        raise ValueError("no such answers")
+    return answers[0] + rng.laplace(scale=1 / epsilon, size=size) > 1
+
+
+def test_a_mechanism_that_takes_no_such_inputs_is_asked_about_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = Seen(monkeypatch)
+    pairs: Any = {"lengths": (2,), "leave_out": ["floating-point"]}
+    report = fg.audit(few_answers, neighbours="one", **(SETTINGS | pairs))
+    assert not report.violated
+    assert report.lower_bound > 0.05
+    assert 7 in seen.times  # tried once, and refused
+
+
+def far_away_alone(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
+    """Gives away where an answer is far from all that one person can do; near, it is as it should be."""
+    noisy = answers[0] + rng.laplace(scale=1 / epsilon, size=size)
+    return noisy > 1 if abs(answers[0]) <= 3 else noisy > -1e9
+
+
+def test_what_is_lost_far_apart_alone_is_no_finding() -> None:
+    report = fg.audit(far_away_alone, neighbours="one", **SETTINGS)
+    assert not report.violated
+    assert report.closest is not None
+    assert 0.05 < report.lower_bound < 0.2
