@@ -59,6 +59,15 @@ def with_numbers_cut(known: Sequence[Known], pair: Pair, scale: float) -> list[K
     return found
 
 
+def uncut(known: Sequence[Known]) -> list[Known]:
+    """Kinds of outputs, of which one number is cut, without that."""
+    return [
+        (Event(event.clauses[:-1]), swapped)
+        for event, swapped in known
+        if len(event.clauses) > 1 and isinstance(event.clauses[-1].condition, Between)
+    ]
+
+
 def reshaped(pair: Pair, lengths: Sequence[int]) -> list[Pair]:
     """The pair with more or fewer of the answers that are and change alike, one after another: one more of
     those before and one less of those after, or almost all of either; and the pair made as long as these.

@@ -13,10 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from freegap.auditor.confirm import Confirmation, Test, confirm_there
-from freegap.auditor.device_moves import Known, lengths_from, moved_events, reshaped, with_numbers_cut
+from freegap.auditor.device_moves import Known, lengths_from, moved_events, reshaped, uncut, with_numbers_cut
 from freegap.auditor.device_pace import RUN_OFF_PART, SEARCH_PART, PacedStages, pace_of
 from freegap.auditor.device_runs import countable
-from freegap.auditor.device_weighed import CAUTION, MOST_EVENTS, Runner, Weighed, best_of
+from freegap.auditor.device_weighed import (
+    CAUTION,
+    MOST_EVENTS,
+    Runner,
+    Weighed,
+    best_of,
+    best_of_each,
+    interleaved,
+)
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.rare import plain_candidates, rare_events
 from freegap.auditor.report import AuditReport
@@ -28,6 +36,7 @@ from freegap.errors import MechanismFailed
 
 PACE_KEY = 7
 RUN_OFF, RUN_OFF_EVENTS = 7, 4  # how many, by how many events
+CHECKED = 3  # candidates by which is seen whether inputs may be farther apart
 POOL, KEPT = 10, 2
 WEIGHED_RUNS = 200  # how many candidates are weighed in half of the time of the search, about
 RARE_PART = 0.3
@@ -107,11 +116,48 @@ class DeviceStages(PacedStages):
 
     def refine(self, progress: Progress) -> list[Lead]:
         """The leads of the search, weighed and moved about on the device; best first."""
-        before = self._pool()[:1]
-        self.times = self._times(before)
-        latest = {weighed.candidate: weighed for weighed in self._first_looks(progress)}
+        looks = self._first_looks(progress)
+        begin = [(weighed.candidate, weighed.known) for weighed in looks] or self._pool()
+        self.times = self._times(begin[:CHECKED])
+        latest = self._climb(looks if self.times == 1 else [], begin, progress)
+        best = [(weighed.candidate, weighed.known) for weighed in best_of(latest, RUN_OFF)]
+        last = self._run_off(best, self.times, progress)
+        last = self._as_neighbours(last, begin[:1]) if self.times > 1 else last
+        return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
+
+    def _times(self, best: Sequence[tuple[SearchCandidate, list[Known]]]) -> int:
+        """How far apart pairs are weighed. For a small ε counts hardly differ between neighbours, and chance
+        decides which candidate looks best; inputs seven times as far apart lose about seven times as much.
+        Neighbours they are not: so that is done if the best of the first looks bear it out, the last word is
+        that of neighbours (`_as_neighbours`), and pairs that were given stay as they are."""
+        times = self.plan.stretch
+        if times == 1 or any(candidate.pair.given for candidate, _ in best):
+            return 1
+        near = far = 0.0
+        try:
+            for candidate, known in best:
+                pair = candidate.pair.stretched(times)
+                cut = with_numbers_cut(uncut(known[:1]), pair, self.proposals.scale)
+                runs = self._size(candidate)
+                near += self._looked_at(candidate, known, runs, 0.0).merit
+                far += self._looked_at(candidate, [*known, *cut], runs, 0.0, times).merit
+        except MechanismFailed:  # on inputs that nobody asked for
+            return 1
+        return times if far > BORNE_OUT * near else 1
+
+    def _climb(
+        self,
+        looks: Sequence[Weighed],
+        begin: Sequence[tuple[SearchCandidate, list[Known]]],
+        progress: Progress,
+    ) -> dict[SearchCandidate, Weighed]:
+        """What was seen last of each candidate, while the best are moved about: on from whatever is ahead.
+
+        looks: what is known of those to begin with; where nothing is, they are weighed first.
+        """
+        latest = {weighed.candidate: weighed for weighed in looks}
         seen: set[tuple[SearchCandidate, frozenset[Known]]] = set()
-        waiting = [] if latest else self._pool()
+        waiting = [] if latest else list(begin)
         number = 0
         while True:
             fresh = [(c, known) for c, known in waiting if (c, frozenset(known)) not in seen]
@@ -121,7 +167,7 @@ class DeviceStages(PacedStages):
                 try:  # what was seen last was seen on the most runs, and not picked for its luck
                     latest[candidate] = self._looked_at(candidate, known, self._size(candidate))
                 except MechanismFailed:
-                    if number == 0:
+                    if number == 0 and self.times == 1:
                         raise
                     continue  # on inputs that nobody asked for
                 ahead = best_of(latest, 1)
@@ -133,31 +179,12 @@ class DeviceStages(PacedStages):
                     break
             idle = not fresh and number > len(MOVES)
             if idle or self._over(self._search_part) or (self.seconds is None and number == len(MOVES)):
-                break
+                return latest
             step = MOVES[number % len(MOVES)]
-            waiting = [moved for weighed in best_of(latest, KEPT) for moved in self._moved(weighed, step)]
+            waiting = list(
+                interleaved([self._moved(weighed, step) for weighed in best_of_each(latest, KEPT)])
+            )
             number += 1
-        best = [(weighed.candidate, weighed.known) for weighed in best_of(latest, RUN_OFF)]
-        last = self._run_off(best, self.times, progress)
-        last = self._as_neighbours(last, before) if self.times > 1 else last
-        return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
-
-    def _times(self, best: Sequence[tuple[SearchCandidate, list[Known]]]) -> int:
-        """How far apart pairs are weighed. For a small ε counts hardly differ between neighbours, and chance
-        decides which candidate looks best; inputs seven times as far apart lose about seven times as much.
-        Neighbours they are not: so that is done if the best of the search before bears it out, the last word
-        is that of neighbours (`_as_neighbours`), and pairs that were given stay as they are."""
-        times = self.plan.stretch
-        for candidate, known in best:
-            if times == 1 or candidate.pair.given:
-                break
-            runs = self._size(candidate)
-            try:
-                near, far = (self._looked_at(candidate, known, runs, times=t).merit for t in (1, times))
-            except MechanismFailed:  # on inputs that nobody asked for
-                return 1
-            return times if far > BORNE_OUT * near else 1
-        return 1
 
     def _run_off(
         self, best: Iterable[tuple[SearchCandidate, list[Known]]], times: int, progress: Progress
@@ -195,8 +222,8 @@ class DeviceStages(PacedStages):
         better there."""
         found: list[Weighed] = []
         for candidate, known in [*((weighed.candidate, weighed.known) for weighed in last[:1]), *before]:
-            runs = self._run_off_size(candidate, 4)
-            found.append(self.weigh(candidate, known[:1], runs))
+            near = with_numbers_cut(uncut(known[:1]), candidate.pair, self.proposals.scale)
+            found.append(self.weigh(candidate, [*known[:1], *near], self._run_off_size(candidate, 4)))
         return [max(found, key=lambda weighed: weighed.merit * (1 if weighed is found[0] else BORNE_OUT))]
 
     def _first_looks(self, progress: Progress) -> list[Weighed]:
@@ -259,10 +286,11 @@ class DeviceStages(PacedStages):
         scale = self.proposals.scale * step
         near = [*moved_events(known, scale / MOVES[0]), *self._cut(known, candidate)]
         yield candidate, [*known, *near]
-        for moved in mutated(candidate, self.source.mechanism.found, scale):
-            yield moved, known[:4]
+        # Shapes first: set apart for a few answers, a pair is where more of them would not help any longer.
         for pair in reshaped(candidate.pair, self.lengths):
             yield replace(candidate, pair=pair), []
+        for moved in mutated(candidate, self.source.mechanism.found, scale):
+            yield moved, known[:4]
 
     def _looked_at(
         self,
@@ -281,7 +309,8 @@ class DeviceStages(PacedStages):
         return self.weigh(candidate, [*proposed, *cut], runs // 2, caution, apart)
 
     def _cut(self, known: Sequence[Known], candidate: SearchCandidate) -> list[Known]:
-        return with_numbers_cut(known, candidate.pair, self.proposals.scale)
+        pair = candidate.pair if self.times == 1 else candidate.pair.stretched(self.times)
+        return with_numbers_cut(known, pair, self.proposals.scale)
 
     # Confirmation ------------------------------------------------------------------------------------
 

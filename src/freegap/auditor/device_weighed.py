@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TypeVar
 
 from freegap.auditor.device_moves import Known
 from freegap.auditor.device_runs import DeviceSource, EventHits
@@ -13,6 +15,8 @@ from freegap.auditor.families import Finding
 from freegap.auditor.inputs import SearchCandidate
 from freegap.auditor.outputs import REAL
 from freegap.auditor.plan import BoundForecast
+
+T = TypeVar("T")
 
 MOST_EVENTS = 16
 CAUTION = 1.5
@@ -125,3 +129,21 @@ def by_merit(findings: Sequence[Finding], known: Sequence[Known]) -> list[Findin
 def best_of(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
     """Of what was seen last of each candidate, the most promising."""
     return sorted(latest.values(), key=lambda weighed: -weighed.merit)[:most]
+
+
+def best_of_each(latest: Mapping[SearchCandidate, Weighed], most: int) -> list[Weighed]:
+    """The same, but one of each pattern of inputs: by moves alone none becomes another."""
+    found: dict[str, Weighed] = {}
+    for weighed in best_of(latest, len(latest)):
+        found.setdefault(weighed.candidate.pair.category, weighed)
+    return list(found.values())[:most]
+
+
+def interleaved(many: Sequence[Iterable[T]]) -> Iterator[T]:
+    """The first of each, the second of each, and so on.
+
+    >>> list(interleaved(["ab", "123"]))
+    ['a', '1', 'b', '2', '3']
+    """
+    for several in zip_longest(*many, fillvalue=None):
+        yield from (one for one in several if one is not None)
