@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
+from freegap.auditor.device_moves import uncut
 from freegap.auditor.device_runs import DeviceSource
 from freegap.auditor.device_stages import DeviceStages
+from freegap.auditor.device_weighed import Weighed, best_of_each
+from freegap.auditor.events import Between, Clause, Event, OneOf
+from freegap.auditor.families import Finding
+from freegap.auditor.features import Component, Distance
+from freegap.auditor.inputs import SearchCandidate, table_pairs
 
 SETTINGS: dict[str, Any] = {
     "epsilon": 0.2,
@@ -101,14 +108,40 @@ def test_a_mechanism_that_takes_no_such_inputs_is_asked_about_neighbours(
     assert 7 in seen.times  # tried once, and refused
 
 
-def far_away_alone(answers: Any, epsilon: float, rng: Any, size: int, xp: Any) -> Any:
-    """Gives away where an answer is far from all that one person can do; near, it is as it should be."""
-    noisy = answers[0] + rng.laplace(scale=1 / epsilon, size=size)
-    return noisy > 1 if abs(answers[0]) <= 3 else noisy > -1e9
+@pytest.mark.parametrize(("merit", "found"), [(0.1, 0), (0.05, 1)])
+def test_what_is_lost_far_apart_alone_is_behind_what_was_best_before(merit: float, found: int) -> None:
+    """The winner of the search, on neighbours, against what was best before it, which has 0.1."""
+    kinds = [SearchCandidate(pair, ()) for pair in table_pairs("each", lengths=[2])[:2]]
+    event = Event.of(Component(()), Between(high=1.0))
+    merits = dict(zip(kinds, (merit, 0.1), strict=True))
+
+    def weighed(candidate: SearchCandidate, known: Any, runs: int) -> Weighed:
+        assert known[0] == (event, False)
+        return Weighed(candidate, [Finding(event, False, 1, 1, merits[candidate], merits[candidate])], [])
+
+    stages: Any = SimpleNamespace(
+        weigh=weighed, proposals=SimpleNamespace(scale=5.0), _run_off_size=lambda candidate, parts: 1000
+    )
+    far = [Weighed(kinds[0], [Finding(event, False, 9, 1, 0.9, 0.9)], [])]
+    (best,) = DeviceStages._as_neighbours(stages, far, [(kinds[1], [(event, False)])])
+    assert best.candidate == kinds[found]
 
 
-def test_what_is_lost_far_apart_alone_is_no_finding() -> None:
-    report = fg.audit(far_away_alone, neighbours="one", **SETTINGS)
-    assert not report.violated
-    assert report.closest is not None
-    assert 0.05 < report.lower_bound < 0.2
+def test_one_candidate_of_each_pattern_is_moved() -> None:
+    pairs = table_pairs("each", lengths=[2, 3])
+    event = Event.of(Component(()), Between(high=1.0))
+    latest = {
+        candidate: Weighed(candidate, [Finding(event, False, 1, 1, float(i), float(i))], [])
+        for i, candidate in enumerate(SearchCandidate(pair, ()) for pair in pairs)
+    }
+    found = best_of_each(latest, 3)
+    assert [weighed.merit for weighed in found] == sorted((w.merit for w in found), reverse=True)
+    assert found[0].merit == max(weighed.merit for weighed in latest.values())
+    assert len({weighed.candidate.pair.category for weighed in found}) == 3
+
+
+def test_numbers_are_cut_anew_where_neighbours_have_them() -> None:
+    kind, cut = Clause(Distance(()), OneOf((0.0,))), Clause(Component((0,)), Between(low=7.0))
+    assert uncut([(Event((kind, cut)), True), (Event((kind,)), False), (Event((cut,)), False)]) == [
+        (Event((kind,)), True)
+    ]

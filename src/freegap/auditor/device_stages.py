@@ -47,7 +47,8 @@ MOST_LOOKED_AT, SURVIVORS, FIRST_PART = (
     0.35,
 )  # of the first looks; what of that time they have
 DOUBTS = (0.0, 0.5, 1.0)  # of these looks: on few runs, who doubts much takes what is frequent for good
-BORNE_OUT = 0.9  # what inputs farther apart must lose, of what neighbours do, for each step
+LEAST_FAR, MOST_FAR = 0.8, 2.0  # what inputs farther apart lose, of what neighbours do, for each step
+PLAINLY = 0.9
 MOVES = (4.0, 2.0, 1.0, 0.5)  # in scales of the noise: much is lost only far from where one begins
 SEARCHED = "On a device, neither low digits nor learned scores are looked at."
 
@@ -122,7 +123,7 @@ class DeviceStages(PacedStages):
         latest = self._climb(looks if self.times == 1 else [], begin, progress)
         best = [(weighed.candidate, weighed.known) for weighed in best_of(latest, RUN_OFF)]
         last = self._run_off(best, self.times, progress)
-        last = self._as_neighbours(last, begin[:1]) if self.times > 1 else last
+        last = self._as_neighbours(last, begin[:CHECKED]) if self.times > 1 else last
         return [Lead(weighed.candidate, finding) for weighed in last for finding in weighed.findings[:1]]
 
     def _times(self, best: Sequence[tuple[SearchCandidate, list[Known]]]) -> int:
@@ -133,17 +134,18 @@ class DeviceStages(PacedStages):
         times = self.plan.stretch
         if times == 1 or any(candidate.pair.given for candidate, _ in best):
             return 1
-        near = far = 0.0
-        try:
-            for candidate, known in best:
-                pair = candidate.pair.stretched(times)
-                cut = with_numbers_cut(uncut(known[:1]), pair, self.proposals.scale)
-                runs = self._size(candidate)
-                near += self._looked_at(candidate, known, runs, 0.0).merit
-                far += self._looked_at(candidate, [*known, *cut], runs, 0.0, times).merit
-        except MechanismFailed:  # on inputs that nobody asked for
-            return 1
-        return times if far > BORNE_OUT * near else 1
+        for candidate, known in best:
+            pair = candidate.pair.stretched(times)
+            cut = with_numbers_cut(uncut(known[:1]), pair, self.proposals.scale)
+            runs = self._size(candidate)
+            try:
+                near = self._looked_at(candidate, known, runs, 0.0).merit
+                far = self._looked_at(candidate, [*known, *cut], runs, 0.0, times).merit
+            except MechanismFailed:  # on inputs that nobody asked for
+                return 1
+            if not LEAST_FAR * near < far < MOST_FAR * near:
+                return 1
+        return times
 
     def _climb(
         self,
@@ -218,13 +220,13 @@ class DeviceStages(PacedStages):
     def _as_neighbours(
         self, last: Sequence[Weighed], before: Sequence[tuple[SearchCandidate, list[Known]]]
     ) -> list[Weighed]:
-        """What was best far apart, seen on neighbours; or the best of the search before, if that is plainly
-        better there."""
+        """What was best far apart, seen on neighbours; or what was best before, if that is plainly better
+        there."""
         found: list[Weighed] = []
         for candidate, known in [*((weighed.candidate, weighed.known) for weighed in last[:1]), *before]:
             near = with_numbers_cut(uncut(known[:1]), candidate.pair, self.proposals.scale)
             found.append(self.weigh(candidate, [*known[:1], *near], self._run_off_size(candidate, 4)))
-        return [max(found, key=lambda weighed: weighed.merit * (1 if weighed is found[0] else BORNE_OUT))]
+        return [max(found, key=lambda weighed: weighed.merit * (1 if weighed is found[0] else PLAINLY))]
 
     def _first_looks(self, progress: Progress) -> list[Weighed]:
         """All candidates on fewer runs, then the better ones on more; the best of them."""
