@@ -145,3 +145,22 @@ def test_numbers_are_cut_anew_where_neighbours_have_them() -> None:
     assert uncut([(Event((kind, cut)), True), (Event((kind,)), False), (Event((cut,)), False)]) == [
         (Event((kind,)), True)
     ]
+
+
+def test_a_mechanism_that_loses_otherwise_far_apart_is_searched_by_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A count that is clamped to few values: farther apart, its inputs are at the ends."""
+    searched: list[int] = []
+    climb = DeviceStages._climb
+
+    def climbing(stages: Any, *args: Any) -> Any:
+        searched.append(stages.times)
+        return climb(stages, *args)
+
+    monkeypatch.setattr(DeviceStages, "_climb", climbing)
+    entry = CATALOGUE["truncated_geometric"]
+    more: Any = {"samples": 200_000, "search_samples": 20_000}
+    report = fg.audit(entry.batch, neighbours=entry.neighbours, **(SETTINGS | more))
+    assert searched == [1]
+    assert report.lower_bound > 0.12

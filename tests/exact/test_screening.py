@@ -139,6 +139,18 @@ def test_the_bar_of_the_largest_with_gumbel_noise() -> None:
             assert np.sum(sizes * np.exp(offsets / PER_UNIT - bar)) == pytest.approx(10.5, rel=1e-4)
 
 
+def test_a_screen_that_is_asked_again_answers_for_the_bar_it_is_asked_about() -> None:
+    """What it keeps for one bar is not what passes another: items that may be above it would be left out."""
+    rng = np.random.default_rng(1)
+    offsets, first = -rng.integers(0, 4 * PER_UNIT, 3000), rng.integers(0, 2**16, 3000).astype(np.uint16)
+    alone_each = np.ones(3000, dtype=np.int64)
+    for law in LAWS:
+        kept = screen(law, offsets, alone_each)
+        for bar, slack in ((3.0, 0.0), (2.0, 0.0), (2.0, 2.0**-6), (3.0, 0.0)):
+            alone = screen(law, offsets, alone_each).passed(bar, first, slack)
+            assert kept.passed(bar, first, slack).tolist() == alone.tolist()
+
+
 def test_infinite_ratios_are_certain() -> None:
     """An answer so far above the bar that e^(z − s) is beyond single precision is above it, for every law."""
     for law in LAWS.values():
