@@ -31,7 +31,7 @@ from freegap.values.measures import ZeroConcentrated
 from freegap_evidence.assurance.fit import ALPHA, fit_p
 from freegap_evidence.assurance.library import LIBRARY
 from freegap_evidence.assurance.regimes.matrix import walk
-from freegap_evidence.assurance.row import EPSILON, MILLION, Cited, NoFastPath, Proved, Row
+from freegap_evidence.assurance.row import ENOUGH, EPSILON, MILLION, Cited, NoFastPath, Proved, Row
 
 NARROW = Fraction(9, 10)
 MOST_SHOWN = 5
@@ -235,7 +235,8 @@ def _audited(
         return [row.release(answers, epsilon, bits).output for _ in range(size)]
 
     claim: dict[str, Any] = row.measure.of(claimed, row.delta).arguments()
-    samples = min(effort.audited, row.most_at_once or effort.audited)
+    usual = effort.audited if row.at_once is not None else ENOUGH
+    samples = min(effort.audited, row.most_at_once or usual)
     return audit(
         many,
         **claim,
