@@ -8,7 +8,7 @@ import array_api_strict
 import pytest
 
 import freegap as fg
-from freegap.auditor import device_stages
+from freegap.auditor import device_pace, device_stages
 from freegap.auditor.confirm import CONFIRM_KEY
 from freegap.auditor.device_runs import DeviceSource
 
@@ -45,8 +45,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         finally:
             made.pace = SEARCH_PACE
 
-    monkeypatch.setattr(device_stages, "time", made)
-    monkeypatch.setattr(device_stages, "LEAST_WEIGHED", 200)
+    for module in (device_pace, device_stages):
+        monkeypatch.setattr(module, "time", made)
+    monkeypatch.setattr(device_pace, "LEAST_WEIGHED", 200)
     monkeypatch.setattr(DeviceSource, "batch", lambda self, answers: 500)
     monkeypatch.setattr(DeviceSource, "run", timed_run)
     monkeypatch.setattr(DeviceSource, "count", timed_count)
