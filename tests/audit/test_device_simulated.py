@@ -9,6 +9,7 @@ have counted, and the clock how long that takes there; all else is the code that
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from freegap_evidence.bench.audit_device import WANTED, measure
 from freegap_evidence.catalogue import CATALOGUE
 from numpy.typing import NDArray
 
-from freegap.auditor import device_pace, device_stages
+from freegap.auditor import device_pace, device_stages, sampling
 from freegap.auditor.device_pace import PacedStages
 from freegap.auditor.device_stages import END, DeviceStages
 from freegap.auditor.device_weighed import CAUTION, SeenThere, Weighed
@@ -189,6 +190,10 @@ def simulate(name: str, epsilon: float, seconds: float, seed: int, patch: pytest
     patch.setattr(DeviceStages, "confirm", confirm)
     for module in (device_pace, device_stages):
         patch.setattr(module, "time", clock)
+    # by which an audit ends that is out of time: however long this machine takes, the device does not
+    patch.setattr(
+        sampling, "time", SimpleNamespace(monotonic=clock.monotonic, perf_counter=time.perf_counter)
+    )
     with pytest.raises(Ended) as ended:
         measure(name, epsilon, device="cpu", seconds=seconds, seed=seed)
     return float(ended.value.args[0])

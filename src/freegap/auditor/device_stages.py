@@ -37,7 +37,7 @@ from freegap.errors import MechanismFailed
 PACE_KEY = 7
 RUN_OFF, RUN_OFF_EVENTS = 7, 4  # how many, by how many events
 CHECKED = 3  # candidates by which is seen whether inputs may be farther apart
-POOL, KEPT = 10, 2
+POOL, KEPT = 10, 3
 WEIGHED_RUNS = 200  # how many candidates are weighed in half of the time of the search, about
 RARE_PART = 0.3
 END, PACE_PART = 0.95, 0.02  # the time is over by then; what of it goes into seeing how fast a count is
