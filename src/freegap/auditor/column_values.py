@@ -14,10 +14,9 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,9 +58,9 @@ class Left:
 Take = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True)
-class KeptDraw:
-    """The values of a draw, for the runs that were left at some time."""
+class KeptDraw(NamedTuple):
+    """The values of a draw, for the runs that were left at some time. (Millions are made in an audit: a
+    tuple takes a third of the time of a frozen dataclass.)"""
 
     values: Any
     at: Left
@@ -90,16 +89,14 @@ def taking(xp: Any) -> Take:
     return lambda array, places: xp.take(array, places)
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """Which way a program went, and where: by what it compared, after so many draws."""
 
     where: tuple[str, int]
     side: int
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(NamedTuple):
     """Runs for which the program is to be called, and what they have drawn and decided before.
 
     runs: which of all they are; None where nobody asks.

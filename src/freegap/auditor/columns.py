@@ -13,7 +13,7 @@ some runs are repeated one by one, on the same draws, and must come out the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -31,15 +31,18 @@ from freegap.auditor.column_values import (
     first_runs,
     on_columns,
 )
-from freegap.auditor.outputs import ABSENT, Outputs, Path, join
+from freegap.auditor.outputs import ABSENT, Outputs, Path, join, recode
 from freegap.auditor.programs import DrawnNoise, Program, Sampler, released, rounded, running
-from freegap.auditor.reading import from_objects, leaves_of, repeated
+from freegap.auditor.reading import from_batch, from_objects, leaves_of, repeated
 from freegap.auditor.whole_inputs import handed_over
 
 FEW = 8  # runs that are as fast one by one
-REPEATED = 3  # runs of a batch that are made again
+REPEATED = 2  # runs of the first path of a batch that are made again, and half as many of the second
 
-Places = NDArray[np.intp]
+VECTORISED_FROM = 300  # numbers of a column, below which NumPy's own way is as fast
+
+# For draws that a run did not make before: that there are any is what matters, not what they are.
+_ONE_TOO_MANY = np.random.default_rng(0)
 
 
 def run_batch(
@@ -60,16 +63,29 @@ def run_batch(
     done: list[OnePath] = []
     with running(done):
         try:
-            for part in by_paths(program, answers, keywords, size, rng):
+            for part in by_paths(program, answers, keywords, size, _Columnwise(rng)):
                 done.append(part)
         except Exception:  # run one by one, it says itself what is wrong
             return None
-    if all(len(part.one) == 1 and not part.columns for part in done):  # a row for each path
-        path_of = np.empty(size, dtype=np.intp)
-        for number, part in enumerate(done):
-            path_of[part.runs] = number
-        return join([part.one for part in done]).rows_at(path_of)
-    return join([part.rows(part.size) for part in done], [part.runs for part in done])
+    return _at_their_places(done, size)
+
+
+def _at_their_places(done: Sequence[OnePath], size: int) -> Outputs:
+    """The outputs of all paths, in the order of the runs: a row for each path, as often as it was taken, and
+    then what differs within it."""
+    row_of, start = np.empty(size, dtype=np.intp), 0
+    for part in done:
+        row_of[part.runs] = np.arange(start, start + len(part.one))
+        start += len(part.one)
+    found = join([part.one for part in done]).rows_at(row_of)
+    labels = {label: code for code, label in enumerate(found.labels)}
+    for part in done:
+        for path, column in part.columns.items():
+            if path in part.one.paths:  # not beyond the most columns
+                at, read = found.paths.index(path), from_batch(column, part.size)
+                found.codes[part.runs, at] = recode(read, labels)[:, 0]
+                found.numbers[part.runs, at] = read.numbers[:, 0]
+    return replace(found, labels=tuple(labels))
 
 
 @dataclass(frozen=True)
@@ -144,6 +160,36 @@ def by_paths(
         yield found
 
 
+class _Columnwise:
+    """A generator that makes columns of Laplace noise by one vectorised logarithm, in half of the time or
+    less; all else is NumPy's own.
+
+    >>> one, other = _Columnwise(np.random.default_rng(1)), np.random.default_rng(1)
+    >>> bool(np.allclose(one.laplace(0.0, 2.0, 1000), other.laplace(0.0, 2.0, 1000), rtol=0, atol=1e-9))
+    True
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self.random = rng.random
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rng, name)
+
+    def laplace(self, loc: float, scale: float, size: int | None = None) -> Any:
+        """From the uniforms that NumPy takes, by the same inversion: they are multiples of 2^-53, and are
+        moved by half of one, so that both tails reach as far and no logarithm is that of zero. Nothing is
+        rounded before the logarithm."""
+        if size is None or size < VECTORISED_FROM:
+            return self._rng.laplace(loc, scale, size)
+        around = 2 * self.random(size) - (1 - 2.0**-53)
+        found = np.abs(around)
+        np.log(np.subtract(1.0, found, out=found), out=found)
+        found *= scale
+        np.copysign(found, around, out=found)
+        return found if loc == 0 else loc + found
+
+
 # Outputs ------------------------------------------------------------------------------------------------
 
 
@@ -203,9 +249,9 @@ def _repeat(
     if not many:
         return
     rows = found.rows(many)
-    rng, outputs = np.random.default_rng(0), []
+    outputs = []
     for draws in _one_by_one(group.used, group.left, len(rows), group.xp):
-        output, count = _replayed(program, answers, keywords, draws, rng)
+        output, count = _replayed(program, answers, keywords, draws, _ONE_TOO_MANY)
         if count != len(draws):
             raise NotBatched("another number of draws when it is run again")
         outputs.append(output)

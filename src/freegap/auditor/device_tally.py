@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from freegap.auditor.columns import OnePath
-from freegap.auditor.event_search import names_of
+from freegap.auditor.event_search import whole_names
 from freegap.auditor.events import Clause, Event, OneOf
 from freegap.auditor.families import Family, Finding
-from freegap.auditor.features import Component, Distance, Length, WholeOfLabels, value_text, whole_keys
+from freegap.auditor.features import Component, Distance, Length, Whole, WholeOfLabels, value_text, whole_keys
 from freegap.auditor.outputs import ABSENT, Outputs, join
 from freegap.auditor.plan import BoundForecast
 
@@ -65,8 +65,9 @@ def events_of_outputs(tally: OutputTally, forecast: BoundForecast, *, alone: boo
     c1, c2 = tally.columns
     labels = [i for i, one in enumerate(rows) if not one.is_number.any()]
     if len(labels) > 1 or (labels and len(rows) > 1):
-        values = np.concatenate([whole_keys(rows[i]) for i in labels]).view(np.float64)
-        names = names_of(values, join([rows[i] for i in labels]))
+        outputs = join([rows[i] for i in labels])
+        keys = Whole().read(outputs)
+        values, names = keys.numbers, whole_names(keys.numbers, (outputs, keys))
         family = Family(WholeOfLabels(), (), forecast, found)
         family.sets([float(v) for v in values], names, c1[labels], c2[labels])
     numbers = [i for i in range(len(rows)) if i not in set(labels)]
@@ -77,7 +78,7 @@ def events_of_outputs(tally: OutputTally, forecast: BoundForecast, *, alone: boo
     if numbers and all(rows[i].paths == ((),) for i in numbers):
         values = np.array([rows[i].numbers[0, 0] for i in numbers])
         family = Family(Component(()), (), forecast, found)
-        family.sets([float(v) for v in values], list(map(value_text, values)), c1[numbers], c2[numbers])
+        family.sets([float(v) for v in values], lambda at: value_text(values[at]), c1[numbers], c2[numbers])
         return found
     for i in numbers:
         found += _either_way(_cell_by_cell(rows[i]), int(c1[i]), int(c2[i]), forecast)

@@ -10,9 +10,9 @@ These are samples for searching. Nothing found here is a verdict; that takes fre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import nlargest
 
 import numpy as np
@@ -149,7 +149,7 @@ def _of_feature(
     x1, x2 = read.ordered
     if isinstance(feature, Whole):
         if outputs is not None:
-            _whole_sets(family, x1, x2, outputs)
+            _whole_sets(family, read, outputs)
         return found
     if x1.count < len(one.codes) or x2.count < len(two.codes):
         _label_sets(family, one, two)
@@ -163,7 +163,7 @@ def _of_feature(
         c1, c2 = x1.tally(values), x2.tally(values)
         if len(values) <= min(MOST_DISTINCT, (x1.count + x2.count) // LEAST_OFTEN):
             numbers = [float(v) for v in values]
-            family.sets(numbers, [value_text(v) for v in numbers], c1, c2)
+            family.sets(numbers, lambda at: value_text(numbers[at]), c1, c2)
             family.intervals(_gaps(values, _all_integers(one, two)), x1, x2)
             return found
         repeated = values[c1 + c2 >= LEAST_REPEATS]
@@ -177,7 +177,7 @@ def _of_feature(
 def _label_sets(family: Family, one: Reading, two: Reading) -> None:
     labels, count1, count2 = _label_counts(one, two)
     if labels:
-        family.sets(labels, [str(label) for label in labels], count1, count2)
+        family.sets(labels, lambda at: str(labels[at]), count1, count2)
 
 
 def _label_counts(one: Reading, two: Reading) -> tuple[list[Label], NDArray[np.int64], NDArray[np.int64]]:
@@ -194,50 +194,45 @@ def _label_counts(one: Reading, two: Reading) -> tuple[list[Label], NDArray[np.i
     return [labels[i] for i in kept], counts[0][kept], counts[1][kept]
 
 
-def _whole_sets(family: Family, x1: Ordered, x2: Ordered, outputs: tuple[Outputs, Outputs]) -> None:
+def _whole_sets(family: Family, read: _Read, outputs: tuple[Outputs, Outputs]) -> None:
+    x1, x2 = read.ordered
     values = distinct(x1, x2)
     if len(values) > min(MOST_WHOLE, (x1.count + x2.count) // LEAST_OFTEN):
         return
-    names = _Names(values, outputs)
-    family.sets(list(map(float, values)), names, x1.tally(values), x2.tally(values))
+    name = whole_names(values, *zip(outputs, (read.one, read.two), strict=True))
+    family.sets(list(map(float, values)), name, x1.tally(values), x2.tally(values))
 
 
-def names_of(values: Floats, outputs: Outputs) -> Sequence[str]:
-    """How the whole outputs with these keys are written."""
-    return _Names(values, (outputs, outputs))
+def whole_names(values: Floats, *parts: tuple[Outputs, Reading]) -> Callable[[int], str]:
+    """How the whole outputs with these keys are written, by their places; worked out where it is asked.
 
+    parts: outputs, and their keys.
+    """
 
-class _Names(Sequence[str]):
-    """How whole outputs are written, worked out only for those that end up in an event."""
-
-    def __init__(self, values: Floats, parts: tuple[Outputs, Outputs]) -> None:
-        self._values = values
-        self._parts = parts
-        self._keys: list[Floats] = []
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, at: int) -> str:  # type: ignore[override]
-        self._keys = self._keys or [Whole().read(part).numbers for part in self._parts]
-        outputs, row = next(
-            (part, int(rows[0]))
-            for part, keys in zip(self._parts, self._keys, strict=True)
-            if len(rows := np.flatnonzero(keys == self._values[at]))
+    @cache
+    def name(at: int) -> str:
+        return next(
+            _written(outputs, int(rows[0]))
+            for outputs, keys in parts
+            if len(rows := np.flatnonzero(keys.numbers == values[at]))
         )
-        cells = {
-            path: "".join(f"{part}: " for part in path if isinstance(part, str) and path != TYPE)
-            + (str(outputs.labels[code]) if code >= 0 else value_text(number))
-            for path, code, number in zip(
-                outputs.paths, outputs.codes[row], outputs.numbers[row], strict=True
-            )
-            if code != ABSENT
-        }
-        if list(cells) == [()]:  # the output itself
-            return cells[()]
-        kind = cells.pop(TYPE, "").strip("'")
-        ends = {"": "[]", "tuple": "()"}.get(kind, "()")
-        return f"{kind if kind != 'tuple' else ''}{ends[0]}{', '.join(cells.values())}{ends[1]}"
+
+    return name
+
+
+def _written(outputs: Outputs, row: int) -> str:
+    """One of the outputs, as one would write it."""
+    cells = {
+        path: "".join(f"{part}: " for part in path if isinstance(part, str) and path != TYPE)
+        + (str(outputs.labels[code]) if code >= 0 else value_text(number))
+        for path, code, number in zip(outputs.paths, outputs.codes[row], outputs.numbers[row], strict=True)
+        if code != ABSENT
+    }
+    if list(cells) == [()]:  # the output itself
+        return cells[()]
+    kind = cells.pop(TYPE, "").strip("'")
+    ends = {"": "[]", "tuple": "()"}.get(kind, "()")
+    return f"{kind if kind != 'tuple' else ''}{ends[0]}{', '.join(cells.values())}{ends[1]}"
 
 
 def _all_integers(one: Reading, two: Reading) -> bool:

@@ -182,15 +182,17 @@ class Family:
         c1, c2 = np.array([one.count]), np.array([two.count])
         self._keep_best(lambda at: Between(), c1, c2, self._both_ways(c1, c2))
 
-    def sets(self, values: Sequence[Any], names: Sequence[str], c1: Tally, c2: Tally) -> None:
+    def sets(self, values: Sequence[Any], name: Callable[[int], str], c1: Tally, c2: Tally) -> None:
         """Single values, and unions taken in order of the ratio of the counts.
+
+        name: how the value at a place is written; asked of the few that make an event.
 
         For a union the counts are split in two: one half gives the order, the other is counted. Else a
         union would collect whatever was lucky.
         """
 
         def one_of(chosen: Sequence[int]) -> OneOf:
-            return OneOf(tuple(values[i] for i in chosen), tuple(names[i] for i in chosen))
+            return OneOf(tuple(values[i] for i in chosen), tuple(map(name, chosen)))
 
         self._keep_best(lambda at: one_of([at]), c1, c2, self._both_ways(c1, c2, len(values)))
         if len(values) <= 2:  # the union of two is everything

@@ -36,6 +36,8 @@ MOST_LABELS = 8
 MOST_DIFFERENCES = 4
 HUGE = 1e100
 
+_KINDS = 3  # codes run from -3: a number (twice), nothing, and then the labels
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -280,10 +282,9 @@ def whole_keys(outputs: Outputs) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         for at, path in enumerate(outputs.paths):
             codes, place = outputs.codes[:, at], np.uint64(_hash(repr(path)))
-            # codes run from -3: a number (twice), nothing, and the labels
-            table = _mixed(np.array([0, 0, 0, *of_label], dtype=np.uint64) ^ place)
-            table[:3] = 0
-            keys += table[codes + 3]
+            table = _mixed(np.array([0] * _KINDS + of_label, dtype=np.uint64) ^ place)
+            table[:_KINDS] = 0
+            keys += table[codes + _KINDS]
             is_number = outputs.is_number[:, at]
             if is_number.any():
                 # -0.0 + 0.0 is 0.0, so that equal numbers have equal bits
@@ -388,5 +389,8 @@ def _kinds_differ(path: Path, *parts: Outputs) -> bool:
 
 def _used(labels: Sequence[Label], *parts: Outputs) -> list[Label]:
     """Those of the labels that occur."""
-    seen = {part.labels[code] for part in parts for code in np.unique(part.codes) if code >= 0}
+    seen: set[Label] = set()
+    for part in parts:
+        often = np.bincount(part.codes.ravel(order="K") + _KINDS)[_KINDS:]
+        seen.update(part.labels[code] for code in np.flatnonzero(often))
     return [label for label in labels if label in seen]

@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from freegap.auditor.event_search import names_of, score_event
+from freegap.auditor.event_search import score_event, whole_names
 from freegap.auditor.events import Between, Clause, Event, OneOf
 from freegap.auditor.families import Finding, Ordered, Tally
 from freegap.auditor.features import Component, Feature, KindOf, Length, Reading, Whole, features_of, spread
@@ -228,10 +228,10 @@ def _alone(
             yield Between(), x.count
         return
     values = _repeated(x, bar.hits)
+    name = whole_names(values, (here.outputs, one))
     mine = x.tally(values)
     for at in _telling(mine, y.tally(values), epsilon, bar):
-        names = (names_of(values, here.outputs)[at],) if isinstance(feature, Whole) else ()
-        yield OneOf((float(values[at]),), names), int(mine[at])
+        yield OneOf((float(values[at]),), (name(at),) if isinstance(feature, Whole) else ()), int(mine[at])
     if not isinstance(feature, Whole):
         yield from _beyond(x, y, bar.hits)
 

@@ -68,7 +68,9 @@ class DrawnNoise(LabelledNoise[Any]):
         self, law: Law, scale: Any, label: Any = None, *, resolution: Any = None, step: Any = None
     ) -> Any:
         """What is made of noise of this law."""
-        unit = 1.0 if resolution is None else float(resolution)
+        if resolution is None:
+            return self._made(lambda size: law.sample(self._rng, float(scale), size))
+        unit = float(resolution)
         return self._made(lambda size: unit * law.sample(self._rng, float(scale) / unit, size))
 
 
