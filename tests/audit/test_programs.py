@@ -139,6 +139,46 @@ def test_the_order_of_the_runs_tells_nothing_of_their_paths() -> None:
     assert abs(one_by_one.numbers.mean() - outputs.numbers.mean()) < 6 * math.sqrt(0.3 * 0.7 / 2000)
 
 
+def test_every_run_stands_at_its_place() -> None:
+    """What is put together of all paths is what each path came to: texts, truths, numbers and infinities."""
+
+    def boundless(answers: Any, noise: Any) -> Any:
+        first, second = noise.laplace(1), noise.laplace(1)
+        if first > 1:
+            return [first, second > 0, second * 1e308 * 10]
+        return (second, "low") if second > 0 else [second * 1e308 * 10 - 5, None]
+
+    for program in (odd, boundless):
+        parts = list(columns.by_paths(program, [1.0], {}, 700, columns._Columnwise(rng())))
+        outputs = run_batch(program, [1.0], {}, 700, rng())
+        assert outputs is not None
+        assert len(parts) >= 3
+        for part in parts:
+            alone = part.rows(part.size)
+            for row, run in enumerate(part.runs):
+                assert columns._cells(outputs, run) == columns._cells(alone, row)
+
+
+@pytest.mark.parametrize("size", [0, 1, columns.VECTORISED_FROM - 1, columns.VECTORISED_FROM, 20_000])
+def test_columns_of_laplace_noise_are_those_of_numpy(size: int) -> None:
+    ours, numpys = columns._Columnwise(rng(3)), rng(3)
+    for place, scale in ((0.0, 1.0), (-7.0, 0.01), (0.5, 300.0)):
+        found = ours.laplace(place, scale, size)
+        assert len(found) == size
+        np.testing.assert_allclose(found, numpys.laplace(place, scale, size), rtol=0, atol=1e-9 * scale)
+    assert ours.integers(2**63) == numpys.integers(2**63)  # no more and no fewer bits were taken
+
+
+def test_the_tails_of_columns_of_laplace_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least uniform is 0, the largest 1 - 2^-53: both ends are finite, and equally far away."""
+    ours = columns._Columnwise(rng())
+    ends = np.resize([0.0, 1 - 2.0**-53, 0.5], 3 * columns.VECTORISED_FROM)
+    monkeypatch.setattr(ours, "random", lambda size: ends[:size].copy())
+    found = ours.laplace(0.0, 2.0, len(ends))[:3]
+    assert found[1] == -found[0] == pytest.approx(2 * 53 * math.log(2))
+    assert found[2] == pytest.approx(2 * 2.0**-53)
+
+
 LAWS: dict[str, Callable[[Any, float], Any]] = {
     "laplace": lambda x, scale: stats.laplace.cdf(x, scale=scale),
     "exponential": lambda x, scale: stats.expon.cdf(x, scale=scale),
