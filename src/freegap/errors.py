@@ -66,17 +66,18 @@ class MechanismFailed(FreegapError, RuntimeError):
     These are the auditor's own made-up inputs, not private data, so they are shown.
     """
 
-    def __init__(self, what: str, answers: object, parameters: object) -> None:
+    def __init__(self, what: str, answers: object, parameters: object, remedy: str = "") -> None:
         self.what = what
         self.answers = answers
         self.parameters = parameters
+        self.remedy = remedy
         shown, given = _text(answers), f" with {_text(parameters)}" if parameters else ""
-        text = f"The mechanism {what} on the answers {shown}{given}. There is no verdict."
-        super().__init__(printable(text, lines=True))
+        text = f"The mechanism {what} on the answers {shown}{given}. There is no verdict. {remedy}"
+        super().__init__(printable(text.rstrip(), lines=True))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling, so that the error crosses from a worker process as it is."""
-        return type(self), (self.what, self.answers, self.parameters)
+        return type(self), (self.what, self.answers, self.parameters, self.remedy)
 
 
 class PrivacyViolated(FreegapError, AssertionError):

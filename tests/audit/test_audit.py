@@ -97,6 +97,27 @@ def test_a_crash_is_a_message_with_the_input_and_no_verdict() -> None:
     assert caught.value.answers == [1, 1, 1]
 
 
+def test_what_is_raised_is_an_output_where_it_is_returned() -> None:
+    """A mechanism that raises on some inputs alone has no verdict; the message says how to get one."""
+
+    def refuses_two(answers: list[float]) -> float:
+        if answers[0] > 1:
+            raise ValueError("too many")
+        return 0.0
+
+    def says_so(answers: list[float]) -> Any:
+        try:
+            return refuses_two(answers)
+        except ValueError as error:
+            return error
+
+    with pytest.raises(
+        fg.MechanismFailed, match=r"raised ValueError: too many.*return it, and it is audited"
+    ):
+        fg.audit(refuses_two, epsilon=1, **SMALL)
+    assert fg.audit(says_so, epsilon=1, **SMALL).violated
+
+
 def test_an_input_that_is_always_turned_down_is_left_out() -> None:
     def picky(answers: list[float], epsilon: float, rng: np.random.Generator) -> float:
         if len(answers) < 2:

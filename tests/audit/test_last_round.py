@@ -108,6 +108,18 @@ def test_a_part_of_the_round_is_judged_by_what_it_has() -> None:
     assert heat.only_known
 
 
+def test_who_is_daring_is_not_so_in_the_parts_of_the_last_round() -> None:
+    """Else an event that happened three times by chance is before one that happened 80 times against 130."""
+    daring = replace(PLAN, daring=0.7)
+    assert daring.round(2, 30).effort.forecast.caution < PLAN.round(2, 30).effort.forecast.caution
+    part = daring.heat(daring.round(3, 7), 8)
+    assert part.effort.forecast == PLAN.heat(LAST, 8).effort.forecast
+    by_chance, there = part.effort.forecast.bound([3, 128], [0, 80])
+    assert by_chance < 0 < there
+    by_chance, there = daring.forecast(part.size, 1.0).bound([3, 128], [0, 80])
+    assert by_chance > there
+
+
 def test_at_best_is_as_far_above_the_estimate_as_the_score_is_below() -> None:
     forecast = BoundForecast(grow=1, caution=1, z=0, claim=PureClaim(0.2))
     first, second = (from_batch(np.arange(10_000) % 10 < share, 10_000) for share in (5, 4))

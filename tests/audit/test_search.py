@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from freegap_evidence.catalogue import CATALOGUE
 
 import freegap as fg
 from freegap.auditor.inputs import LENGTHS, table_pairs
@@ -63,6 +64,15 @@ def test_a_rare_counterexample_is_made_small() -> None:
     small = fg.audit(rare, epsilon=1, neighbours="one", deep=True, seed=1, jobs=1).counterexample
     assert small is not None
     assert len(small.first) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [102, 103, 109])
+def test_a_deep_search_finds_what_the_usual_one_misses_at_a_small_epsilon(seed: int) -> None:
+    """Seeds with which it was missed, by luck that pushed out what was there."""
+    entry = CATALOGUE["gap_sparse_vector_plain_threshold"]
+    settings: dict[str, Any] = {"scalar": entry.mechanism, "neighbours": entry.neighbours, "shrink": False}
+    assert fg.audit(entry.batch, epsilon=0.2, deep=True, seed=seed, jobs=1, **settings).violated
 
 
 def test_a_leak_in_one_of_many_columns_is_found() -> None:

@@ -232,9 +232,10 @@ class Plan:
         return replace(self, samples=self.samples // 2).round(3, 1, few=self.stretch > 1)
 
     def heat(self, round_: Round, part: int) -> Round:
-        """A part of the last round before it, for all that may get there."""
+        """A part of the last round before it, for all that may get there. Nobody is daring here: of many
+        events some are lucky on any samples, and would push out what is really there."""
         size = round_.size // part
-        effort = replace(round_.effort, forecast=self.forecast(size, 1.0))
+        effort = replace(round_.effort, forecast=replace(self, daring=0.0).forecast(size, 1.0))
         return replace(round_, size=size, effort=effort, key=round_.key + 30 + part)
 
     def round(self, number: int, candidates: int, *, few: bool = False, glanced: bool = False) -> Round:

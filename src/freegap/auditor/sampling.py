@@ -121,7 +121,8 @@ class OutputSource:
             raise
         except Exception as error:
             what = f"raised {type(error).__name__}: {error}"
-            raise MechanismFailed(what, shown(under_way[0]), dict(parameters)) from error
+            remedy = "If users see that something was raised, it is an output: return it, and it is audited."
+            raise MechanismFailed(what, shown(under_way[0]), dict(parameters), remedy) from error
 
     def pace(self, answers: Answers, parameters: Parameters) -> float:
         """About how many seconds a run takes: the shortest of three; 0 where it fails."""

@@ -32,7 +32,7 @@ from freegap.errors import MechanismFailed
 BOUND_SHARE, HOPE_SHARE, DEEP_SHARE, SHRUNK_SHARE, LOGIC_SHARE = 0.65, 0.15, 0.07, 0.07, 0.05
 RARE_SHARE = 0.01
 PATIENT = 0.5  # of the level of a confirmation that will need patience, for its later looks
-DEEPER, DARING = 16, 0.7
+DEEPER, DARING = 16, 0.35
 BLATANT = 1.04
 BINS_KEY = 4
 
