@@ -9,7 +9,7 @@ import pytest
 from freegap_evidence.catalogue import broken
 
 import freegap as fg
-from freegap.symbolic import Limits, NotDecided, limits, z3
+from freegap.symbolic import Limits, NotDecided, OutOfTime, limits, z3
 
 from . import programs
 
@@ -94,6 +94,17 @@ def test_the_time_limit_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "monotonic", Clock())
     proof = fg.prove(each_costs, epsilon=1, queries=2, seconds=60, growth=False)
     assert "the time limit was reached; an alignment is known for" in str(proof.reason)
+
+
+@pytest.mark.parametrize("left", [0.0, 0.0005])
+def test_what_the_clock_ended_is_out_of_time(left: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that is stopped by the time limit does not say that it could not decide."""
+    times = iter([5.0 - left, 5.0 - left, 5.001])
+    monkeypatch.setattr(limits, "monotonic", lambda: next(times))
+    x, y = z3.Ints("x y")
+    solver = Limits(until=5.0).solver("")
+    with pytest.raises(OutOfTime, match="the time limit was reached"):
+        solver.check(x > 1, y > 1, x * y == 1_000_003 * 999_983, x < y)
 
 
 def test_z3_counts_its_own_steps() -> None:

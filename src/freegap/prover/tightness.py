@@ -70,11 +70,13 @@ def _supremum(checks: PieceChecks, piece: Piece, charge: Fraction) -> Fraction:
 
 
 def _optimised(checks: PieceChecks, piece: Piece) -> Fraction:
-    optimiser = checks.output.problem.limits.optimiser()
+    limits = checks.output.problem.limits
+    optimiser = limits.optimiser()
     cost, definitions = checks.cost(piece)
     optimiser.add(*checks.assertions, *definitions)
     goal = optimiser.maximize(cost)
     if optimiser.check() != z3.sat:
+        limits.require_time()  # the clock may have ended it
         raise NotDecided(f"z3 did not find the largest cost of {checks.output.name}")
     infinite, finite, _ = map(str, optimiser.upper_values(goal))  # the third is for open ends
     if infinite != "0":

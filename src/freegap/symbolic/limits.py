@@ -55,7 +55,8 @@ class Limits:
     def _bounded(self, solver: Any) -> Any:
         solver.set("rlimit", self.effort)
         if self.until < math.inf:  # for what z3 does not count
-            solver.set("timeout", max(1, int(1000 * (self.until - monotonic()))))
+            # rounded up: where that ends it, no time is left
+            solver.set("timeout", max(1, math.ceil(1000 * (self.until - monotonic()))))
         return solver
 
 
@@ -73,6 +74,8 @@ class _Solver(z3.Solver):  # type: ignore[misc]
         if self._limits.relaxed:
             assumptions = tuple(map(_relaxed, assumptions))
         answer = super().check(*assumptions)
+        if answer == z3.unknown:  # the clock may have ended it
+            self._limits.require_time()
         if answer == z3.unsat and self._limits.certificate is not None:
             self._limits.certificate.add(self.meaning, [*self.assertions(), *assumptions])
         return answer
