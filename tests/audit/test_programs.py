@@ -149,7 +149,7 @@ def test_every_run_stands_at_its_place() -> None:
         return (second, "low") if second > 0 else [second * 1e308 * 10 - 5, None]
 
     for program in (odd, boundless):
-        parts = list(columns.by_paths(program, [1.0], {}, 700, columns._Columnwise(rng())))
+        parts = list(columns.by_paths(program, [1.0], {}, 700, columns._Columnwise(rng().bit_generator)))
         outputs = run_batch(program, [1.0], {}, 700, rng())
         assert outputs is not None
         assert len(parts) >= 3
@@ -161,7 +161,7 @@ def test_every_run_stands_at_its_place() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, columns.VECTORISED_FROM - 1, columns.VECTORISED_FROM, 20_000])
 def test_columns_of_laplace_noise_are_those_of_numpy(size: int) -> None:
-    ours, numpys = columns._Columnwise(rng(3)), rng(3)
+    ours, numpys = columns._Columnwise(rng(3).bit_generator), rng(3)
     for place, scale in ((0.0, 1.0), (-7.0, 0.01), (0.5, 300.0)):
         found = ours.laplace(place, scale, size)
         assert len(found) == size
@@ -169,9 +169,20 @@ def test_columns_of_laplace_noise_are_those_of_numpy(size: int) -> None:
     assert ours.integers(2**63) == numpys.integers(2**63)  # no more and no fewer bits were taken
 
 
+@pytest.mark.parametrize("scale", [-1.0, -1e-300])
+def test_a_negative_scale_is_refused_in_columns_too(scale: float) -> None:
+    def backwards(answers: Any, noise: Any) -> Any:
+        return answers[0] + noise.laplace(scale)
+
+    assert run_batch(backwards, [1.0], {}, 2 * columns.VECTORISED_FROM, rng()) is None
+    with pytest.raises(ValueError, match="scale"):
+        run_singly(backwards, [[1.0]], {}, rng())
+    assert run_batch(lambda answers, noise: noise.laplace(0.0), [1.0], {}, 1000, rng()) is not None
+
+
 def test_the_tails_of_columns_of_laplace_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least uniform is 0, the largest 1 - 2^-53: both ends are finite, and equally far away."""
-    ours = columns._Columnwise(rng())
+    ours = columns._Columnwise(rng().bit_generator)
     ends = np.resize([0.0, 1 - 2.0**-53, 0.5], 3 * columns.VECTORISED_FROM)
     monkeypatch.setattr(ours, "random", lambda size: ends[:size].copy())
     found = ours.laplace(0.0, 2.0, len(ends))[:3]
